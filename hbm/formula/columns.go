@@ -12,23 +12,23 @@ import (
 
 // Column is a column of a design.
 type Column struct {
-	// Name is that of the variables, with the level of each factor; "" for the intercept's.
+	// Name is the name of the variables, with the level of each factor; "" for the intercept.
 	Name   string
 	Values []float64
 	// Level says that it is an indicator or contrast of labels, or a product with one.
 	Level bool
-	// Step names the step up that it is of an ordered predictor, whose columns have one name; ""
+	// Step names the step up of a column of an ordered predictor, whose columns share a name; ""
 	// for others.
 	Step string
 }
 
-// Expand makes the columns of a term. terms are all that stand beside it, and seen is the number of
-// rows, from the first, that scale() and poly() are fitted to: later rows are predicted. With
-// standardize the numbers of a product are centred and scaled first, over these rows.
+// Expand makes the columns of a term. terms are all terms beside it. scale() and poly() are fitted
+// to the first seen rows; later rows are predicted. With standardize the numbers of a product are
+// centred and scaled first, over these rows.
 //
-// A factor becomes indicators of its levels or contrasts between them, one less than there are, if
-// the rest of the term is a term as well, as in R, and otherwise indicators of all. Where there is
-// no intercept, the indicators of the first factor take its place.
+// As in R, a factor becomes indicators of its levels or contrasts between them, one less than its
+// levels, if the rest of the term is a term as well, and otherwise indicators of all levels.
+// Without an intercept, the indicators of the first factor take its place.
 func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool) ([]Column, error) {
 	products := []Column{{Values: slices.Repeat([]float64{1}, data.Rows())}}
 	for k, v := range t {
@@ -96,8 +96,8 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// Expand makes the columns of a variable: numbers, polynomials, or those of labels, without one of
-// them if contrast; see [Term.Expand].
+// Expand makes the columns of a variable: numbers, polynomials, or the columns of labels, one fewer
+// with contrast; see [Term.Expand].
 func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
 	switch v.Transform {
 	case AsFactor:
@@ -133,7 +133,7 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
 
-// scaleBy takes the mean of the first seen values from all, and divides by their standard
+// scaleBy subtracts the mean of the first seen values from all, and divides by their standard
 // deviation.
 func scaleBy(values []float64, seen int) error {
 	mean, sd := stat.MeanStdDev(values[:seen], nil)
@@ -146,7 +146,6 @@ func scaleBy(values []float64, seen int) error {
 	return nil
 }
 
-// labels makes the columns of labels.
 func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	column, err := data.Lookup(v.Column)
 	if err != nil {
@@ -183,7 +182,7 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	return columns, nil
 }
 
-// dropped is the level that has no column of its own.
+// dropped is the level without its own column.
 func dropped(coding Coding, reference, levels int) int {
 	switch coding {
 	case SumCoding:
@@ -194,7 +193,7 @@ func dropped(coding Coding, reference, levels int) int {
 	return reference
 }
 
-// entry is what the column of a level holds in a row of label code.
+// entry is the entry of the column of a level in a row of label code.
 func (c Coding) entry(code, level, levels int) float64 {
 	switch {
 	case c == HelmertCoding && code < level:
@@ -209,7 +208,7 @@ func (c Coding) entry(code, level, levels int) float64 {
 	return 0
 }
 
-// crossColumns are the products of every column of one list with every column of another.
+// crossColumns returns the products of every column of one list with every column of another.
 func crossColumns(left, right []Column) (list []Column) {
 	for _, a := range left {
 		for _, b := range right {

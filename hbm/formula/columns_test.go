@@ -21,7 +21,7 @@ func smallTable(t *testing.T, content string) *table.Table {
 	return data
 }
 
-// design are the columns of all population terms of a formula.
+// design returns the columns of all population terms of a formula.
 func design(t *testing.T, data *table.Table, text string, seen int) (columns []Column) {
 	t.Helper()
 	f, err := Parse(text)
@@ -34,8 +34,8 @@ func design(t *testing.T, data *table.Table, text string, seen int) (columns []C
 	return columns
 }
 
-// Columns are those of R 4.2's model.matrix, in any order: signif(model.matrix(~ …), 12), with
-// C(f, contr.sum) for C(f, sum), C(g, contr.helmert), and C(f, contr.treatment(3, base = 2)) for a
+// Columns agree with R 4.2's model.matrix, in any order: signif(model.matrix(~ …), 12), with C(f,
+// contr.sum) for C(f, sum), C(g, contr.helmert), and C(f, contr.treatment(3, base = 2)) for a
 // reference "b".
 func TestColumnsAreThoseOfR(t *testing.T) {
 	data := smallTable(t, small)
@@ -93,7 +93,7 @@ func TestColumnsAreThoseOfR(t *testing.T) {
 	}
 }
 
-// Rows that follow those of the fit have the polynomials and the scale of these: values of R's
+// Rows after the fitted ones have the polynomials and the scale of these: values of R's
 // predict(poly(x, 3), c(0, 10, 3.3)) and of (x − mean) / sd. A basis of all rows would be another.
 func TestLaterRowsHaveTheSameFunctions(t *testing.T) {
 	data := smallTable(t, small+"1,0,1,a,p\n1,10,1,a,p\n1,3.3,1,a,p\n")

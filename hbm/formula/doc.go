@@ -6,9 +6,8 @@
 // group, with shorthands (a*b, a/b, -1) written out. [Term.Expand] turns a term into the columns of
 // a design, as R's model.matrix does.
 //
-// Files: formula.go and variable.go the parts of a formula and how they are written, expression.go
-// arithmetic inside I(), lex.go text to words, parse.go words to a formula, parse_terms.go
-// its terms and their products, columns.go a term to columns, polynomials.go orthogonal ones,
-// smooth.go splines, steps.go ordered
-// predictors.
+// Files: formula.go and variable.go the parts of a formula and their text, expression.go arithmetic
+// inside I(), lex.go text to words, parse.go words to a formula, parse_terms.go its terms and their
+// products, columns.go a term to columns, polynomials.go orthogonal ones, smooth.go splines,
+// steps.go ordered predictors.
 package formula

@@ -8,7 +8,7 @@ import (
 
 // Expression is arithmetic on columns, inside I().
 type Expression struct {
-	operator   rune // one of + - * / ^, negation, or the kind of what has no parts
+	operator   rune // one of + - * / ^, negation, or the kind of an operand
 	number     float64
 	column     string
 	function   Transform
@@ -17,13 +17,12 @@ type Expression struct {
 	precedence int
 }
 
-// The operators of expressions beside their signs.
 const (
 	negation rune = 'n'
 	called   rune = 'f'
 )
 
-// precedence of operators: sums, products, signs, powers, and what needs no parentheses.
+// precedence of operators: sums, products, signs, powers, and operands without parentheses.
 const (
 	ofSum = iota
 	ofProduct
@@ -35,7 +34,7 @@ const (
 // String returns the expression as a formula spells it.
 func (e *Expression) String() string { return e.text }
 
-// Columns are those that the expression names, each once.
+// Columns are the columns in the expression, each once.
 func (e *Expression) Columns() (columns []string) {
 	if e.operator == nameToken {
 		return []string{e.column}
@@ -50,7 +49,7 @@ func (e *Expression) Columns() (columns []string) {
 	return columns
 }
 
-// Value is the value of the expression where the columns have the values that at returns.
+// Value is the value of the expression at the values of the columns that at returns.
 func (e *Expression) Value(at func(column string) float64) float64 {
 	var x, y float64
 	if len(e.parts) > 0 {
@@ -81,7 +80,7 @@ func (e *Expression) Value(at func(column string) float64) float64 {
 	return e.number
 }
 
-// value is f(x) of a pointwise transform, and what x must be for it to be finite.
+// value is f(x) of a pointwise transform, and the domain of x in which it is finite.
 func (f Transform) value(x float64) (value float64, domain string) {
 	switch f {
 	case TakeLog:
@@ -96,7 +95,7 @@ func (f Transform) value(x float64) (value float64, domain string) {
 	return x, "a number"
 }
 
-// node makes an expression of an operator and its parts, with the parentheses that it needs.
+// node makes an expression of an operator and its parts, with the necessary parentheses.
 func node(operator rune, precedence int, sign string, parts ...*Expression) *Expression {
 	e := &Expression{operator: operator, parts: parts, precedence: precedence}
 	for i, part := range parts {
@@ -113,7 +112,6 @@ func node(operator rune, precedence int, sign string, parts ...*Expression) *Exp
 	return e
 }
 
-// expression reads a sum of products of powers.
 func (p *formulaParser) expression() (*Expression, error) {
 	if p.depth++; p.depth > maxFormulaDepth {
 		return nil, p.fail(p.peek().position, "more than %d parentheses inside each other", maxFormulaDepth)
@@ -166,7 +164,7 @@ func (p *formulaParser) signed() (*Expression, error) {
 	return node('^', ofPower, "^", base, exponent), nil
 }
 
-// operand reads a number, a column, a function of an expression, or one in parentheses.
+// operand reads a number, a column, a function of an expression, or an expression in parentheses.
 func (p *formulaParser) operand() (*Expression, error) {
 	t := p.next()
 	switch t.kind {

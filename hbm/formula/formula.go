@@ -9,12 +9,12 @@ import (
 // Formula is a regression in the notation of lme4 and brms: a response, population terms, and terms
 // that vary by group.
 type Formula struct {
-	// Response is what stands before "~".
+	// Response is the variable before "~".
 	Response Variable
-	// Trials and Failures are of counts of successes, which the response is then: the column of all
-	// trials, or that of failures. At most one of them has a name.
+	// Trials and Failures make the response a count of successes: the column of all trials, or of
+	// failures. At most one of them has a name.
 	Trials, Failures Variable
-	// Weights are those of the rows; without a name there are none.
+	// Weights are the weights of the rows; without a name there are none.
 	Weights Variable
 	// Censored is the column that says which times of the response are only lower bounds; without a
 	// name there is none.
@@ -60,7 +60,7 @@ func (t Term) Contains(u Term) bool {
 	return true
 }
 
-// times is the product of two terms: a variable of both is there once.
+// times is the product of two terms: a variable of both is in it once.
 func (t Term) times(u Term) Term {
 	product := slices.Clone(t)
 	for _, v := range u {
@@ -73,7 +73,7 @@ func (t Term) times(u Term) Term {
 
 // Varying are terms whose coefficients vary by group.
 type Varying struct {
-	// Terms are those that vary; an empty term is the intercept.
+	// Terms are the varying terms; an empty term is the intercept.
 	Terms []Term
 	// Group are the columns whose combinations are the groups.
 	Group Term
@@ -105,7 +105,7 @@ func (f *Formula) String() string {
 	return f.ResponseText() + " ~ " + strings.Join(parts, " + ")
 }
 
-// ResponseText returns what stands before "~".
+// ResponseText returns the text before "~".
 func (f *Formula) ResponseText() string {
 	text := f.Response.String()
 	if f.Failures.Column != "" {
@@ -126,7 +126,7 @@ func (f *Formula) ResponseText() string {
 // Counts reports whether the response counts successes among trials.
 func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Column != "" }
 
-// Products lists the terms of the population, and then those that vary.
+// Products lists the population terms, and then the varying terms.
 func (f *Formula) Products() []Term {
 	terms := slices.Clone(f.Terms)
 	for _, v := range f.Varying {
@@ -135,7 +135,7 @@ func (f *Formula) Products() []Term {
 	return terms
 }
 
-// Variables lists all that the formula has, the response first.
+// Variables lists all variables of the formula, the response first.
 func (f *Formula) Variables() []Variable {
 	all := append([]Variable{f.Response}, f.Offsets...)
 	for _, s := range f.Smooths {
@@ -154,7 +154,7 @@ func (f *Formula) Variables() []Variable {
 	return all
 }
 
-// Labels lists the columns whose values are labels: those in factor() and of groups, and ordered
+// Labels lists the columns whose values are labels: columns in factor(), of groups, and ordered
 // ones.
 func (f *Formula) Labels() (columns []string) {
 	for _, v := range f.Varying {
@@ -173,8 +173,8 @@ func (f *Formula) Labels() (columns []string) {
 // everything is the column name that stands for all columns that a formula does not name.
 const everything = "."
 
-// Expand replaces the term "." by a term for each of the columns that the formula does not name. It
-// reports whether there was one. Errors are of type *[Error].
+// Expand replaces the term "." by a term for each column that the formula does not name. It reports
+// whether there was one. Errors are of type *[Error].
 func (f *Formula) Expand(text string, columns []string) (found bool, err error) {
 	for k, term := range f.Products() {
 		for _, v := range term {
@@ -225,7 +225,7 @@ func sumText(terms []Term) string {
 // Index returns the place of a term among others, or −1.
 func Index(terms []Term, t Term) int { return slices.IndexFunc(terms, t.Same) }
 
-// Union returns terms, followed by those of more that are not among them.
+// Union returns terms, followed by the new ones among more.
 func Union(terms, more []Term) []Term {
 	for _, t := range more {
 		if Index(terms, t) < 0 {
@@ -235,7 +235,6 @@ func Union(terms, more []Term) []Term {
 	return terms
 }
 
-// plainName reports whether a column needs no quotes in a formula.
 func plainName(name string) bool {
 	for i, r := range name {
 		if !nameRune(r, i == 0) {
@@ -245,7 +244,7 @@ func plainName(name string) bool {
 	return name != ""
 }
 
-// nameRune reports whether a character can be part of a name that is not quoted.
+// nameRune reports whether a character can be part of a name without quotes.
 func nameRune(r rune, first bool) bool {
 	return r == '_' || unicode.IsLetter(r) || r == '.' || !first && unicode.IsDigit(r)
 }

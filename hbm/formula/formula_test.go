@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every formula is written out in full, and what is written parses to the same formula.
+// Every formula is written out in full, and the text parses to the same formula.
 func TestParseFormula(t *testing.T) {
 	for text, want := range map[string]string{
 		"y~x":                                    "y ~ 1 + x",
@@ -138,7 +138,7 @@ func TestFormulaErrors(t *testing.T) {
 	require.ErrorContains(t, err, "more than 1000 terms")
 }
 
-// Whatever the text, parsing gives a formula that parses to itself, or an error that says where.
+// Parsing any text gives a formula that parses to itself, or an error with its place.
 func FuzzParseFormula(f *testing.F) {
 	for _, seed := range []string{
 		"y ~ x", "log_radon ~ floor*u + (1 + floor | county)", "y ~ 0 + a:b - a + (x || g/h) + offset(log(e))", "`a b` ~ -1+((x))", "y ~ (a+b)/c|", "y~1(",

@@ -36,13 +36,13 @@ func (t token) String() string {
 	return `"` + string(t.kind) + `"`
 }
 
-// Error says what is wrong with a formula, and where.
+// Error is a mistake in a formula, with its place.
 type Error struct {
 	// Text is the formula.
 	Text string
-	// Position is where the error is, in characters from 1.
+	// Position is the place of the error, in characters from 1.
 	Position int
-	// Message says what was got and what is wanted.
+	// Message says what the parser got and wants.
 	Message string
 }
 
@@ -98,8 +98,8 @@ func lex(text string) ([]token, error) {
 	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
 }
 
-// endOfNumber is the place after a number such as 12, 0.5 or 1e-3, of whose runes those before i
-// are known.
+// endOfNumber is the place after a number such as 12, 0.5 or 1e-3; runes before i are known to
+// belong to it.
 func endOfNumber(runes []rune, i int) int {
 	digits := func(i int) int {
 		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {

@@ -10,24 +10,24 @@ import (
 //	log_radon ~ floor + (1 + floor | county)
 //
 // Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a
-// + a:b, and "- a" takes a term away. The intercept is there unless 0 or -1 takes it away. (terms
-// | group) lets the coefficients of terms vary by group, correlated with each other, or
-// independent of each other with ||; its intercept, too, is there unless taken away. A group is a
-// column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms |
-// a:b). (a + b + c)^2 stands for the terms and their products of two, "." for all columns that are
-// not named (see [Formula.Expand]). offset(x) adds a column, or a function of columns, as it is.
+// + a:b, and "- a" takes a term away. The intercept is in unless 0 or -1 takes it away. (terms |
+// group) lets the coefficients of terms vary by group, correlated with each other, or independent
+// of each other with ||; its intercept, too, is in unless taken away. A group is a column, a
+// combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). (a + b
+// + c)^2 stands for the terms and their products of two, "." for all columns that are not named
+// (see [Formula.Expand]). offset(x) adds a column, or a function of columns, as it is.
 //
 // Columns, and arithmetic on them, may stand in log, log1p, exp, sqrt; columns in scale(x), less
 // its mean and in standard deviations; in poly(x, 3), orthogonal polynomials; in factor(x), labels,
-// or C(x, sum), C(x, helmert), C(x, reference="b"), which say how; and I(a / b^2) is arithmetic on
-// columns.
+// or C(x, sum), C(x, helmert), C(x, reference="b"), with their coding; and I(a / b^2) is arithmetic
+// on columns.
 //
-// s(x) is x and a smooth function of it around the line, with 10 knots or as many as s(x, k=20)
-// says. mo(x) is a monotonic effect of an ordered predictor, of whole numbers or of labels in the
-// order of mo(x, "low", "mid", "high").
+// s(x) is x and a smooth function of it around the line, with 10 knots, or 20 as s(x, k=20). mo(x)
+// is a monotonic effect of an ordered predictor, of whole numbers or of labels in the order of
+// mo(x, "low", "mid", "high").
 //
-// The response may be cbind(successes, failures), successes | trials(n), time | cens(bound), or
-// y | weights(w). Names that are no words stand in backticks. Errors are of type *[Error].
+// The response may be cbind(successes, failures), successes | trials(n), time | cens(bound), or y |
+// weights(w). Names that are no words stand in backticks. Errors are of type *[Error].
 func Parse(text string) (*Formula, error) {
 	tokens, err := lex(text)
 	if err != nil {
@@ -47,7 +47,7 @@ type formulaParser struct {
 	depth   int
 }
 
-// maxFormulaDepth and maxFormulaTerms bound what nested parentheses and products can grow to.
+// maxFormulaDepth and maxFormulaTerms bound the growth of nested parentheses and products.
 const (
 	maxFormulaDepth = 50
 	maxFormulaTerms = 1000
@@ -194,8 +194,8 @@ func (p *formulaParser) responseColumns() (err error) {
 	}
 }
 
-// sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells
-// whether varying terms and offsets can be part of it.
+// sum reads terms joined by + and -, and adds them to terms, up to a token that is no sign of a
+// sum. top says whether varying terms and offsets can be part of it.
 func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 	for first := true; ; first = false {
 		minus := false
@@ -274,7 +274,7 @@ func (p *formulaParser) special(minus bool) (found bool, err error) {
 	return true, p.expect(')', `")"`)
 }
 
-// offset reads what stands in offset().
+// offset reads the argument of offset().
 func (p *formulaParser) offset() (Variable, error) {
 	v, err := p.variable()
 	if err != nil {
@@ -289,7 +289,7 @@ func (p *formulaParser) offset() (Variable, error) {
 	return v, nil
 }
 
-// ParseOffset reads an offset as it stands in offset(): a column, or a function of columns such as
+// ParseOffset reads an offset as in offset(): a column, or a function of columns such as
 // log(exposure). Errors are of type *[Error].
 func ParseOffset(text string) (Variable, error) {
 	tokens, err := lex(text)
@@ -307,7 +307,7 @@ func ParseOffset(text string) (Variable, error) {
 	return v, p.expect(endToken, "the end of the offset")
 }
 
-// barAhead reports whether the parenthesis that comes next has a bar.
+// barAhead reports whether the next parenthesis has a bar.
 func (p *formulaParser) barAhead() bool {
 	if p.peek().kind != '(' {
 		return false

@@ -48,8 +48,8 @@ func (p *formulaParser) interaction() ([]Term, error) {
 	return left, err
 }
 
-// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a +
-// b + c)^2.
+// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a + b
+// + c)^2.
 func (p *formulaParser) power() ([]Term, error) {
 	grouped := p.peek().kind == '('
 	terms, err := p.atom()
@@ -73,7 +73,7 @@ func (p *formulaParser) power() ([]Term, error) {
 	return all, nil
 }
 
-// products are those of every term of one list with every term of another.
+// products returns the products of every term of one list with every term of another.
 func products(left, right []Term) (list []Term) {
 	for _, a := range left {
 		for _, b := range right {

@@ -19,7 +19,7 @@ type Smooth struct {
 	Knots int
 }
 
-// DefaultKnots is the number of knots of s(x), that of mgcv; mostKnots bounds it, and leastKnots is
+// DefaultKnots is the number of knots of s(x), as in mgcv. mostKnots bounds it, and leastKnots is
 // one between two ends.
 const (
 	DefaultKnots = 10
@@ -35,7 +35,7 @@ func (s Smooth) String() string {
 	return fmt.Sprintf("s(%s, k=%d)", s.Of, s.Knots)
 }
 
-// Linear is the term of the line that the curve bends around.
+// Linear is the term of the line around which the curve bends.
 func (s Smooth) Linear() Term { return Term{s.Of} }
 
 // smooth reads s(x) or s(x, k=20), and returns the linear part.
@@ -71,13 +71,13 @@ func (p *formulaParser) smooth() (Term, error) {
 
 // Basis are functions [n, k − 2] of x [n] such that a natural cubic spline with k knots is a line
 // plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) a penalised spline is
-// a varying effect. The first seen rows place the knots, at quantiles of their different values;
-// over them every function is orthogonal to lines, and the mean over rows of Σ basis_j² is 1, so
+// a varying effect. The first seen rows place the knots, at quantiles of their different values.
+// Over them every function is orthogonal to lines, and the mean over rows of Σ basis_j² is 1, so
 // that s is the standard deviation of the curve around its line.
 //
-// With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between,
-// ∫ f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994,
-// section 2.1). With R = C Cᵀ and γ = C⁻ᵀ b it is Σ b_j².
+// With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between, ∫
+// f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994, section
+// 2.1). With R = C Cᵀ and γ = C⁻ᵀ b it is Σ b_j².
 func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	distinct := slices.Clone(x[:seen])
 	slices.Sort(distinct)
@@ -137,7 +137,7 @@ func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	return &basis, nil
 }
 
-// cube is the third power of what is positive, over 6.
+// cube is x³/6 for positive x, else 0.
 func cube(x float64) float64 {
 	if x <= 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 
 var smoothed = []float64{1, 3, 2, 5, 4, 7.5, 2, 9, 6, 0.3, 8.1, 4.4}
 
-// The covariance of a curve around its line is that of R's mgcv: with X, S of smoothCon(s(x, bs =
+// The covariance of a curve around its line agrees with R's mgcv: with X, S of smoothCon(s(x, bs =
 // "cr", k), scale.penalty = FALSE), P X S⁻ Xᵀ P over its mean diagonal, where P takes lines away.
 // mgcv 1.8, to 7 digits: the diagonal and the first row.
 func TestBasisIsThatOfMgcv(t *testing.T) {
@@ -29,8 +29,8 @@ func TestBasisIsThatOfMgcv(t *testing.T) {
 			assert.InDelta(t, want[0][i], covariance.At(i, i), 2e-6)
 			assert.InDelta(t, want[1][i], covariance.At(0, i), 2e-6)
 		}
-		// Rows that follow have the same functions: a copy of a row its values, and beyond the
-		// knots they are lines.
+		// Later rows have the same functions: a copy of a row has its values, and beyond the knots
+		// they are lines.
 		later, err := Smooth{Variable{Column: "x"}, k}.Basis(append(append([]float64{}, smoothed...), 5, 10, 11, 12), len(smoothed))
 		require.NoError(t, err)
 		n := len(smoothed)

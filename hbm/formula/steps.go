@@ -17,8 +17,8 @@ const orderMark = "\x00"
 // Chosen by hand.
 const mostSteps = 20
 
-// Order are the labels of TakeSteps from the lowest to the highest; nil where the values are whole
-// numbers, whose order is theirs.
+// Order are the labels of TakeSteps from the lowest to the highest; nil for whole numbers, which
+// have their natural order.
 func (v Variable) Order() []string {
 	if v.order == "" {
 		return nil
@@ -30,7 +30,6 @@ func (v Variable) Order() []string {
 // every step or down with every step, by a coefficient that is divided among the steps.
 func (t Term) Monotonic() bool { return len(t) == 1 && t[0].Transform == TakeSteps }
 
-// shortName names an ordered predictor without its labels.
 func (v Variable) shortName() string { return v.Transform.String() + "(" + quotedName(v.Column) + ")" }
 
 // order reads the labels of mo(x, "low", "mid", "high").
@@ -53,8 +52,8 @@ func (p *formulaParser) order(v *Variable) error {
 	return nil
 }
 
-// checkSteps refuses mo(x) where it is no population term of its own: its coefficient is divided
-// among the steps, and so would be those of products and of groups.
+// checkSteps refuses mo(x) unless it is a population term by itself: its coefficient is divided
+// among the steps, and so would be the coefficients of products and of groups.
 func (p *formulaParser) checkSteps() error {
 	f := p.formula
 	alone := func(v Variable) error {
@@ -91,11 +90,10 @@ func (p *formulaParser) checkSteps() error {
 	return nil
 }
 
-// steps are the columns of an ordered predictor of D + 1 values: that of step k is 1 where the
-// value lies above the step, k or more, and 0 elsewhere. Between two whole numbers it is their mean
-// by distance, which rows to be predicted may ask for; the first seen rows have whole numbers, and
-// no row lies beyond them. Labels have the order that the formula gives, some of which the table
-// may be without.
+// steps returns the columns of an ordered predictor of D + 1 values: the column of step k is 1 if
+// the value lies above the step, k or more, and 0 otherwise. Between two whole numbers, which rows
+// to be predicted may have, it is their mean by distance. The first seen rows have whole numbers,
+// and no row lies beyond them. Labels have the order in the formula; the table may lack some.
 func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {
 	places, labels := make([]float64, data.Rows()), v.Order()
 	fail := func(row int, format string, args ...any) error {
@@ -155,7 +153,6 @@ func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {
 	return columns, nil
 }
 
-// quotedList lists some labels.
 func quotedList(labels []string) string {
 	const shown = 6
 	text := fmt.Sprintf("%q", labels[:min(shown, len(labels))])

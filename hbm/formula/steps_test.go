@@ -49,7 +49,7 @@ func TestStepsInFormulas(t *testing.T) {
 	assert.False(t, f.Terms[0].Monotonic())
 }
 
-// A column for each step, also of values without rows; rows to be predicted may lie between.
+// Steps have a column each, also for values without rows; rows to be predicted may lie between.
 func TestStepColumns(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("x,l,c\n2,mid,1\n5,low,1\n3,mid,1\n2,high,1\n3.5,low,1\n"))
 	require.NoError(t, err)

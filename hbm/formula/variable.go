@@ -12,22 +12,22 @@ type Variable struct {
 	// Column is its name; "" for an expression.
 	Column    string
 	Transform Transform
-	// Degree is that of TakePolynomials.
+	// Degree is the degree of TakePolynomials.
 	Degree int
-	// Coding and Reference say how AsFactor makes columns of labels: Reference is the label that
-	// treatment coding compares with, "" for the first.
+	// Coding and Reference are the coding of labels by AsFactor. Reference is the baseline of
+	// treatment coding, "" for the first label.
 	Coding    Coding
 	Reference string
 	// order are the labels of TakeSteps, joined; see Order.
 	order string
-	// Expression is that of Compute; nil otherwise.
+	// Expression is the expression of Compute; nil otherwise.
 	Expression *Expression
-	// Position is where it stands in the text of the formula, in characters from 1; it does not
-	// take part in comparisons.
+	// Position is its place in the text of the formula, in characters from 1; it does not take part
+	// in comparisons.
 	Position int
 }
 
-// Transform is what a formula can do to a column.
+// Transform is a transformation of a column in a formula.
 type Transform int
 
 // The transforms of a formula.
@@ -46,10 +46,10 @@ const (
 
 var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "I", "mo"}
 
-// pointwise is the number of those that are functions of a number.
+// pointwise is the number of transforms that are functions of a number.
 const pointwise = int(TakeSqrt) + 1
 
-// String returns the name as a formula spells it; that of AsIs is empty.
+// String returns the name as a formula spells it; AsIs has none.
 func (f Transform) String() string {
 	if f < 0 || int(f) >= len(transformNames) {
 		return fmt.Sprintf("Transform(%d)", int(f))
@@ -57,7 +57,7 @@ func (f Transform) String() string {
 	return transformNames[f]
 }
 
-// Coding says how labels become the columns of a design that has an intercept.
+// Coding is the coding of labels as the columns of a design that has an intercept.
 type Coding int
 
 // The codings of labels, as R's contr.treatment, contr.sum and contr.helmert.
@@ -67,8 +67,8 @@ const (
 	// SumCoding: indicators of all labels but the last, which is −1 in all of them, so that the
 	// intercept is the mean over labels.
 	SumCoding
-	// HelmertCoding: each label but the first, in multiples of what it differs from the mean of
-	// those before it.
+	// HelmertCoding: each label but the first, in multiples of its difference from the mean of the
+	// labels before it.
 	HelmertCoding
 )
 
@@ -107,7 +107,7 @@ func (v Variable) String() string {
 	return v.Transform.String() + "(" + name + ")"
 }
 
-// quotedName is a column as a formula spells it, in backticks where it is no word.
+// quotedName is a column as a formula spells it, in backticks if it is no word.
 func quotedName(name string) string {
 	if plainName(name) {
 		return name
@@ -115,7 +115,7 @@ func quotedName(name string) string {
 	return "`" + name + "`"
 }
 
-// quotedText is a text in those quotes that it does not have itself.
+// quotedText is a text in quotes that it does not contain.
 func quotedText(text string) string {
 	if strings.Contains(text, `"`) {
 		return "'" + text + "'"
@@ -123,7 +123,7 @@ func quotedText(text string) string {
 	return `"` + text + `"`
 }
 
-// Columns are the columns of the table that the variable is made of.
+// Columns are the columns of the table in the variable.
 func (v Variable) Columns() []string {
 	switch {
 	case v.Expression != nil:
@@ -134,7 +134,7 @@ func (v Variable) Columns() []string {
 	return []string{v.Column}
 }
 
-// same reports whether two variables are equal, wherever they stand.
+// same reports whether two variables are equal, apart from their places.
 func (v Variable) same(w Variable) bool {
 	if (v.Expression == nil) != (w.Expression == nil) || v.Expression != nil && v.Expression.text != w.Expression.text {
 		return false
@@ -217,8 +217,8 @@ func (p *formulaParser) computes() bool {
 	return end > 1 && slices.ContainsFunc(inside[:end], func(t token) bool { return t.kind == nameToken })
 }
 
-// maxDegree bounds polynomials: those of higher degree cannot be told from each other in double
-// precision on most columns.
+// maxDegree bounds polynomials: higher degrees cannot be told from each other in double precision
+// on most columns.
 const maxDegree = 20
 
 // degree reads ", 3" of poly(x, 3).
