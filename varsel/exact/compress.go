@@ -3,9 +3,9 @@ package exact
 import "gonum.org/v1/gonum/mat"
 
 // Compress replaces n rows by at most D+1 with the same sum of squares for every coefficient
-// vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and the cost of
-// the likelihood no longer depends on n. more is the number of observations beyond those of the
-// rows, and residual their sum of squares, which no coefficient can change.
+// vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². It is exact, and the
+// likelihood no longer takes time in proportion to n. more is the number of observations beyond the
+// returned rows, and residual their sum of squares, which no coefficient can change.
 func Compress(x *mat.Dense, y []float64) (short *mat.Dense, rest []float64, more int, residual float64) {
 	n, dim := x.Dims()
 	if n <= dim+1 {

@@ -1,6 +1,5 @@
-// Package exact has the closed forms of the normal linear model: given the noise scale evidences
-// and posteriors are those of normal distributions, and what is left is an integral over one
-// parameter, the noise scale or g of a g-prior.
+// Package exact has the closed forms of the normal linear model. Given the noise scale the
+// posterior is normal; an integral over one parameter remains, the noise scale or g of a g-prior.
 //
 // # Files
 //

@@ -22,8 +22,8 @@ const MaxGroups = 25
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and the coordinates of its groups. All of it is on the
-// working scale.
+// where model m uses the Always coordinates and the coordinates of its groups. It is on the working
+// scale.
 type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
@@ -34,17 +34,18 @@ type Problem struct {
 	// PriorMean [D] may be nil for zeros; PriorSD [D] is positive.
 	PriorMean, PriorSD []float64
 	Noise              Noise
-	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ; those of
-	// the others, and log σ, then have flat priors.
+	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ. The other
+	// coefficients and log σ then have flat priors.
 	Slab Slab
-	// Prior is the prior over models by their size. Allowed, when set, reports which of them there
-	// are, and LogMass is the log of their prior probability by size.
+	// Prior is the prior over models by their size. Allowed, when set, reports whether a model is
+	// possible. LogMass is the log of the prior probability, by size, of the possible models.
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64
-	// TopModels is how many models to list; zero lists all when there are at most 4096, else 100.
+	// TopModels is the number of models to list; zero lists all when there are at most 4096, else
+	// 100.
 	TopModels int
-	// Scaling, when set, makes the coefficients those of the table's scale.
+	// Scaling, when set, maps the coefficients to the scale of the table.
 	Scaling *design.Scaling
 	// LogConstant is added to every log evidence: [design.Design.LogJacobian], or zero.
 	LogConstant float64
@@ -57,15 +58,15 @@ type Problem struct {
 type Subset struct {
 	// Code has one entry per selectable predictor, 1 = in.
 	Code []int32
-	// Size is the number of predictors in it.
+	// Size is the number of its predictors.
 	Size int
 	// LogEvidence is log p(y | m) in nats and Probability p(m | y).
 	LogEvidence, Probability float64
 }
 
-// Answer is the posterior, up to rounding. Every number comes from all models.
+// Answer is the posterior, up to rounding. Every number is a sum over all models.
 type Answer struct {
-	// Count is the number of possible models: those that the prior does not exclude.
+	// Count is the number of models that the prior does not exclude.
 	Count int
 	// LogEvidence is log p(y) = log Σ_m p(m) p(y | m) in nats.
 	LogEvidence float64
@@ -74,12 +75,12 @@ type Answer struct {
 	// Models are the most probable models, best first, and Covered their total probability.
 	Models  []Subset
 	Covered float64
-	// Coefficients [D] are in the order of the columns of X, and σ comes after them where it is
-	// unknown; absent for a Slab, whose coefficients have no quantiles in closed form.
+	// Coefficients [D] are in the order of the columns of X, followed by σ where it is unknown.
+	// They are absent for a Slab, whose coefficients have no quantiles in closed form.
 	Coefficients []Coefficient
 }
 
-// Validate reports what is missing or contradictory in the problem.
+// Validate reports a missing or contradictory part of the problem.
 func (p *Problem) Validate() error {
 	if p.X == nil {
 		return errors.New("exact: no design matrix")
@@ -127,8 +128,8 @@ func (p *Problem) Validate() error {
 	return p.Prior.ValidateFor(len(p.Groups))
 }
 
-// Enumerate sums over every subset of the groups, on all cores. The answer is bit-identical
-// whatever their number. Cancelling ctx returns its error.
+// Enumerate sums over every subset of the groups, on all cores. The answer is bit-identical for any
+// number of cores. Cancelling ctx returns its error.
 func Enumerate(ctx context.Context, p Problem) (*Answer, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

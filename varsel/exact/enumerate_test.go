@@ -48,8 +48,8 @@ func ExampleEnumerate() {
 	// 16 [1 1 0 0]
 }
 
-// randomProblem has an intercept, correlated columns, groups of several columns, and prior means
-// that are not zero.
+// randomProblem has an intercept, correlated columns, groups of several columns, and nonzero prior
+// means.
 func randomProblem(seed uint64, rows int, groups [][]int, dim int) Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := Problem{
@@ -115,7 +115,7 @@ func naiveModel(p *Problem, active []int, sigma float64) (logEvidence float64, m
 	if !ok {
 		panic("not positive definite")
 	}
-	// Posterior by conditioning the joint normal of θ and y: gain K = S X' V⁻¹.
+	// the posterior by conditioning the joint normal of θ and y: gain K = S X' V⁻¹
 	var inverse, gain, shrink mat.Dense
 	if err := inverse.Inverse(v); err != nil {
 		panic(err)
@@ -188,7 +188,7 @@ func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, in
 		for g := range code {
 			inclusion[g] += weight * float64(code[g])
 		}
-		// The map to the reported scale, column by column.
+		// the map to the reported scale, column by column
 		offset := scaling.ToOriginal(nil, make([]float64, dim))
 		linear := mat.NewDense(dim, max(len(active), 1), nil)
 		for a, j := range active {
@@ -300,8 +300,8 @@ func TestEnumerateAgainstDense(t *testing.T) {
 	}
 }
 
-// TestEnumerateDenseNotices: the comparison above must fail for a prior that is off by one part in
-// a million.
+// TestEnumerateDenseNotices: the comparison must fail for a prior that is off by one part in a
+// million.
 func TestEnumerateDenseNotices(t *testing.T) {
 	p := randomProblem(1, 25, [][]int{{1}, {2}, {3}}, 4)
 	want, _, _, _, _ := naiveAnswer(&p)
@@ -383,8 +383,8 @@ func TestEnumerateCancel(t *testing.T) {
 	assert.Less(t, calls, 100)
 }
 
-// TestEnumerateCollinear: columns that agree to eight digits, and a prior so wide that nothing but
-// it separates them.
+// TestEnumerateCollinear: columns that agree to eight digits, which only a very wide prior
+// separates.
 func TestEnumerateCollinear(t *testing.T) {
 	p := randomProblem(10, 40, [][]int{{1}, {2}, {3}}, 4)
 	for i := range 40 {

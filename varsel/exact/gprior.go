@@ -14,13 +14,14 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// GPrior is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁],
-// X₀ the columns that are in every model, u = Q'y and v = Rθ,
+// GPrior is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁], X₀
+// the columns that are in every model, u = Q'y and v = Rθ,
 //
-//	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g),
+//	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g).
 //
-// where S is the sum of squares that X₀ leaves, S r that which X₁ explains, and N the rows less the
-// columns of X₀. With p₁ columns of X₁ the Bayes factor against X₀ alone is (Liang et al. 2008)
+// S is the sum of squares after X₀, S r the part of it that X₁ explains, and N the number of rows
+// less the columns of X₀. With p₁ columns of X₁ the Bayes factor against X₀ alone is (Liang et al.
+// 2008)
 //
 //	(1 + g)^((N − p₁)/2) (1 + g (1 − r))^(−N/2).
 type GPrior struct {
@@ -39,13 +40,13 @@ type GPrior struct {
 	logEvidence        float64
 }
 
-// dependent is the share of a column's length that other columns leave, below which it counts as a
-// combination of them.
+// dependent is the share of a column's length outside the span of other columns below which it
+// counts as their combination.
 const dependent = 1e-10
 
-// NewGPrior decomposes a model: columns, of which those in always are in every model, and a
-// response of so many rows more whose squares no column explains; see [Compress]. selectable is the
-// number of all columns that can be in a model.
+// NewGPrior decomposes a model: columns, always for those in every model, and a response. more is
+// the number of further rows, whose sum of squares residual no column explains; see [Compress].
+// selectable is the number of all columns that can be in a model.
 func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more int, residual float64, selectable int) (*GPrior, error) {
 	m := &GPrior{}
 	for _, fixed := range []bool{true, false} {
@@ -141,8 +142,8 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, e
 	return integral.Log, nil
 }
 
-// LogEvidence is log p(y | m). The flat priors of the columns in every model, and of log σ, give
-// those of all models a constant in common.
+// LogEvidence is log p(y | m). It lacks a constant shared by all models, from the flat priors of
+// log σ and of the columns in every model.
 func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
 
 // Unexplained is the share of S that the columns of X₁ leave.

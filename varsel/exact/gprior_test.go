@@ -16,8 +16,8 @@ import (
 )
 
 // Likelihood times prior over posterior density is the evidence, at any coefficients and noise,
-// with every constant. The prior is a density over the scatter matrix of the columns here, and the
-// integral over g an adaptive one over log g.
+// with every constant. Here the prior is a density with the scatter matrix of the columns, and the
+// integral over g is an adaptive one over log g.
 func TestSlabDensitiesAreConsistent(t *testing.T) {
 	random := stream.Rand(1, "slab")
 	const rows, fixed, size = 14, 2, 3
@@ -51,7 +51,7 @@ func TestSlabDensitiesAreConsistent(t *testing.T) {
 		m, err := NewGPrior(slab, columns, []bool{true, true, false, false, false}, y, 0, 0, 7)
 		require.NoError(t, err)
 		logG, logWeight := []float64{math.Log(slab.fixed(rows, 7))}, []float64{0}
-		if slab.Kind != FixedG { // a rule far finer and wider than that of the posterior
+		if slab.Kind != FixedG { // a rule far finer and wider than the rule for the posterior
 			logG, logWeight = nil, nil
 			for x := -80.0; x < 120; x += 0.02 {
 				logG, logWeight = append(logG, x), append(logWeight, slab.logPrior(x, rows)+math.Log(0.02))
@@ -94,7 +94,7 @@ func TestSlabText(t *testing.T) {
 		_, err := ParseSlab(text)
 		require.ErrorContains(t, err, "want normal, g:n", text)
 	}
-	// a model of as many columns as rows, and columns that depend on each other
+	// a model with a column for each row, and columns that depend on each other
 	_, err = NewGPrior(slab, [][]float64{{1, 1}, {0, 1}}, []bool{true, false}, []float64{1, 2}, 0, 0, 1)
 	require.ErrorContains(t, err, "fewer columns than rows")
 	_, err = NewGPrior(slab, [][]float64{{1, 1, 1}, {2, 2, 2}}, []bool{true, false}, []float64{1, 2, 4}, 0, 0, 1)
@@ -103,7 +103,7 @@ func TestSlabText(t *testing.T) {
 
 // Draws have the moments of closed forms: the mean of a coefficient is its least-squares estimate
 // times the mean of g/(1+g). Within 5 standard errors, 1e-6 a comparison. The columns of every
-// model may come anywhere.
+// model may be at any place.
 func TestSlabDraws(t *testing.T) {
 	d, err := design.New(readTable(t, "hald.csv"), design.Options{Target: "y"})
 	require.NoError(t, err)

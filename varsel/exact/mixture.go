@@ -10,8 +10,7 @@ type mixture struct {
 
 type component struct{ weight, mean, sd float64 }
 
-// below returns the probability of the components below x, and their density there; the atom is
-// not counted.
+// below returns the probability and the density of the components below x, without the atom.
 func (m *mixture) below(x float64) (probability, density float64) {
 	const normalizer = 1 / (math.Sqrt2 * math.SqrtPi)
 	for _, c := range m.components {
@@ -72,7 +71,7 @@ func (m *mixture) quantile(level float64) float64 {
 	return x
 }
 
-// scaled has all weights over mass.
+// scaled divides all weights by mass.
 func (m *mixture) scaled(mass float64) *mixture {
 	out := &mixture{components: make([]component, len(m.components))}
 	for i, c := range m.components {
@@ -81,15 +80,13 @@ func (m *mixture) scaled(mass float64) *mixture {
 	return out
 }
 
-// moments are those of what has been added: in sums of squares about the mean nothing cancels.
+// moments are running moments. Sums of squares are about the mean, so that nothing cancels.
 type moments struct{ mass, mean, squares float64 }
 
-// add adds a distribution with a weight.
 func (m *moments) add(weight, mean, variance float64) {
 	m.merge(moments{weight, mean, weight * variance})
 }
 
-// merge adds what has been added to another.
 func (m *moments) merge(other moments) {
 	if other.mass == 0 {
 		return
@@ -103,9 +100,9 @@ func (m *moments) merge(other moments) {
 
 func (m *moments) sd() float64 { return math.Sqrt(m.squares / m.mass) }
 
-// marginal is the posterior of one quantity: its moments, given that it is in the model, and what
-// its quantiles come from, the most probable models one by one, and the rest of them as the one
-// normal distribution with their moments.
+// marginal is the posterior of one quantity given that it is in the model. It has moments, and for
+// quantiles the most probable models one by one, and one normal distribution with the moments of
+// the rest.
 type marginal struct {
 	all, rest  moments
 	components []component
@@ -121,8 +118,8 @@ func (m *marginal) merge(other *marginal) {
 // Summary describes a posterior distribution of one coefficient.
 type Summary struct{ Mean, SD, Q025, Q975 float64 }
 
-// Coefficient is the posterior of one coefficient: averaged over all models, where it is zero in
-// those without it, and given that it is in (NaN where it never is).
+// Coefficient is the posterior of one coefficient: averaged over all models, as zero where it is
+// out, and given that it is in (NaN where it never is).
 type Coefficient struct{ Averaged, GivenIn Summary }
 
 // negligible is the share of components that add nothing to quantiles.

@@ -28,13 +28,13 @@ type Model struct {
 	rows     int         // n
 }
 
-// NewModel decomposes a model: columns [k] of X, of len(y) numbers each, with the means and
-// standard deviations of their coefficients. The other observations, more of them, have the sum of
-// squares residual whatever the coefficients; see [Compress].
+// NewModel decomposes a model: columns [k] of X, each [len(y)], with the means and standard
+// deviations of their coefficients. more further observations have the sum of squares residual for
+// any coefficients; see [Compress].
 func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*Model, error) {
 	n, k := len(y), len(columns)
 	q := min(n, k)
-	room := make([]float64, n*(k+1)+k*q+2*k+q) // in one piece, as models are many
+	room := make([]float64, n*(k+1)+k*q+2*k+q) // one allocation, as models are many
 	take := func(length int) (part []float64) {
 		part, room = room[:length:length], room[length:]
 		return part
@@ -74,7 +74,7 @@ func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, re
 			continue // a combination of the other columns
 		}
 		m.d, m.c, m.v = append(m.d, d), append(m.c, c[i]), append(m.v, line)
-		c[i] = 0 // what is left in r is no column's
+		c[i] = 0 // no column explains the rest of r
 	}
 	m.residual = residual + floats.Dot(r, r)
 	// A residual below the rounding of the response is rounding, and zero is below all numbers.
@@ -84,9 +84,9 @@ func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, re
 }
 
 // triangularise reflects columns w [k][n] and r [n] in place so that w becomes triangular: Q'A = R,
-// larger columns first. It returns the rows of R, [k] each, in the order of the columns as they
-// were given; there are no more than the rank. numbers [k·min(k, n)] is room for them, and squares
-// [k] to work in.
+// larger columns first. It returns the rows of R, [k] each, in the given order of the columns;
+// their number is at most the rank. numbers [k·min(k, n)] is memory for them, and squares [k] is
+// scratch.
 func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float64) {
 	k := len(w)
 	if k == 0 {
@@ -97,7 +97,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 		order[j] = j
 	}
 	rows = make([][]float64, 0, min(k, len(r)))
-	for j, column := range w { // about those of what is left of the columns: any order is right
+	for j, column := range w { // about the rest of the columns: any order is right
 		squares[j] = floats.Dot(column, column)
 	}
 	for i := 0; i < min(k, len(r)); i++ {
@@ -134,7 +134,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	return rows
 }
 
-// length is the Euclidean norm, with care only where squares are not in the range of numbers.
+// length is the Euclidean norm, scaled only where squares overflow or underflow.
 func length(x []float64) float64 {
 	const low, high = 1e-280, 1e280
 	if square := floats.Dot(x, x); square > low && square < high {
@@ -144,8 +144,8 @@ func length(x []float64) float64 {
 }
 
 // orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
-// and the numbers c, one a line, with them. After triangularise that finds small singular values as
-// well as large ones where columns differ in scale, and in few sweeps (Drmač and Veselić 2008).
+// and with them the numbers c, one for each line. After triangularise it finds small and large
+// singular values where columns differ in scale, and in few sweeps (Drmač and Veselić 2008).
 func orthogonalise(lines [][]float64, c []float64) {
 	const sweeps = 40 // 2 to 5 are enough
 	if len(lines) == 0 {
@@ -196,7 +196,7 @@ func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 // Residual is ρ², the sum of squares that no coefficients explain.
 func (m *Model) Residual() float64 { return m.residual }
 
-// LogEvidence is log p(y | m, σ), every constant kept.
+// LogEvidence is log p(y | m, σ) with every constant.
 func (m *Model) LogEvidence(logSigma float64) float64 {
 	variance := math.Exp(2 * logSigma)
 	sum := -float64(m.rows)*halfLog2Pi - float64(m.rows-len(m.d))*logSigma - m.residual/variance/2

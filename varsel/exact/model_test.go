@@ -59,7 +59,7 @@ func bigEvidence(y []float64, columns [][]float64, mean, sd []float64, sigma flo
 	return -quadratic/2 - logDet/2 - float64(n)*halfLog2Pi
 }
 
-// hardModel is a regression with something that breaks methods.
+// hardModel is a regression that breaks methods.
 type hardModel struct {
 	y        []float64
 	columns  [][]float64
@@ -123,7 +123,7 @@ func hardModels() map[string]hardModel {
 	return models
 }
 
-// Evidences given σ agree with a factorisation in 400 bits, as do those of compressed rows.
+// Evidences given σ agree with a factorisation in 400 bits, also for compressed rows.
 func TestConjugateEvidenceInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
 		c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
@@ -137,7 +137,7 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 			tolerance := 1e-9 + (1e-13+0x1p-51*math.Sqrt(c.size/c.residual))*math.Abs(want)
 			require.InDelta(t, want, c.LogEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
 		}
-		// the same with two rows left out and given by their sum of squares, without columns
+		// the same with two rows given only by their sum of squares, without columns
 		if len(m.y) < 3 {
 			continue
 		}
@@ -187,8 +187,8 @@ func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 	}
 }
 
-// The integral over log σ agrees with one in 400 bits over a grid four times finer and wider, and
-// draws of log σ have the mean and the sd of that grid within 5 standard errors.
+// The integral over log σ agrees with one in 400 bits over a grid four times finer and wider. Draws
+// of log σ have the mean and the sd of the grid within 5 standard errors.
 func TestScalePosteriorInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
 		if name == "no noise" {
@@ -237,7 +237,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 	}
 }
 
-// A response without noise has an answer too: that of noise at the rounding of its numbers.
+// A response without noise has an answer, with noise at the rounding of its numbers.
 func TestScalePosteriorWithoutNoise(t *testing.T) {
 	m := hardModels()["no noise"]
 	c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
@@ -254,9 +254,9 @@ func TestScalePosteriorWithoutNoise(t *testing.T) {
 	require.Error(t, err)
 }
 
-// No peak of the posterior of log σ is overlooked, wherever the prior and the residuals lie: a sum
-// over a fine grid of all that can be squared, for few rows, as many coefficients as rows, and
-// residuals from none to large.
+// No peak of the posterior of log σ is overlooked, for any prior and residuals: a sum over a fine
+// grid of all numbers that can be squared, for few rows, a coefficient for each row, and residuals
+// from none to large.
 func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 	random := stream.Rand(4, "peaks")
 	for trial := range 60 {

@@ -18,24 +18,24 @@ type Weighted struct {
 
 // Settings of quantiles and moments, chosen by hand.
 const (
-	// listedModels of the most probable ones enter quantiles by themselves, the others as the one
-	// normal distribution with the moments they have together; of models less probable than
-	// resolvedShare the mixture over σ is one normal distribution as well.
+	// The listedModels most probable models enter quantiles one by one, the others as one normal
+	// distribution with their joint moments. The mixture over σ of a model less probable than
+	// resolvedShare is one normal distribution, too.
 	listedModels  = 4096
 	resolvedShare = 1e-4
-	// Posteriors of a probability below negligibleMoment add nothing, even where the mean of one is
+	// Posteriors of a probability below negligibleMoment add nothing, even where one mean is
 	// millions of standard deviations away.
 	negligibleMoment = 1e-22
 	// momentBlock models are added up at a time.
 	momentBlock = 64
 )
 
-// Coefficients are the posteriors of dim coefficients on the scale of a table, and that of σ last
-// where it is unknown. posteriors returns those of the k-th of some models, the most probable ones
-// first, whose probabilities sum to one.
+// Coefficients are the posteriors of dim coefficients on the scale of a table, followed by σ where
+// it is unknown. posteriors returns the posteriors of model k; models come by falling probability,
+// and probabilities sum to one.
 //
-// They are sums, and not draws: with hardly any noise a model of probability 1e-5, which no draw
-// holds, can be so far away that it adds half of the variance of a coefficient.
+// They are sums, not draws: with hardly any noise a model of probability 1e-5, which no draw has,
+// can be so far away that it adds half of the variance of a coefficient.
 func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *design.Scaling, posteriors func(k int) ([]Weighted, error)) ([]Coefficient, error) {
 	count := dim
 	if unknown {
@@ -140,8 +140,8 @@ func (p *Posterior) Moments() (means, variances []float64) {
 	return means, variances
 }
 
-// bySigma is a posterior given every value of σ: what is left by each singular value of c, d/(σ² +
-// d²) c, and of the prior variance.
+// bySigma is a posterior given every value of σ: for each singular value the shrunk c, d/(σ² + d²)
+// c, and the share of the prior variance that is left.
 type bySigma struct {
 	*Posterior
 	mean, variance []float64
@@ -174,9 +174,9 @@ func (by *bySigma) each(weights []float64, visit func(t int, mean, variance floa
 	}
 }
 
-// functional is what a linear function Σ_j w_j θ_j of the coefficients has, under the prior mean,
-// on the right singular vectors [q], and of variance that no row says anything of. Given σ its
-// posterior is normal.
+// functional describes a linear function Σ_j w_j θ_j of the coefficients, whose posterior given σ
+// is normal: its prior mean, its parts along the right singular vectors [q], and its variance
+// outside them, about which the rows say nothing.
 func (m *Model) functional(weights, along []float64) (centre, outside float64) {
 	clear(along)
 	for j, w := range weights {

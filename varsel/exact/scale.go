@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// Noise is what is known of the noise scale σ.
+// Noise is the prior of the noise scale σ, or its known value.
 type Noise struct {
 	// Log is log σ, where SD is zero; else log σ ~ N(Mean, SD²).
 	Log, Mean, SD float64
@@ -23,16 +23,16 @@ func (n Noise) logDensity(logSigma float64) float64 {
 	return -z*z/2 - math.Log(n.SD) - halfLog2Pi
 }
 
-// leastSD is the least standard deviation that the posterior of log σ can have given so many rows.
+// leastSD is the least standard deviation that the posterior of log σ can have given the rows.
 func leastSD(rows float64, n Noise) float64 { return 1 / math.Sqrt(2*rows+1/(n.SD*n.SD)) }
 
-// Posterior is that of a model and its noise scale.
+// Posterior is the posterior of a model and its noise scale.
 type Posterior struct {
 	*Model
 	noise       Noise
 	logEvidence float64
-	// at are values of log σ with shares that sum to one, a step apart: the posterior of log σ.
-	// Known, it has one.
+	// at are values of log σ, a step apart, with shares that sum to one: the posterior of log σ. A
+	// known log σ is the only value.
 	at, shares []float64
 	step       float64
 	fine       *interpolation // to draw from, once it is needed
@@ -42,10 +42,10 @@ const (
 	// scaleReach bounds the distance of log σ from its prior mean: e^±300 can still be squared.
 	scaleReach = 300
 	// scaleCoarse is the spacing of the search for peaks. The terms of the log density change over
-	// distances of ½ or more, so no peak of theirs falls between two points that both see nothing
-	// of it.
+	// distances of ½ or more, so that no peak falls between two points unseen.
 	scaleCoarse = 0.25
-	// scaleDepth is how far below its peak, in nats, the posterior is followed: e^-38 is 3e-17.
+	// scaleDepth is the depth below the peak, in nats, to which the posterior is followed: e^-38 is
+	// 3e-17.
 	scaleDepth = 38
 )
 
@@ -56,10 +56,10 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 		p.logEvidence, p.at, p.shares = m.LogEvidence(noise.Log), []float64{noise.Log}, []float64{1}
 		return p, nil
 	}
-	// No peak lies beyond these. Three below the logarithm of the residuals' scale the log density
-	// rises by e⁶ − 1 for each row, more than the prior can take back within scaleReach. Above the
-	// scale of the response its terms change by less than e⁻⁶ for each row, and above the prior
-	// mean the prior falls.
+	// No peak lies beyond these bounds. Three below the logarithm of the residuals' scale the log
+	// density rises by e⁶ − 1 for each row, more than the prior can take back within scaleReach.
+	// Above the scale of the response its terms change by less than e⁻⁶ for each row, and above the
+	// prior mean the prior falls.
 	low := max(math.Log(m.residual/float64(m.rows))/2, noise.Mean-scaleReach) - 3
 	high := max(min(math.Log(m.size/float64(m.rows))/2, noise.Mean+scaleReach)+3, noise.Mean) + 3
 	integral, err := line.Of(p.lattice(low, high), p.logJoint)
@@ -74,14 +74,14 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 		sum += p.shares[i]
 	}
 	for i := range p.shares {
-		p.shares[i] /= sum // to their own rounding, and not to that of the evidence
+		p.shares[i] /= sum // normalised with their rounding, not the rounding of the evidence
 	}
 	return p, nil
 }
 
-// lattice says where to integrate: around the only peak, in steps that resolve it, or from low to
-// high where there may be several. The sums of all and of every second node agree to 1e-6 with
-// nodes half of the least standard deviation apart.
+// lattice sets the nodes of the integral: around the only peak, in steps that resolve it, or from
+// low to high where there may be several. The sums over all nodes and over every second one agree
+// to 1e-6 with nodes half of the least standard deviation apart.
 func (p *Posterior) lattice(low, high float64) line.Options {
 	peaks, at, before, best := 0, low, math.Inf(-1), math.Inf(-1)
 	rising := true
@@ -104,7 +104,7 @@ func (p *Posterior) lattice(low, high float64) line.Options {
 	return line.Options{From: at, To: at, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
 }
 
-// LogEvidence is log p(y | m), every constant kept.
+// LogEvidence is log p(y | m) with every constant.
 func (p *Posterior) LogEvidence() float64 { return p.logEvidence }
 
 // logJoint is log p(y, log σ | m).
@@ -113,7 +113,7 @@ func (p *Posterior) logJoint(logSigma float64) float64 {
 }
 
 // Peak is the mode of the posterior of log σ, with −1 times the second derivative of its log
-// density there; the value and infinity where it is known.
+// density there; for a known σ its value and infinity.
 func (p *Posterior) Peak() (logSigma, curvature float64) {
 	at := p.at[floats.MaxIdx(p.shares)]
 	if p.noise.SD == 0 {
@@ -128,8 +128,8 @@ func (p *Posterior) Peak() (logSigma, curvature float64) {
 	return at, curvature
 }
 
-// Draw writes coefficients θ [k] drawn from their posterior, and returns log σ and the log density
-// of both. It is not for several goroutines at once.
+// Draw writes a draw of the coefficients θ [k] from their posterior, and returns log σ and the log
+// density of both. It must not be called concurrently.
 func (p *Posterior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64) {
 	logSigma = p.noise.Log
 	if p.noise.SD > 0 {
@@ -150,7 +150,7 @@ type interpolation struct {
 	slack          float64    // of the log density above its interpolation
 }
 
-// scaleFine is the number of intervals in one of the quadrature: the interpolation is then within
+// scaleFine is the number of intervals in one of the quadrature. The interpolation is then within
 // about 0.001 of the log density, and one draw in a thousand is rejected.
 const scaleFine = 8
 

@@ -29,8 +29,8 @@ func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
 	return logsum.Of(logs) + p.LogConstant
 }
 
-// TestEnumerateUnknownSigma compares each model with a fine quadrature of dense evidences, for as
-// few as two rows and for priors tight and wide.
+// TestEnumerateUnknownSigma compares each model with a fine quadrature of dense evidences, for
+// tables down to two rows and for tight and wide priors.
 func TestEnumerateUnknownSigma(t *testing.T) {
 	for _, test := range []struct {
 		rows int
@@ -52,8 +52,8 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 	}
 }
 
-// Noise that is nothing beside the response is resolved, whether σ is known or not: the mean of σ
-// is that of the sum over models.
+// Noise that is tiny beside the response is resolved, for known and unknown σ: the mean of σ agrees
+// with the sum over models.
 func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	noisy := func(noise float64) Problem {
 		p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
@@ -76,9 +76,9 @@ func TestEnumerateResolvesLittleNoise(t *testing.T) {
 }
 
 // The quadrature over log σ against a fine Riemann sum, for random models: from 2 to 1,000 rows,
-// with and without residuals, with singular values and squares over many magnitudes; and where a
-// coefficient that the prior hardly allows explains all, so that the posterior has a mode with that
-// coefficient and one without it.
+// with and without residuals, with singular values and squares over many magnitudes. A coefficient
+// that the prior hardly allows may explain everything, so that the posterior has a mode with and a
+// mode without it.
 func TestIntegralOfRandomModels(t *testing.T) {
 	random := rand.New(rand.NewPCG(99, 99))
 	models := []Model{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SlabKind names a prior of the coefficients that are in a model.
+// SlabKind names a prior of the coefficients in a model.
 type SlabKind int
 
 const (
@@ -24,14 +24,14 @@ const (
 	HyperGN
 )
 
-// Slab is the prior of the coefficients of the predictors that are in a model. All but the normal
-// one are mixtures over g of g-priors, where the coefficients that are in every model, the
-// intercept among them, and log σ have flat priors, and X is orthogonal to their columns.
-// The zero value is the normal slab.
+// Slab is the prior of the coefficients of the predictors in a model. All but the normal one are
+// mixtures over g of g-priors. Under these log σ and the coefficients in every model, the intercept
+// among them, have flat priors, and X is orthogonal to their columns. The zero value is the normal
+// slab.
 type Slab struct {
 	Kind SlabKind
-	// G is g of FixedG; the largest of it, n with Rows, and the square of the number of columns
-	// that can be selected with Columns.
+	// G is g of FixedG. g is the largest of G, with Rows n, and with Columns the square of the
+	// number of selectable columns.
 	G             float64
 	Rows, Columns bool
 }
@@ -75,7 +75,7 @@ func (s Slab) String() string {
 	return fmt.Sprintf("g:%v", s.G)
 }
 
-// MarshalText writes what ParseSlab reads.
+// MarshalText writes the text that ParseSlab reads.
 func (s Slab) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
@@ -84,7 +84,7 @@ func (s *Slab) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Text describes the prior, of so many rows and columns that can be selected.
+// Text describes the prior for a number of rows and of selectable columns.
 func (s Slab) Text(rows, columns int) string {
 	switch s.Kind {
 	case FixedG:
@@ -111,8 +111,8 @@ func (s Slab) fixed(rows, columns int) float64 {
 	return g
 }
 
-// The range of log g in which its posterior is looked for, in steps that no mode hides between: it
-// changes over distances of 1 or more.
+// The range of the search for the posterior of log g, and its steps, between which no mode hides:
+// the posterior changes over distances of 1 or more.
 const leastLogG, mostLogG, logGStep = -30, 60, 0.5
 
 // logPrior is the log prior density of x = log g, of n rows.

@@ -26,8 +26,8 @@ type enumeration struct {
 	mean     []float64
 
 	logPrior []float64 // by size
-	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of those that are excluded
-	order    []uint32  // models that are not, the most probable ones first
+	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of excluded ones
+	order    []uint32  // models that are not excluded, the most probable ones first
 	total    float64   // log Σ
 }
 
@@ -44,7 +44,7 @@ func newEnumeration(p *Problem) *enumeration {
 	return e
 }
 
-// code writes that of a model.
+// code writes the code of a model.
 func (e *enumeration) code(mask uint32, code []int32) []int32 {
 	for g := range code {
 		code[g] = int32(mask >> g & 1)
@@ -52,7 +52,6 @@ func (e *enumeration) code(mask uint32, code []int32) []int32 {
 	return code
 }
 
-// coordinates are those of a model.
 func (e *enumeration) coordinates(mask uint32) []int {
 	list := slices.Clone(e.Always)
 	for g, group := range e.Groups {
@@ -63,7 +62,7 @@ func (e *enumeration) coordinates(mask uint32) []int {
 	return list
 }
 
-// posterior is that of a model with some coordinates.
+// posterior is the posterior of a model with the given coordinates.
 func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
 	model, err := NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
 	if err != nil {
@@ -72,7 +71,6 @@ func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
 	return model.Posterior(e.Noise)
 }
 
-// take are the values at some places.
 func take[T any](values []T, at []int) []T {
 	taken := make([]T, len(at))
 	for k, i := range at {
@@ -81,7 +79,6 @@ func take[T any](values []T, at []int) []T {
 	return taken
 }
 
-// logEvidence is log p(y | m).
 func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 	coordinates := e.coordinates(mask)
 	if e.Slab != (Slab{}) {
@@ -102,10 +99,10 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 	return p.LogEvidence(), nil
 }
 
-// evidenceBlock models are worked on at a time. Chosen by hand.
+// evidenceBlock is the number of models in a piece of work. Chosen by hand.
 const evidenceBlock = 1 << 8
 
-// evidences fills in all of e: by a walk where models are many, unless it loses digits.
+// evidences computes all evidences of e: by a walk where models are many, unless it loses digits.
 func (e *enumeration) evidences(ctx context.Context) error {
 	e.logJoint = make([]float64, 1<<len(e.Groups))
 	if len(e.Groups) > walkedGroups && e.Slab == (Slab{}) {
@@ -121,7 +118,6 @@ func (e *enumeration) evidences(ctx context.Context) error {
 	return err
 }
 
-// decomposeAll fills in logJoint, model by model.
 func (e *enumeration) decomposeAll(ctx context.Context) error {
 	count := len(e.logJoint)
 	var lock sync.Mutex // guards done and Progress
@@ -151,7 +147,7 @@ func (e *enumeration) decomposeAll(ctx context.Context) error {
 	})
 }
 
-// sort finds the order of the models, and their sum.
+// sort sorts the models by falling probability, and finds their sum.
 func (e *enumeration) sort() {
 	e.order = e.order[:0]
 	for index, logJoint := range e.logJoint {
@@ -165,11 +161,11 @@ func (e *enumeration) sort() {
 	e.total = logsum.Of(e.logJoint)
 }
 
-// leftOut is the probability that models have together which moments leave out: it adds nothing
-// unless their coefficients are ten million standard deviations away. Chosen by hand.
+// leftOut is the joint probability of the models that moments leave out. They add nothing unless
+// their coefficients are ten million standard deviations away. Chosen by hand.
 const leftOut = 1e-14
 
-// matter is the number of the most probable models that moments are made of.
+// matter is the number of the most probable models in moments.
 func (e *enumeration) matter() (count int) {
 	rest := 0.0
 	for count = len(e.order); count > 1; count-- {
@@ -180,7 +176,7 @@ func (e *enumeration) matter() (count int) {
 	return count
 }
 
-// answer is all but the coefficients.
+// answer has everything but the coefficients.
 func (e *enumeration) answer() *Answer {
 	r := &Answer{Count: len(e.order), LogEvidence: e.total + e.LogConstant, Inclusion: make([]float64, len(e.Groups))}
 	for _, mask := range e.order {
@@ -201,7 +197,7 @@ func (e *enumeration) answer() *Answer {
 	return r
 }
 
-// listed returns how many models the answer lists.
+// listed is the number of models that the answer lists.
 func (p *Problem) listed() int {
 	const all, best = 4096, 100
 	count := 1 << len(p.Groups)

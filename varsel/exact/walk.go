@@ -20,16 +20,16 @@ import (
 //
 //	log p(y | m, σ) = −n/2 log(2πσ²) − u y'y'/2 − ½ Σ_m ν_j² − ½ log|M| + ½ b'M⁻¹b.
 //
-// A column more appends a row to the factor of M and a number to L⁻¹b, at every σ of a grid. Sums
-// of squares lose digits that singular values keep, so that some evidences are checked by these. θ0
-// is that of the columns in every model, and takes the level out of y'y'.
+// One more column appends a row to the factor of M and a number to L⁻¹b, at every σ of a grid. Sums
+// of squares lose digits that singular values keep, so that some evidences are checked by the
+// latter. θ0 comes from the columns in every model, and takes the level out of y'y'.
 type walk struct {
 	*enumeration
 	dim          int
 	gram         []float64 // S X'X S [D·D]
 	linear, nu   []float64 // S X'y' and ν [D]
-	u, base      []float64 // of every σ: 1/σ², and all that is the same for all models, with its weight [T]
-	coordinates  []int     // of the model so far
+	u, base      []float64 // for every σ: 1/σ², and the terms common to all models, with its weight [T]
+	coordinates  []int     // of the current model
 	factor, z    []float64 // L, the reciprocal on its diagonal [(i(i+1)/2 + a) T], and L⁻¹b [i T]
 	ends         []ending  // by the number of coordinates
 	mask         uint32
@@ -44,21 +44,21 @@ type ending struct {
 }
 
 const (
-	// walkedGroups is the number of predictors up to which every model is decomposed.
+	// walkedGroups is the largest number of predictors for which every model is decomposed.
 	walkedGroups = 12
-	// checkedModels of the most probable ones, and the largest, are decomposed to check the walk,
-	// to within roundedEvidence. All chosen by hand.
+	// checkedModels is the number of most probable models that are decomposed, with a largest one,
+	// to check the walk to within roundedEvidence. All chosen by hand.
 	checkedModels   = 16
 	roundedEvidence = 1e-6
-	// resolved is how far below the response, in log σ, residuals are more than rounding as squares
-	// are summed: six digits.
+	// resolved is the distance below the response, in log σ, down to which residuals are above the
+	// rounding of sums of squares: six digits.
 	resolved = 6 * math.Ln10
 )
 
-// walkStep is the distance of values of log σ whose posterior has a least standard deviation. The
-// error of the trapezoidal rule decays as 2 |Γ((n + iω)/2)| / Γ(n/2) does at ω = 2π/step: with
-// these it is below 1e-13 for every number n of rows. Factors of determinants take rows away, and
-// what is normal adds to the curvature, with the same error where it dominates.
+// walkStep is the distance of values of log σ whose posterior has at least a standard deviation of
+// least. The error of the trapezoidal rule decays as 2 |Γ((n + iω)/2)| / Γ(n/2) at ω = 2π/step: at
+// this step it is below 1e-13 for every number n of rows. Factors of determinants take rows away,
+// and normal terms add to the curvature, with the same error where they dominate.
 func walkStep(least float64) float64 { return 1 / math.Sqrt(65+1.55/(least*least)) }
 
 // newWalk prepares a walk over the values of log σ that matter in the smallest and in the largest
@@ -99,7 +99,7 @@ func (e *enumeration) newWalk() (*walk, error) {
 	step := 1.0
 	if e.Noise.SD > 0 {
 		step = walkStep(leastSD(rows, e.Noise))
-		low = max(low, math.Log(squares/rows)/2-resolved) // the check tells where more matters
+		low = max(low, math.Log(squares/rows)/2-resolved) // the check reports where more matters
 	}
 	for x := low; x < high+step; x += step {
 		weight := 0.0
@@ -114,12 +114,11 @@ func (e *enumeration) newWalk() (*walk, error) {
 	return w, nil
 }
 
-// largest is a model of the largest size.
 func (e *enumeration) largest() uint32 {
 	return 1<<min(e.Prior.Limit(len(e.Groups)), len(e.Groups)) - 1
 }
 
-// walker is w with room of its own, in the model without predictors.
+// walker is a copy of w with separate memory, at the model without predictors.
 func (w *walk) walker() *walk {
 	own, points := *w, len(w.u)
 	own.coordinates, own.mask = nil, 0
@@ -135,7 +134,6 @@ func (w *walk) walker() *walk {
 	return &own
 }
 
-// push adds a coordinate.
 func (w *walk) push(j int) {
 	points, k := len(w.u), len(w.coordinates)
 	at := func(values []float64, i int) []float64 { return values[i*points : (i+1)*points] }
@@ -174,9 +172,9 @@ func (w *walk) push(j int) {
 	w.coordinates = append(w.coordinates, j)
 }
 
-// visit finds the evidence of the model so far, and goes on to those with groups from first on.
-// Groups of any number need only ones before them in a model, so that what is not allowed has no
-// extension that is.
+// visit finds the evidence of the current model, and of its extensions by groups from first on. A
+// group needs only groups before it in a model, so that a model that is not allowed has no allowed
+// extension.
 func (w *walk) visit(first int, code []int32) {
 	size := bits.OnesCount32(w.mask)
 	if size > w.Prior.Limit(len(w.Groups)) || w.Allowed != nil && !w.Allowed(w.code(w.mask, code)) {
@@ -203,8 +201,7 @@ func (w *walk) visit(first int, code []int32) {
 	}
 }
 
-// walkAll fills in logJoint. A piece of work has the models whose last groups are those of its
-// number.
+// walkAll computes logJoint. Each piece of work has the models with the same last groups.
 func (e *enumeration) walkAll(ctx context.Context) error {
 	w, err := e.newWalk()
 	if err != nil {
@@ -238,7 +235,7 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 	})
 }
 
-// walked reports whether rounding has left the walk right, in the models that lose or matter most.
+// walked reports whether the walk is right up to rounding, in the models that lose or matter most.
 func (e *enumeration) walked() bool {
 	for _, mask := range append([]uint32{e.largest()}, e.order[:min(checkedModels, len(e.order))]...) {
 		want, err := e.logEvidence(mask)

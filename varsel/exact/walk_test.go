@@ -10,7 +10,7 @@ import (
 )
 
 // A walk finds the evidences of decomposed models, with groups of several columns, prior means, a
-// limit, excluded models, and σ known or not.
+// size limit, excluded models, and σ known or not.
 func TestWalkIsThatOfDecompositions(t *testing.T) {
 	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
 	for name, change := range map[string]func(p *Problem){
@@ -44,8 +44,7 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 	}
 }
 
-// Columns that are nearly copies, with hardly any noise, are decomposed, as walks lose their
-// digits.
+// Columns that are near copies, with hardly any noise, are decomposed, as walks lose their digits.
 func TestWalksThatLoseDigitsAreNoticed(t *testing.T) {
 	p := randomProblem(10, 8, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
 	for i := range p.Y {

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Active is a model by its coordinates, parameters without a column apart.
+// Active is a model by its coordinates, without parameters that have no column.
 type Active struct {
 	Coordinates []int
 	Columns     [][]float64 // of the design
@@ -20,7 +20,7 @@ func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
 	a.Mean, a.SD = append(a.Mean, mean), append(a.SD, sd)
 }
 
-// WithParameters is a with all parameters of the response.
+// WithParameters returns a with all parameters of the response.
 func (t *Regression) WithParameters(a Active) Active {
 	for _, j := range t.Parameters() {
 		a = a.with(j, t.Mean[j], t.SD[j])
@@ -28,7 +28,7 @@ func (t *Regression) WithParameters(a Active) Active {
 	return a
 }
 
-// with is a with the coordinate of a parameter of the response, which has no column.
+// with returns a with the coordinate of a parameter of the response, which has no column.
 func (a Active) with(scale int, mean, sd float64) Active {
 	a.Coordinates = append(a.Coordinates[:len(a.Coordinates):len(a.Coordinates)], scale)
 	a.Mean, a.SD = append(a.Mean[:len(a.Mean):len(a.Mean)], mean), append(a.SD[:len(a.SD):len(a.SD)], sd)
@@ -45,7 +45,7 @@ func (a Active) Predict(theta, offset, eta []float64) {
 	}
 }
 
-// LogJointAt is log p(y, θ | m) in float64, with eta [n] to work in.
+// LogJointAt is log p(y, θ | m) in float64. eta [n] is scratch.
 func (t *Regression) LogJointAt(a Active, theta, eta []float64) float64 {
 	clear(eta)
 	copy(eta, t.Offset)

@@ -14,12 +14,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Assignments sums the posterior of a robust regression over which rows are outliers: given that,
+// Assignments sums the posterior of a robust regression over the sets of outliers a,
 //
-//	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i},
+//	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i}.
 //
-// the model is Gaussian, and a closed form given σ. Few rows are where such a posterior has modes
-// that no draw shows: two rows that contradict a third.
+// Given a the model is Gaussian, and has a closed form given σ. With few rows such a posterior can
+// have modes that no draw shows: two rows that contradict a third.
 type Assignments struct {
 	target         *Regression
 	outlier, ratio float64 // ε and κ
@@ -28,7 +28,7 @@ type Assignments struct {
 	known map[string]*Assigned
 }
 
-// Assigned is the sum of one model.
+// Assigned is the sum over the assignments of one model.
 type Assigned struct {
 	*Assignments
 	model       Active
@@ -36,7 +36,7 @@ type Assigned struct {
 	shares      []float64 // p(a | y, m), in the order of a as a binary number
 }
 
-// negligibleShare of the posterior adds nothing to moments.
+// negligibleShare is the share of the posterior below which it adds nothing to moments.
 const negligibleShare = 1e-22
 
 // NewAssignments are assignments for a share ε of outliers, whose noise scale is κ times the scale
@@ -45,8 +45,8 @@ func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }
 
-// Given is the posterior of a model given which rows are outliers, and log p(a) less the logarithm
-// of what the densities of outliers lost by the division by κ.
+// Given is the posterior of a model given a set of outliers. logShare is log p(a) − k log κ for k
+// outliers, whose rows are divided by κ.
 func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShare float64, err error) {
 	t := s.target
 	y, columns := slices.Clone(t.Responses.Y), make([][]float64, len(a.Columns))
@@ -71,7 +71,7 @@ func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShar
 	return p, logShare, err
 }
 
-// Sum is the sum of one model over all assignments. Models are kept.
+// Sum sums one model over all assignments, and keeps the result.
 func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	key := fmt.Sprint(a.Coordinates)
 	s.mutex.Lock()
@@ -116,14 +116,14 @@ type drawnAssignments struct {
 // LogEvidence is log p(y | m).
 func (s *Assigned) LogEvidence() float64 { return s.logEvidence }
 
-// Draw draws which rows are outliers, then coefficients given that.
+// Draw draws a set of outliers, then coefficients given it.
 func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, logDensity float64) {
 	outliers := pick.Func(len(s.shares), random.Float64(), func(i int) float64 { return s.shares[i] })
 	t := s.target
 	theta := make([]float64, t.Dim)
 	p := s.known[outliers]
 	if p == nil {
-		p, _, _ = s.Given(s.model, outliers) // which was found for the sum
+		p, _, _ = s.Given(s.model, outliers) // found once for the sum
 		s.known[outliers] = p
 	}
 	s.model.Draw(p, random, theta)
@@ -136,7 +136,7 @@ func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, l
 	return logSigma, t.LogJointAt(s.model, theta, make([]float64, len(t.Responses.Y))) - s.logEvidence
 }
 
-// Posteriors are those given each assignment, of a model with a probability.
+// Posteriors are the posteriors given each assignment, of a model with a probability.
 func (s *Assigned) Posteriors(probability float64) (list []exact.Weighted, err error) {
 	for outliers, share := range s.shares {
 		if probability*share < negligibleShare {

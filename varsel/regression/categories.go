@@ -7,14 +7,14 @@ import (
 )
 
 // A response of categories has M linear predictors, each with a coefficient for every column of the
-// design, and parameters that are standard normal. Coordinates are the coefficients, all of one
+// design, and parameters with standard normal priors. Coordinates are the coefficients, all of one
 // column together, and then the parameters:
 //
 //	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
 //
 // Ordered categories have one predictor, and cut points as parameters. Categories without an order
 // have K−1 predictors and no parameters: θ are coordinates of scores that treat all categories
-// alike, and on the scale of the table stand the log odds of each category against the first.
+// alike. On the scale of the table they become the log odds of each category against the first.
 
 // Planes is M, the number of linear predictors of a row.
 func (t *Regression) Planes() int {
@@ -24,7 +24,7 @@ func (t *Regression) Planes() int {
 	return t.Responses.Categories.Predictors()
 }
 
-// Parameters are the coordinates that have no column.
+// Parameters are the coordinates without a column.
 func (t *Regression) Parameters() (list []int) {
 	if c := t.Responses.Categories; c != nil {
 		for k := range c.Parameters() {
@@ -36,8 +36,8 @@ func (t *Regression) Parameters() (list []int) {
 	return list
 }
 
-// UseCategories makes the regression one of a response of categories. The columns of X are columns
-// of the design, which all predictors share, and a column of zeros for each parameter.
+// UseCategories sets a response of categories. The columns of X are columns of the design, shared
+// by all predictors, and a column of zeros for each parameter.
 func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	t.Responses = Responses{Categories: c, Y: y}
 	mean, sd := t.Mean, t.SD
@@ -53,8 +53,8 @@ func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	}
 }
 
-// predictors are the linear predictors of all rows [B, M·n], all rows of one predictor together, of
-// the coordinates in use [B, D], the others zero. Offsets are not in them.
+// predictors are the linear predictors of all rows [B, M·n], all rows of one predictor together,
+// from the coordinates in use [B, D], the others zero. They leave out offsets.
 func (t *Regression) predictors(active *Node) *Node {
 	rows, columns := t.X.Dims()
 	x := Constant(active, t.X.RawMatrix().Data, rows, columns)
@@ -70,7 +70,6 @@ func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
 	return c, ok
 }
 
-// EachPlane are the coordinates of the coefficients of columns.
 func EachPlane(columns []int, planes int) (coordinates []int) {
 	for _, j := range columns {
 		for m := range planes {
@@ -80,8 +79,8 @@ func EachPlane(columns []int, planes int) (coordinates []int) {
 	return coordinates
 }
 
-// parametersOf are the parameters of each row [B, P] of all coordinates [B, D], by a product, which
-// every backend can differentiate: log σ where it is unknown, and nil where there are none.
+// parametersOf are the parameters of each row [B, P] from all coordinates [B, D]: log σ where it is
+// unknown, and nil without parameters. They are a product, which every backend can differentiate.
 func (t *Regression) parametersOf(active *Node) *Node {
 	if t.Responses.Categories == nil {
 		return t.LogScaleOf(active)

@@ -6,8 +6,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Closed is the posterior of one model that is known: given σ, given g, or given which rows are
-// outliers it is normal.
+// Closed is the known posterior of one model: normal given σ, given g, or given a set of outliers.
 type Closed interface {
 	// LogEvidence is log p(y | m).
 	LogEvidence() float64
@@ -28,7 +27,7 @@ func (a Active) Draw(form Closed, random *rand.Rand, theta []float64) (logDensit
 	return logDensity
 }
 
-// Noise is what is known of σ.
+// Noise is the prior of σ, or its known value.
 func (t *Regression) Noise() exact.Noise {
 	if t.Scale < 0 {
 		return exact.Noise{Log: t.LogScale}

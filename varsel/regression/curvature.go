@@ -9,11 +9,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expand is the expansion of the log density of a model under heavy tails; slope nil: its value
-// alone. The density of a row is
-// f((y − η)/σ)/σ, so that its derivatives in log σ follow from those in η: with s the slope of its
-// log in η, c minus the second derivative, and e = y − η, they are e s − 1, e² c + e s and, mixed,
-// e c + s.
+// Expand expands the log density of a model under heavy tails; without slope it returns the value
+// alone. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ follow from those
+// in η: with s the slope of its log in η, c minus the second derivative, and e = y − η, they are e
+// s − 1, e² c + e s and, mixed, e c + s.
 func (t *Regression) Expand(heavy likelihood.HeavyTailed, a Active, theta, slope, curvature []float64) (logJoint float64) {
 	eta := make([]float64, len(t.Responses.Y))
 	logJoint = t.LogJointAt(a, theta, eta)

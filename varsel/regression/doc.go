@@ -1,5 +1,5 @@
 // Package regression has the rows of a table under a likelihood, the normal priors of coefficients,
-// and what approximates the posterior of one model: a set of the columns.
+// and approximations of the posterior of one model, which is a set of the columns.
 //
 // Package varsel puts a prior over models on top.
 //
@@ -11,7 +11,7 @@
 //	outliers.go        responses of two noise scales
 //	active.go          one model by its coordinates, and its density on the host
 //	closed.go          posteriors of Gaussian models, and draws of closed forms
-//	assignments.go     robust regressions of few rows: sums over which rows are outliers
+//	assignments.go     robust regressions of few rows: sums over the sets of outliers
 //	propagation.go     expectation propagation: a model with outliers among its rows
 //	normal_equations.go
 //	                   least squares under normal priors

@@ -12,11 +12,10 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ElementalSets are the coefficients that fit as many rows as there are coefficients, under
-// likelihoods that let other rows be far off: few rows that contradict each other have a mode for
-// many of these sets (the elemental sets of robust regression, Rousseeuw 1984). All sets of rows
-// are fitted, or as many as are wanted, drawn from a stream of that name. None for other
-// likelihoods.
+// ElementalSets are starts of a search for modes, under likelihoods with heavy tails: k
+// coefficients fitted to k rows. Few rows that contradict each other have a mode for many of these
+// sets (the elemental sets of robust regression, Rousseeuw 1984). All sets of rows are fitted, or
+// at most a number of them, drawn from the stream with the given name. Other likelihoods have none.
 func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
 	n, k := len(t.Responses.Y), len(a.Coordinates)
 	if !t.Kind.HeavyTails() || n < 2 || k == 0 {
@@ -45,20 +44,20 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 	return theta, logJoint
 }
 
-// leastVariance is that of noise, in units of the largest square of a column, at which normal
-// equations keep six digits: no pivot is less than it.
+// leastVariance is the least variance of noise, in units of the largest square of a column, with
+// which normal equations keep six digits: no pivot is less than it.
 const leastVariance = 1e-10
 
-// ridge is room for the normal equations of few rows.
+// ridge is memory for the normal equations of few rows.
 type ridge struct{ design, precision, slope []float64 }
 
 func newRidge(rows, k int) *ridge {
 	return &ridge{make([]float64, rows*k), make([]float64, k*k), make([]float64, k)}
 }
 
-// fitGiven writes to θ the mode of the coefficients given some rows alone, where the scale of their
-// noise is known. It reports whether the normal equations could be solved: where digits do not
-// suffice fit takes singular values.
+// fitGiven writes to θ the mode of the coefficients given some rows alone, where the noise scale is
+// known. It reports whether the normal equations could be solved: where digits do not suffice fit
+// uses singular values.
 func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
 	if a.Scale >= 0 {
 		return false

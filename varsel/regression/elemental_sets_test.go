@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Where the scale of noise is known, normal equations give what singular values give, and where
-// they have too few digits they say so.
+// Where the noise scale is known, normal equations agree with singular values, and with too few
+// digits they say so.
 func TestElementalSetsGivenTheScale(t *testing.T) {
 	random := stream.Rand(4, "elemental sets")
 	column := func() []float64 {

@@ -28,8 +28,7 @@ func (a Active) NormalEquations(weights, response []float64) (precision *mat.Sym
 	return precision, linear
 }
 
-// Solve returns the solution of normal equations; it is not ok where rounding makes them
-// indefinite.
+// Solve solves normal equations; ok is false where rounding makes them indefinite.
 func Solve(precision *mat.SymDense, linear *mat.VecDense) (theta []float64, ok bool) {
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(precision) {

@@ -4,10 +4,10 @@ import (
 	"math"
 )
 
-// Outliers is the density of a response about its linear predictor under the robust likelihood:
-// two normal densities of one mean.
+// Outliers is the density of a response about its linear predictor under the robust likelihood: two
+// normal densities with the same mean.
 type Outliers struct {
-	LogShare, Variance [2]float64 // of rows that are none, and of outliers
+	LogShare, Variance [2]float64 // of inliers, and of outliers
 }
 
 // NewOutliers has a share of outliers, whose noise scale is ratio times the scale of others.
@@ -16,8 +16,8 @@ func NewOutliers(share, ratio, logScale float64) *Outliers {
 	return &Outliers{[2]float64{math.Log1p(-share), math.Log(share)}, [2]float64{inlier, inlier * ratio * ratio}}
 }
 
-// Tilted are the log of the integral of the density of y times the density of a normal linear
-// predictor, and mean and variance of the predictor given both.
+// Tilted are the log integral of the density of y times the density of a normal linear predictor,
+// and the mean and the variance of the predictor given both.
 func (o Outliers) Tilted(y, mean, variance float64) (logIntegral, tiltedMean, tiltedVariance float64) {
 	var logs, means, variances [2]float64
 	for k, noise := range o.Variance {

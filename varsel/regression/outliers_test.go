@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Mean and variance of a linear predictor given one row, against sums over a fine grid.
+// Mean and variance of a linear predictor given one row agree with sums over a fine grid.
 func TestTiltedMomentsAgreeWithSums(t *testing.T) {
 	model := &Outliers{[2]float64{math.Log(0.9), math.Log(0.1)}, [2]float64{0.25, 9}}
 	for _, c := range [][3]float64{{0, 0, 1}, {3, -1, 0.5}, {-8, 2, 4}} {

@@ -11,10 +11,10 @@ import (
 )
 
 // Propagation approximates the posterior of one model of the robust likelihood by expectation
-// propagation (Minka 2001, whose clutter problem this is): in the place of each row's density
-// stands exp(−½ τ s² + ν s) of its linear predictor s, such that the mean and variance of s are
-// those under the row's own density together with the approximations of the other rows. In contrast
-// to a mode it averages over which rows are outliers.
+// propagation (Minka 2001, whose clutter problem this is). exp(−½ τ s² + ν s) replaces the density
+// of each row, as a function of its linear predictor s. It gives s the mean and variance under the
+// row's density and the approximations of the other rows. In contrast to a mode it averages over
+// the sets of outliers.
 type Propagation struct {
 	Active
 	responses *Outliers
@@ -28,19 +28,19 @@ type Propagation struct {
 }
 
 const (
-	// propagationRounds bounds the rounds over all rows, and propagationTolerance is the change of
-	// τ, relative to what it acts on, below which a round is the last. Chosen by hand: where the
-	// approximations settle, the log evidence does not depend on them to first order.
+	// propagationRounds bounds the rounds over all rows. A round is the last if all changes of τ,
+	// times the variance of their linear predictors, are below propagationTolerance. Chosen by
+	// hand: where the approximations settle, the log evidence does not depend on them to first
+	// order.
 	propagationRounds    = 40
 	propagationTolerance = 3e-3
-	// propagationDamping is the share of a change that is made: rows that contradict each other
-	// make whole changes swing for ever.
+	// propagationDamping is the applied share of a change: with rows that contradict each other
+	// whole changes oscillate for ever.
 	propagationDamping = 0.7
 )
 
 // NewPropagation starts from the prior. offset is nil or [n]. Rows are taken in the order of their
-// responses, so that the rounding of what is not quite settled does not depend on that of the
-// table.
+// responses, so that the rounding of the approximations does not depend on the order of the table.
 func NewPropagation(responses *Outliers, y, offset []float64, a Active) *Propagation {
 	n, k := len(y), len(a.Columns)
 	sorted, order := slices.Clone(y), make([]int, n)
@@ -71,7 +71,7 @@ func (p *Propagation) Means() []float64 {
 	return theta
 }
 
-// Finite reports whether rounding left a mean.
+// Finite reports whether the means survived rounding.
 func (p *Propagation) Finite() bool {
 	sum := floats.Sum(p.Means()) + floats.Sum(p.tau)
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
@@ -90,8 +90,8 @@ func (p *Propagation) Precision() *mat.SymDense {
 	return precision
 }
 
-// predictor is x of a row, and mean and variance of its linear predictor. It leaves the covariance
-// times x in along.
+// predictor is x of a row, and the mean and variance of its linear predictor. It sets along to the
+// covariance times x.
 func (p *Propagation) predictor(i int) (x []float64, mean, variance float64) {
 	k := len(p.linear)
 	x = p.rows[i*k : (i+1)*k]
@@ -101,7 +101,7 @@ func (p *Propagation) predictor(i int) (x []float64, mean, variance float64) {
 	return x, floats.Dot(p.along, p.linear), floats.Dot(p.along, x)
 }
 
-// Run goes over the rows until nothing changes much, and returns the log evidence; NaN if rounding
+// Run goes over the rows until the changes are small, and returns the log evidence; NaN if rounding
 // destroyed it.
 func (p *Propagation) Run() float64 {
 	k := len(p.linear)
@@ -115,12 +115,13 @@ func (p *Propagation) Run() float64 {
 			}
 			restMean := (mean/variance - p.nu[i]) / rest
 			_, tiltedMean, tiltedVariance := p.responses.Tilted(p.y[i], restMean, 1/rest)
-			// A row that contradicts the others widens: that of no precision is as near as it gets.
+			// A row that contradicts the others widens; an approximation without precision is the
+			// nearest.
 			tau := math.Max(0, 1/tiltedVariance-rest)
 			change := propagationDamping * (tau - p.tau[i])
 			shift := propagationDamping * (tiltedMean*(rest+tau) - rest*restMean - p.nu[i])
 			if !(1+change*variance > 1e-10) || math.IsInf(change, 0) || math.IsNaN(shift) || math.IsInf(shift, 0) {
-				continue // rounding has the better of a noise scale that is nearly zero
+				continue // rounding dominates at a noise scale near zero
 			}
 			largest = math.Max(largest, math.Abs(change)*variance)
 			p.tau[i] += change
@@ -138,8 +139,8 @@ func (p *Propagation) Run() float64 {
 	return p.logEvidence()
 }
 
-// logEvidence is the integral of the prior times all approximations, each scaled so that beside the
-// others it has the integral of the row's own density.
+// logEvidence is the integral of the prior times all approximations, each scaled so that its
+// integral against the other approximations equals the integral of the row's density.
 func (p *Propagation) logEvidence() (sum float64) {
 	k := len(p.linear)
 	for i, tau := range p.tau {

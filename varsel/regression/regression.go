@@ -10,11 +10,11 @@ import (
 )
 
 // Regression is the likelihood of the rows of a table given linear predictors, and the priors of
-// the coefficients, on the scale the flow works on.
+// the coefficients, on the working scale of the flow.
 //
-// Coordinates are the columns of the design (the intercept first, if there is one) and then log σ
-// if it is unknown, or what a response of categories has (categories.go). Each has a normal prior,
-// independent of the others.
+// Coordinates are the columns of the design (the intercept first, if there is one), followed by log
+// σ if it is unknown, or the parameters of a response of categories (categories.go). Each has an
+// independent normal prior.
 type Regression struct {
 	X         *mat.Dense  // [n, D], D/M where rows have M predictors; the column of log σ is zero
 	Columns   [][]float64 // [D][n] of X
@@ -48,7 +48,7 @@ func (t *Regression) LogScaleOf(active *Node) *Node {
 	return ColumnOf(active, t.Scale)
 }
 
-// ColumnOf returns column j of x [B,D] as [B,1], as a product, which every backend can
+// ColumnOf returns column j of x [B,D] as [B,1], by a product, which every backend can
 // differentiate.
 func ColumnOf(x *Node, j int) *Node {
 	dim := x.Shape().Dim(1)
@@ -70,7 +70,7 @@ func LogNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
 	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
 }
 
-// WithZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear
+// WithZeroColumn appends a column of zeros: the coordinate of log σ is no part of the linear
 // predictor.
 func WithZeroColumn(x *mat.Dense) *mat.Dense {
 	rows, columns := x.Dims()

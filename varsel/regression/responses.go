@@ -10,25 +10,25 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Responses are all rows of a response with their likelihood. Every constant of a density is kept,
-// so that the integral over the parameters is the evidence.
+// Responses are all rows of a response with their likelihood. Densities keep every constant, so
+// that the integral over the parameters is the evidence.
 type Responses struct {
 	likelihood.Likelihood
 	Y []float64
-	// times are how many rows each stands for; nil for one
+	// Times are the numbers of rows that each stands for; nil for one
 	Times []float64
-	// categories are the categories of the response; nil for others, which have a Likelihood
+	// Categories are the categories of the response; nil for others, which have a Likelihood
 	Categories likelihood.Categories
-	// more is the number of observations beyond the rows of y, and residual their sum of squares,
-	// which no coefficient can change: both are 0 but for gaussian data compressed by
+	// More is the number of observations beyond the rows of y, and Residual their sum of squares,
+	// which no coefficient can change. Both are 0 except for Gaussian data compressed by
 	// [exact.Compress].
 	More     int
 	Residual float64
 }
 
-// LogDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row,
-// offset included; logScale [B,1] is the logarithm of the noise scale in the units of y, unused by
-// a likelihood without one. For categories they are eta [B,M·n] and parameters [B,P].
+// LogDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row with
+// the offset. logScale [B,1] is the logarithm of the noise scale in the units of y; a likelihood
+// without one ignores it. For categories they are eta [B,M·n] and parameters [B,P].
 func (r Responses) LogDensity(eta, logScale *Node) *Node {
 	if r.Categories != nil {
 		return ReduceSum(r.Categories.LogProb(r.Y, Reshape(eta, -1, r.Categories.Predictors(), len(r.Y)), logScale), -1)
@@ -42,7 +42,7 @@ func (r Responses) LogDensity(eta, logScale *Node) *Node {
 	return Add(sum, Reshape(rest, -1))
 }
 
-// LogDensityAt is the same on the host for one eta [n] and noise scale.
+// LogDensityAt is LogDensity on the host for one eta [n] and noise scale.
 func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
 	if r.More > 0 {
@@ -52,15 +52,15 @@ func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	return sum
 }
 
-// LogKernels is the part of the log density that depends on eta [n] and scale, of responses that
+// LogKernels is the part of the log density that depends on eta [n] and scale, for responses that
 // are not compressed.
 func (r Responses) LogKernels(eta []float64, scale float64) float64 {
 	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
 }
 
 // Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
-// gradient of the log density at eta. Its curvature is the curvature of the log density; with
-// cautious it is large enough for iterated maximisation to climb. See [likelihood.Row].
+// gradient of the log density at eta, and its curvature. With cautious the curvature is large
+// enough for iterated maximisation to climb. See [likelihood.Row].
 func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
 	weights, response = make([]float64, len(r.Y)), make([]float64, len(r.Y))
 	r.Expand(eta, scale, cautious, response, weights)
@@ -70,8 +70,8 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 	return weights, response
 }
 
-// Expand writes the slope and the curvature of the log density in each of eta, the latter as
-// cautious as in Working.
+// Expand writes the slope and the curvature of the log density in each of eta; cautious is as in
+// Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
 	newton := r.NewtonAt
 	if cautious {
@@ -92,8 +92,7 @@ func Constant(like *Node, values []float64, dims ...int) *Node {
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// CountRows leaves one of the rows that are the same in response, offset and columns, with how many
-// they are.
+// CountRows merges rows with the same response, offset and columns, and sets their counts.
 func (t *Regression) CountRows() {
 	y := t.Responses.Y
 	found := distinct.Of(len(y), func(key []byte, row int) []byte {

@@ -11,32 +11,32 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// ScaleOrbits are what a posterior expects of draws along the curves on which the noise scale and
-// the distances of the coefficients from a centre grow together: with u = e^t,
+// ScaleOrbits are the expectations of draws along the curves on which the noise scale and the
+// distances of the coefficients from a centre grow together: with u = e^t,
 //
 //	σ → u σ,   β → c + u (β − c),
 //
-// for a centre c of each model. With few rows the posterior has a funnel along these curves, in
-// which the squares of σ and of distances lie that make most of the standard deviations, where few
-// draws are. Given its curve the position of a draw has the density p(σ(t), β(t)) e^(dt) of t, with
-// d the number of coefficients (the orbits of a group, on which its invariant measure is dt), and
-// one quadrature integrates over it. Moments by expectations over curves need of draws only that
-// they show all curves (Rao–Blackwell).
+// for a centre c of each model. With few rows the posterior has a funnel along these curves, where
+// few draws are. The squares of σ and of distances there make up most of the standard deviations.
+// Given the curve of a draw its position t has the density p(σ(t), β(t)) e^(dt), with d the number
+// of coefficients (the curves are orbits of a group with the invariant measure dt), and one
+// quadrature integrates over it. Moments of these expectations only need draws that show all curves
+// (Rao–Blackwell).
 type ScaleOrbits struct {
 	Centre         []int     // number of the draw at the centre, by draw
 	Mean, Variance []float64 // of u, by draw
 }
 
 // Moments are integrated along orbits up to mostOrbitRows rows, and mostOrbitWork rows times draws.
-// Chosen by hand: of more rows σ has no heavy tail, and the work takes about a second.
+// Chosen by hand: with more rows σ has no heavy tail, and the work takes about a second.
 const (
 	mostOrbitRows = 64
 	mostOrbitWork = 1 << 21
 )
 
-// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of these codes; nil where
-// the response has no unknown scale, or the rows determine it well. A centre is the most probable
-// draw of a model.
+// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of the given codes. It is
+// nil if the response has no unknown scale, or the rows determine it well. The centre of a model is
+// its most probable draw.
 func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active func(code []int32) Active, theta *mat.Dense) (*ScaleOrbits, error) {
 	draws, rows := len(codes), len(t.Responses.Y)
 	if !t.Kind.HeavyTails() || t.Scale < 0 || rows > mostOrbitRows || rows*draws > mostOrbitWork {
@@ -72,7 +72,7 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 	})
 }
 
-// orbitWalk is room for one orbit.
+// orbitWalk is scratch memory for one orbit.
 type orbitWalk struct {
 	target           *Regression
 	from, apart, eta []float64 // linear predictors at the centre, of the distance from it, at a point
@@ -88,8 +88,8 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 		floats.AddScaled(w.from, centre[j], a.Columns[k])
 		floats.AddScaled(w.apart, theta[j]-centre[j], a.Columns[k])
 	}
-	// The density of t has a width of about 1/√(2n): the rule is exact to 1e-9 at this step. What
-	// is less than e^−drop of the largest term, of a second moment too, is left out.
+	// The density of t has a width of about 1/√(2n): the rule is exact to 1e-9 at this step. Terms
+	// below e^−drop of the largest, also for a second moment, are left out.
 	step := 0.7 / math.Sqrt(float64(len(w.eta)))
 	const drop, farthest = 20, 40
 	w.logs, w.at = w.logs[:0], w.at[:0]
