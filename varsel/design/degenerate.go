@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Two columns are duplicates when the absolute correlation exceeds 1 − collinearTol; a column is
-// constant when its deviations from the mean are below constantTol of its size. Both are a
-// thousand times what rounding makes of exact relations.
+// Two columns are duplicates if their absolute correlation exceeds 1 − collinearTol. A column is
+// constant if its deviations from the mean are below constantTol of its size. Both are a thousand
+// times the rounding of exact relations.
 const (
 	collinearTol = 1e-12
 	constantTol  = 1e-13
 )
 
 // removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
-// Shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
-// drops them and lists them. A predictor without columns goes.
+// shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
+// drops them and lists them. A predictor without columns is dropped.
 //
-// Without an intercept one always-in constant column takes its place; without that too, columns
-// are compared without centring.
+// Without an intercept one always-in constant column takes its place; without that too, columns are
+// compared without centring.
 func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPredictor, []Dropped, error) {
 	type place struct{ predictor, column int }
 	var places []place
@@ -92,7 +92,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		ErrDegenerate, strings.Join(parts, "; "), onesHint(dropped, intercept))
 }
 
-// onesHint says how a table with its own column of ones can use it.
+// onesHint describes the use of a column of ones in the table.
 func onesHint(dropped []Dropped, intercept bool) string {
 	for _, d := range dropped {
 		if d.Reason == "is constant, like the intercept" {
@@ -114,7 +114,7 @@ func isConstant(values []float64) bool {
 // direction returns the column, centred if asked, with unit norm.
 func direction(values []float64, centre bool) []float64 {
 	out := slices.Clone(values)
-	scale := 0.0 // first to unit size, so that squares cannot overflow
+	scale := 0.0 // scale to unit size first, so that squares cannot overflow
 	for _, v := range out {
 		scale = max(scale, math.Abs(v))
 	}

@@ -29,7 +29,7 @@ func TestDegenerate(t *testing.T) {
 	require.Len(t, d.Dropped, 4)
 	assert.Equal(t, Dropped{"one", "is constant"}, d.Dropped[0])
 
-	// An always-in column wins over a selectable one that stands before it.
+	// An always-in column wins over an earlier selectable one.
 	d, err = New(data, Options{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b", "f"}, d.PredictorNames())
@@ -60,8 +60,7 @@ func TestDegenerateOnes(t *testing.T) {
 	require.ErrorContains(t, err, `"f" is constant`)
 }
 
-// TestDuplicatesAmongMany: planted copies are found, and nothing else is, among more columns than
-// rows.
+// TestDuplicatesAmongMany: exactly the planted copies are found, among more columns than rows.
 func TestDuplicatesAmongMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows, dim = 30, 400

@@ -20,20 +20,18 @@ type PredictorGroup struct {
 	Columns []string `json:"columns"`
 }
 
-// Options says how the columns of a table are used. Every column that is not named here is
-// a selectable predictor.
+// Options sets the use of the columns of a table. Columns without a use are selectable predictors.
 type Options struct {
 	// Target is the response column; it must be set.
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
 	Likelihood likelihood.Kind `json:"likelihood"`
-	// Formula, where it is not empty, says which terms there are, each a predictor whose columns
-	// enter and leave together; see [Options.WithFormula], which sets Target and what else
-	// the formula says.
+	// Formula, if not empty, lists the terms, each a predictor whose columns enter and leave
+	// together. [Options.WithFormula] sets it, and with it Target and other fields.
 	Formula string `json:"formula,omitempty"`
 	// Always names columns, or terms of the formula, that are in every model.
 	Always []string `json:"always,omitempty"`
-	// Exclude names columns that are not used at all.
+	// Exclude names unused columns.
 	Exclude []string `json:"exclude,omitempty"`
 	// Groups names columns that enter and leave together.
 	Groups []PredictorGroup `json:"groups,omitempty"`
@@ -43,24 +41,24 @@ type Options struct {
 	// Factors names numeric columns whose values are labels.
 	Factors []string `json:"factors,omitempty"`
 	// Censored names a column that is 1 where the time in the response is only a lower bound, and 0
-	// where it is the end; "" for none. It is for survival times.
+	// otherwise; "" for none. It is for survival times.
 	Censored string `json:"censored,omitempty"`
-	// Trials names a column of the number of trials of which the response counts the successes; ""
-	// where each row is one. It is for the logistic likelihood.
+	// Trials names a column of the numbers of trials whose successes the response counts; "" if
+	// each row is one trial. It is for the logistic likelihood.
 	Trials string `json:"trials,omitempty"`
 	// Offset names a numeric column added to the linear predictor as it is, or a function of
 	// columns such as log(exposure); "" for none.
 	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
 	NoStandardize bool `json:"no_standardize,omitempty"`
-	// Levels are the labels of a response of categories in their order, some of which the table may
-	// be without; nil where they are numbers, or in no order.
+	// Levels are the labels of a response of categories in their order; the table may lack some.
+	// They are nil for numbers, and for categories without an order.
 	Levels []string `json:"levels,omitempty"`
 	// NoIntercept leaves out the column of ones.
 	NoIntercept bool `json:"no_intercept,omitempty"`
 	// DropDegenerate leaves out constant and duplicated columns instead of refusing them.
 	DropDegenerate bool `json:"drop_degenerate,omitempty"`
-	// NA says what to do with rows with a missing cell in a used column.
+	// NA is the policy for rows with a missing cell in a used column.
 	NA NAPolicy `json:"na"`
 }
 
@@ -70,8 +68,8 @@ type Predictor struct {
 	Name string
 	// Coordinates index the columns of the design matrix.
 	Coordinates []int
-	// Parents are the selectable predictors of which an interaction is the product; they come
-	// before it. AlwaysParent reports whether there is one that is in every model.
+	// Parents are the selectable predictors whose product an interaction is; they come before it.
+	// AlwaysParent reports whether a parent is in every model.
 	Parents      []int
 	AlwaysParent bool
 }
@@ -89,26 +87,25 @@ var ErrDegenerate = errors.New("predictors that carry no information")
 type Design struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
-	// Target is the name of the response, Likelihood what it was checked against.
+	// Target is the name of the response. Likelihood is the kind that it was checked against.
 	Target     string
 	Likelihood likelihood.Kind
-	// Levels are the two texts of a factor response, which stand for 0 and 1, or those of the
+	// Levels are the two texts of a factor response, which stand for 0 and 1, or the texts of the
 	// categories of a response; nil otherwise.
 	Levels []string
-	// Y is the response [n], or its logarithm where the likelihood is of that: for continuous
-	// likelihoods less the offset, then centred and scaled. Times that are only lower bounds are
-	// negative.
+	// Y is the response [n], or its logarithm for a logarithmic likelihood. For continuous
+	// likelihoods it is less the offset, then centred and scaled. Times that are only lower bounds
+	// are negative.
 	Y []float64
-	// Offset [n] is added to the linear predictor; nil when there is none, or when the likelihood
-	// is continuous, where subtracting it from the response is the same.
+	// Offset [n] is added to the linear predictor. It is nil if there is none, or if the likelihood
+	// is continuous and the offset subtracted from the response.
 	Offset []float64
 	// X is the design matrix [n, D].
 	X *mat.Dense
-	// Names are the names of the D columns: "(Intercept)", the table's, or "factor=level". They
-	// differ: if the table has a column of that name, the intercept gets more parentheses.
+	// Names are the names of the D columns: "(Intercept)", a name of the table, or "factor=level".
+	// They differ: if the table has a column of that name, the intercept gets more parentheses.
 	Names []string
-	// Intercept is the coordinate of the column of ones that is no column of the table, -1 where
-	// there is none.
+	// Intercept is the coordinate of the column of ones that is not in the table, -1 for none.
 	Intercept int
 	// Always are the coordinates in every model, increasing.
 	Always []int
@@ -116,8 +113,8 @@ type Design struct {
 	Predictors []Predictor
 	// Scaling maps coefficients back to the scale of the table.
 	Scaling Scaling
-	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
-	// or "row".
+	// Places [n] are the numbers of the rows in the file, counted in units of PlaceUnit: "line" or
+	// "row".
 	Places    []int
 	PlaceUnit string
 	// DroppedRows counts the rows left out by the DropNA policy.
@@ -126,7 +123,7 @@ type Design struct {
 	Dropped []Dropped
 
 	// Σ log y of a response whose logarithms are fitted; less the logarithm of the number of orders
-	// of trials that the response counts
+	// of trials
 	logSum float64
 }
 
@@ -157,13 +154,13 @@ func (d *Design) PredictorNames() []string {
 	return names
 }
 
-// LogJacobian turns the log evidence of Y into the log evidence of the response in its own units:
-// −n log sd(y), and less the sum of the logarithms where these are what is fitted. It is zero when
-// the response is as in the table.
+// LogJacobian turns the log evidence of Y into the log evidence of the response in its units: −n
+// log sd(y), less the sum of the logarithms where these are fitted. It is zero if the response is
+// as in the table.
 func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) - d.logSum }
 
-// New builds the design matrix and response from a table. Whatever is wrong with the data or
-// contradicts in the options is an error that names the column and, where there is one, the line.
+// New builds the design matrix and response from a table. A fault of the data or a contradiction in
+// the options is an error that names the column and, if there is one, the line.
 func New(t *table.Table, opt Options) (*Design, error) {
 	if err := opt.validateCategories(); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
@@ -240,7 +237,7 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// OfColumns is the design of columns on the working scale, the first of which is the intercept.
+// OfColumns is the design of columns on the working scale, the first one the intercept.
 func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	_, dim := x.Dims()
 	d := &Design{
@@ -273,8 +270,7 @@ func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []floa
 	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
 }
 
-// readResponse reads the column of the response. levels are the categories of a response of
-// categories, where they are known.
+// readResponse reads the column of the response. levels are the known categories of a response.
 func readResponse(t *table.Table, opt Options, levels []string) (y []float64, found []string, err error) {
 	column, err := t.Lookup(opt.Target)
 	if err != nil {
@@ -362,7 +358,7 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 	return columns
 }
 
-// FreeName returns the name, in as many parentheses as make it differ from those taken.
+// FreeName returns the name, in enough parentheses to differ from those taken.
 func FreeName(name string, taken []string) string {
 	for slices.Contains(taken, name) {
 		name = "(" + name + ")"
@@ -377,8 +373,8 @@ func afterDropping(rows int) string {
 	return fmt.Sprintf(" after dropping %d with missing values", rows)
 }
 
-// offset is what Offset names: a column of the table, or a function of columns. A name that is
-// neither stays a column, for which there is an error that suggests near names.
+// offset is the variable that Offset names: a column of the table, or a function of columns.
+// Another name stays a column, whose error suggests near names.
 func (opt Options) offset(t *table.Table) formula.Variable {
 	if !slices.Contains(t.Names(), opt.Offset) {
 		if v, err := formula.ParseOffset(opt.Offset); err == nil {
@@ -388,7 +384,6 @@ func (opt Options) offset(t *table.Table) formula.Variable {
 	return formula.Variable{Column: opt.Offset}
 }
 
-// offsets are the offset of each row; nil for none.
 func (opt Options) offsets(t *table.Table) ([]float64, error) {
 	if opt.Offset == "" {
 		return nil, nil
@@ -403,7 +398,8 @@ func (opt Options) offsets(t *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// validateCategories reports options that do not suit a response of categories, or suit only that.
+// validateCategories reports options that do not suit a response of categories, or suit only such a
+// response.
 func (opt Options) validateCategories() error {
 	switch kind := opt.Likelihood; {
 	case !kind.HasCategories() && opt.Levels != nil:

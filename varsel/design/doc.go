@@ -18,6 +18,6 @@
 //	scale.go                the working scale, and the map back
 //	degenerate.go, na.go    columns that are constant or copies of others, rows with missing cells
 //	interactions.go         products of predictors
-//	fresh.go                rows of a new table, expanded as those of a design
+//	fresh.go                rows of a new table, expanded like the rows of a design
 //	simulate.go             simulated tables with known truth
 package design

@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// WithFormula returns the options with a formula such as "y ~ poly(x, 2) + z*w", and with the
-// target, trials, censoring, offset and intercept that it says. Each of its terms is a predictor:
-// all columns of a factor or polynomial enter together, and an interaction has the terms that it is
-// made of as parents. See [formula.Parse] for what can stand in it.
+// WithFormula returns the options with a formula such as "y ~ poly(x, 2) + z*w", and with its
+// target, trials, censoring, offset and intercept. Each of its terms is a predictor: all columns of
+// a factor or polynomial enter together, and an interaction has its terms as parents. See
+// [formula.Parse] for the syntax.
 func (opt Options) WithFormula(text string) (Options, error) {
 	f, err := formula.Parse(text)
 	if err != nil {

@@ -25,7 +25,7 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// New rows have the columns of a formula as the run made them.
+// New rows have the columns of a formula from the run.
 func TestFormulaRows(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	options, err := Options{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")
@@ -48,8 +48,8 @@ func TestFormulaRows(t *testing.T) {
 	}
 }
 
-// An offset may be a function of columns, by formula or by name, and of new rows too. Its columns
-// are no predictors unless a formula names them.
+// An offset may be a function of columns, by formula or by name, also for new rows. Its columns are
+// no predictors unless a formula names them.
 func TestOffsetFunctions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	z, err := data.Lookup("z")

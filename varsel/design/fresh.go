@@ -11,22 +11,22 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Fresh are rows of a new table, expanded as the rows of a design were.
+// Fresh are rows of a new table, expanded like the rows of a design.
 type Fresh struct {
-	// Columns [D][n] are those of the design matrix, in the units of the table.
+	// Columns [D][n] are the columns of the design matrix, in the units of the table.
 	Columns [][]float64
-	// Y [n] are the responses; nil where they are not known. Offset is nil where there is none.
+	// Y [n] are the responses; nil if unknown. Offset is nil if there is none.
 	Y, Offset []float64
-	// Places [n] are the numbers of the rows in the file, which count what Unit says.
+	// Places [n] are the numbers of the rows in the file, counted in units of Unit.
 	Places []int
 	Unit   string
-	// Notes say which rows are left out, and which predictors are outside their range in the
-	// table of the design.
+	// Notes are about rows that are left out, and predictors outside their range in the table of
+	// the design.
 	Notes []string
 }
 
-// freshRows is a new table below the one that a design was made of, so that labels, bends and other
-// shapes of predictors are those of the design.
+// freshRows is a new table below the table of the design, so that labels, bends and other shapes of
+// predictors come from the design.
 type freshRows struct {
 	Fresh
 	design   *Design
@@ -35,12 +35,11 @@ type freshRows struct {
 	both     *table.Table
 	first    int       // its first row in both
 	observed bool      // its responses are known
-	trials   []float64 // results of all trials, of which both has a row each; nil of other responses
+	trials   []float64 // results of all trials, one for each row of both; nil for other responses
 }
 
-// Fresh expands the predictors of a new table as those of d were expanded, which was made of seen
-// with these options. Where the response counts successes, a new row has as many rows as trials, or
-// without trials one.
+// Fresh expands the predictors of a new table as d, which was made from seen with the same options.
+// Where the response counts successes, a new row has a row for each trial, or without trials one.
 func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
 	f, err := d.below(opt, seen, fresh, trials)
 	if err != nil {
@@ -66,8 +65,8 @@ func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fre
 	return &f.Fresh, f.fill(filepath.Base(seen.Path))
 }
 
-// Variables are the columns of a table that predictors and offset are made of, and the rows of the
-// table that a design has.
+// Variables are the columns of a table behind predictors and offset, and the rows of the table that
+// a design has.
 func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows *table.Table, err error) {
 	t, layout, err := newLayout(t, opt)
 	if err != nil {
@@ -133,7 +132,6 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 	return f, err
 }
 
-// response is that of the new rows.
 func (f *freshRows) response() ([]float64, error) {
 	if f.trials != nil {
 		return f.trials[f.first:], nil
@@ -145,8 +143,7 @@ func (f *freshRows) response() ([]float64, error) {
 	return y[f.first:], nil
 }
 
-// checkSeen notes predictors outside the range of the design's table. A label that it lacks is an
-// error.
+// checkSeen notes predictors outside the range of the design's table. An unknown label is an error.
 func (f *freshRows) checkSeen() error {
 	for _, b := range f.layout.blocks {
 		for _, name := range b.columns {

@@ -14,10 +14,10 @@ import (
 // pairs of numeric predictors.
 const AllInteractions = "all"
 
-// interactions returns the products of pairs of predictors as predictors of their own, named "a:b".
-// The factors of a product are centred and scaled first, unless standardize is false: otherwise it
-// would mostly repeat its parents. Coefficients of products, on the scale of the table too, are
-// therefore those of standardised factors.
+// interactions returns the products of pairs of predictors as new predictors, named "a:b". The
+// factors of a product are centred and scaled first, unless standardize is false: otherwise it
+// would mostly repeat its parents. Coefficients of products, on the scale of the table too,
+// therefore refer to standardised factors.
 func interactions(t *table.Table, predictors []rawPredictor, asked []string, standardize bool) ([]rawPredictor, error) {
 	numeric := func(p rawPredictor) bool { return len(p.columns) == 1 && p.columns[0].name == p.name }
 	var pairs [][2]rawPredictor
@@ -77,14 +77,14 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 	return products, nil
 }
 
-// product multiplies two predictors, centred and scaled by the seen rows, those that a run is
-// fitted to, unless standardize is false.
+// product multiplies two predictors. Unless standardize is false, they are centred and scaled by
+// the seen rows, to which the run is fitted.
 func product(left, right []float64, seen int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left))
 	for _, column := range [][]float64{left, right} {
 		mean, sd := 0.0, 1.0
 		if standardize {
-			mean, sd = stat.MeanStdDev(column[:seen], nil) // what carries no information is gone by now
+			mean, sd = stat.MeanStdDev(column[:seen], nil) // constant columns are gone by now
 		}
 		for i, v := range column {
 			values[i] *= (v - mean) / sd

@@ -13,10 +13,10 @@ import (
 type layout struct {
 	blocks  []block
 	factors map[string]bool
-	// terms are those of a formula, and standardize says that numbers in products are
+	// terms are the terms of a formula; standardize applies to the numbers in products
 	terms       []formula.Term
 	standardize bool
-	offset      []string // its columns
+	offset      []string // columns of the offset
 }
 
 // block is a predictor before its columns are expanded: a column, or a named group of them.
@@ -41,9 +41,9 @@ type rawColumn struct {
 	values []float64
 }
 
-// newLayout checks that every named column exists and has one use, and orders the predictors as
-// their first columns stand in the table, or as the terms in the formula. It returns the table with
-// labels where they are wanted.
+// newLayout checks that every named column exists and has one use. It orders the predictors as
+// their first columns in the table, or as the terms in the formula, and returns the table with the
+// labels that the options ask for.
 func newLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	if opt.Formula != "" {
 		return formulaLayout(t, opt)
@@ -156,7 +156,7 @@ func checkPredictorNames(t *table.Table, blocks []block) error {
 	return nil
 }
 
-// response are the columns that the response is made of, the target first.
+// response are the columns of the response, the target first.
 func (opt Options) response() []string {
 	names := []string{opt.Target}
 	for _, name := range []string{opt.Censored, opt.Trials} {
@@ -167,7 +167,7 @@ func (opt Options) response() []string {
 	return names
 }
 
-// used returns the columns whose cells matter.
+// used returns the columns whose missing cells matter.
 func (l *layout) used(opt Options) []string {
 	names := append(opt.response(), l.offset...)
 	for _, b := range l.blocks {
@@ -180,8 +180,8 @@ func (l *layout) used(opt Options) []string {
 	return names
 }
 
-// expand reads the columns of every predictor: numbers as they are, a factor as one 0/1 indicator
-// per level but the first. The first seen rows are those that the run is fitted to.
+// expand reads the columns of every predictor: numbers unchanged, a factor as one 0/1 indicator per
+// level but the first. The run is fitted to the first seen rows.
 func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 	predictors := make([]rawPredictor, len(l.blocks))
 	for i, b := range l.blocks {

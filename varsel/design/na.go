@@ -2,7 +2,7 @@ package design
 
 import "github.com/transdim/vti/internal/enum"
 
-// NAPolicy says what to do with rows with a missing cell.
+// NAPolicy is a policy for rows with a missing cell.
 type NAPolicy int
 
 const (

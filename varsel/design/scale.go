@@ -20,11 +20,9 @@ import (
 // where level is the coordinate of the column that is constant (the intercept, or an always-in
 // column) and c its value.
 type Scaling struct {
-	// Mean and SD [D] are the centre and the divisor of each column: 0 and 1 where it was not
-	// touched.
+	// Mean and SD [D] are the centre and the divisor of each column: 0 and 1 for an unchanged one.
 	Mean, SD []float64
-	// YMean and YSD are the centre and the divisor of the response: 0 and 1 where it was not
-	// touched.
+	// YMean and YSD are the centre and the divisor of the response: 0 and 1 if unchanged.
 	YMean, YSD float64
 	// Level is the coordinate of the constant column, -1 when there is none.
 	Level int
@@ -63,8 +61,8 @@ func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	return dst
 }
 
-// Shift is what centred columns take from the linear predictor: Σ_j β_j Mean_j of coefficients on
-// the scale of the table.
+// Shift is the part of the linear predictor that centred columns remove: Σ_j β_j Mean_j of
+// coefficients on the scale of the table.
 func (s *Scaling) Shift(beta []float64) (sum float64) {
 	for j, mean := range s.Mean {
 		sum += beta[j] * mean
@@ -98,7 +96,7 @@ func (s *Scaling) LevelWeights() (w []float64, c float64) {
 
 func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.Log(s.YSD) }
 
-// NewScaling is the map that changes nothing.
+// NewScaling is the identity.
 func NewScaling(dim int) Scaling {
 	return Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: -1}
 }
@@ -162,7 +160,7 @@ func usable(mean, sd float64) bool {
 	return sd > tiny && sd < 1/tiny && !math.IsInf(mean, 0) && !math.IsNaN(mean)
 }
 
-// ResponseName is the name of the response that the working scale has.
+// ResponseName is the name of the response on the working scale.
 func (d *Design) ResponseName() string {
 	if d.Likelihood.Logarithmic() {
 		return "log(" + d.Target + ")"
@@ -179,13 +177,12 @@ func (d *Design) InTable(y float64) float64 {
 	return y
 }
 
-// Censored reports whether the end of a time is not known.
+// Censored reports whether a time is only a lower bound.
 func (d *Design) Censored() bool {
 	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
 }
 
-// inUnits undoes the scaling of a value to the 12 digits that it can be known to, so that equal
-// cells of the table are equal.
+// inUnits undoes the scaling of a value, to 12 digits, so that equal cells of the table are equal.
 func inUnits(value, mean, sd float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(mean+sd*value, 'e', 11, 64), 64)
 	if err != nil {
@@ -194,8 +191,7 @@ func inUnits(value, mean, sd float64) float64 {
 	return rounded
 }
 
-// Column is column j of the design matrix in the units of the table, and Response the response, or
-// its logarithm where that is fitted, both to 12 digits.
+// Column is column j of the design matrix in the units of the table, to 12 digits.
 func (d *Design) Column(j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for i, v := range values {
@@ -204,7 +200,7 @@ func (d *Design) Column(j int) []float64 {
 	return values
 }
 
-// Response is the response as [Design.Column] has the columns.
+// Response is the response, or its fitted logarithm, in the units of the table, to 12 digits.
 func (d *Design) Response() []float64 {
 	values := slices.Clone(d.Y)
 	for i, v := range values {
@@ -214,5 +210,5 @@ func (d *Design) Response() []float64 {
 }
 
 // ScaleName is the name among coefficients of the noise scale, or of the other parameter of the
-// response; if the table has a column of that name it has parentheses.
+// response. If the table has a column of that name, it gets parentheses.
 func (d *Design) ScaleName() string { return FreeName(d.Likelihood.Scale(), d.Names) }

@@ -20,9 +20,9 @@ import (
 type SimulationDesign int
 
 const (
-	// AR1Design has normal predictors, neighbours of which correlate, and few effects: the k-th of
-	// s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. The
-	// response is normal, or that of another likelihood.
+	// AR1Design has normal predictors, whose neighbours correlate, and few effects: the k-th of s
+	// effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. The response
+	// has the distribution of the likelihood.
 	AR1Design SimulationDesign = iota
 	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each
 	// predictor matters with probability 0.4 and an effect of 0.5, and a tenth of the rows has the
@@ -41,18 +41,18 @@ func (d *SimulationDesign) UnmarshalText(text []byte) error {
 	return simulationDesigns.Unmarshal(text, d)
 }
 
-// Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust
-// likelihood takes for granted.
+// Misspecification is the distance between the noise of a [PaperDesign] and the noise of the robust
+// likelihood.
 type Misspecification int
 
 const (
-	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as the robust
-	// likelihood has them, and effects are the same in all rows.
+	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as in the robust
+	// likelihood, and effects are the same in all rows.
 	NoMisspecification Misspecification = iota
-	// MediumMisspecification: they are 2 and 5.
+	// MediumMisspecification: the noise scales are 2 and 5.
 	MediumMisspecification
-	// HighMisspecification: both are 4, and four in ten of the predictors that do not matter are
-	// mixed with those that do.
+	// HighMisspecification: both noise scales are 4, and four in ten of the predictors without an
+	// effect are mixed with those that have one.
 	HighMisspecification
 )
 
@@ -66,7 +66,7 @@ func (m *Misspecification) UnmarshalText(text []byte) error {
 	return misspecifications.Unmarshal(text, m)
 }
 
-// Simulation says what data set to simulate. Sizes that are zero stand for the defaults given.
+// Simulation describes a data set to simulate. Zero sizes stand for the defaults.
 type Simulation struct {
 	Design SimulationDesign
 	// Rows is the number of observations: 300, or 50 for a PaperDesign.
@@ -87,7 +87,7 @@ type Simulation struct {
 	Seed             uint64
 }
 
-// withDefaults fills in what zeros stand for.
+// withDefaults replaces zeros by their defaults.
 func (s Simulation) withDefaults() Simulation {
 	rows, predictors := 300, 1000
 	if s.Design == PaperDesign {
@@ -126,19 +126,19 @@ func (s Simulation) Validate() error {
 	return nil
 }
 
-// Effect is a predictor that matters in a simulation.
+// Effect is a predictor with an effect in a simulation.
 type Effect struct {
 	Name string `json:"name"`
-	// Size is the coefficient; in a PaperDesign that of the first half of the rows.
+	// Size is the coefficient; in a PaperDesign the coefficient in the first half of the rows.
 	Size float64 `json:"size"`
-	// Category is the one whose log odds against all others the predictor changes, if the response
-	// has categories without an order; nil for other responses.
+	// Category is the category whose log odds against all others the predictor changes, if the
+	// response has categories without an order; nil for other responses.
 	Category *int `json:"category,omitempty"`
 }
 
 // SimulatedData is a simulated data set with its truth.
 type SimulatedData struct {
-	// Names are those of Columns: the predictors x1, x2, … (after x0, a column of ones, in a
+	// Names are the names of Columns: the predictors x1, x2, … (after x0, a column of ones, in a
 	// PaperDesign), then y.
 	Names   []string
 	Columns [][]float64
@@ -146,8 +146,8 @@ type SimulatedData struct {
 	Effects []Effect
 }
 
-// simulatedDigits is the number of digits of a predictor, in memory as in a file: more say nothing,
-// and files are large.
+// simulatedDigits is the number of digits of a predictor, in memory as in a file: more add nothing
+// but size.
 const simulatedDigits = 6
 
 // Simulate draws a data set. The same simulation gives the same data.
@@ -222,11 +222,11 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 	d.add("y", y)
 }
 
-// simulatedCategories is the number of categories of a response that has them.
+// simulatedCategories is the number of categories of a simulated response.
 const simulatedCategories = 4
 
 // categories draws categories without an order. Each predictor with an effect changes the log odds
-// of one of them against all others, of one category after the other.
+// of one category against all others, in turn.
 func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	scores := make([][]float64, simulatedCategories)
 	for k := range scores {
@@ -266,9 +266,9 @@ const (
 	paperOutliers  = 0.1
 	paperEffect    = 0.5
 	paperEffect2   = 1.5 // in the second half of the rows, with misspecification
-	// share of the predictors that do not matter but are mixed with those that do
+	// share of mixed predictors among those without an effect
 	paperMixed   = 0.4
-	paperMixture = 0.1 // by how much
+	paperMixture = 0.1 // weight of the mixture
 )
 
 func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// residuals are y less what the effects explain, if those have the given multiple of their size.
+// residuals are y less the effects, multiplied by the given number.
 func (d *SimulatedData) residuals(multiple, intercept float64, rows []int) (r []float64) {
 	y := d.Columns[len(d.Columns)-1]
 	for _, i := range rows {
@@ -34,7 +34,7 @@ func rowsFrom(first, last int) (rows []int) {
 	return rows
 }
 
-// Moments of a large data set are those of its description, within four standard errors of about
+// Moments of a large data set agree with its description, within four standard errors of about
 // 1/√n: a false alarm in 1e4 per number, with fixed seeds.
 func TestSimulateAR1(t *testing.T) {
 	const rows = 20000
@@ -84,8 +84,8 @@ func TestSimulatePaper(t *testing.T) {
 			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
 			in := len(data.Effects)
 			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
-			// The variance of the mixture, with the error of a sample variance from its fourth
-			// moment.
+			// the variance of the mixture, with the error of a sample variance from its fourth
+			// moment
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
 			for half, effect := range c.effects {
@@ -108,7 +108,7 @@ func TestSimulatePaper(t *testing.T) {
 	}
 }
 
-// What is written is read as the same numbers.
+// A file gives the same numbers back.
 func TestSimulatedCSV(t *testing.T) {
 	data, err := Simulate(Simulation{Rows: 5, Predictors: 3, Effects: 1})
 	require.NoError(t, err)

@@ -15,21 +15,21 @@ import (
 )
 
 // births is the posterior over models and log σ of a Gaussian SlotTarget, for a process in
-// continuous time: a member dies at rate 1, and every other predictor is born at the rate that is
-// its posterior odds given the members. That keeps detailed balance, and a time in which hardly
-// anything can happen takes no work: the process is at once back from a poor model, by any of all
-// ways there are. Weighted by how long it stays, its jumps are those of the tempered Gibbs sampler
-// of Zanella and Roberts (2019). The odds of all predictors follow from a jump in as many
-// multiplications as there are predictors and members, given their inner products.
+// continuous time. A member dies at rate 1, and every other predictor is born at a rate equal to
+// its posterior odds given the members. This keeps detailed balance. Times in which hardly anything
+// can happen take no work: the process leaves a poor model at once, by any way. Weighted by their
+// durations, its jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump
+// the odds of all predictors take one multiplication for each predictor and member, given their
+// inner products.
 type births struct {
 	target  Lists
-	first   int          // the column of the first item
+	first   int          // column of the first item
 	rows    int          // of the responses, n
 	columns []float64    // fixed ones without log σ, then items [C, n]
-	fixed   int          // of them
-	norms   []float64    // their squares [C]
-	along   []float64    // their inner products with the responses less the prior mean [C]
-	size    float64      // squared length of these responses, and what no column can change
+	fixed   int          // number of fixed columns
+	norms   []float64    // squared lengths of the columns [C]
+	along   []float64    // inner products of the columns with the responses less the prior mean [C]
+	size    float64      // squared length of these responses, with the part that no column can change
 	total   float64      // observations
 	slab    float64      // prior variance of an item
 	ridge   []float64    // prior variances of the fixed columns
@@ -39,31 +39,31 @@ type births struct {
 
 // Settings of the process, chosen by hand, not tuned.
 const (
-	// sweepTime is how long it runs in a sweep: a member dies twice.
+	// sweepTime is the time of the process in a sweep: a member dies twice.
 	sweepTime = 2
-	// sigmaSteps of a normal density of width sigmaStep move log σ after that.
+	// sigmaSteps steps with a normal density of width sigmaStep then move log σ.
 	sigmaSteps, sigmaStep = 4, 0.25
 	// keptProducts bounds the inner products that are kept, 256 MiB; others are computed each time.
 	keptProducts = 1 << 25
-	// jumpError is the largest error of log π, in nats, that its updates may make in a sweep: a
+	// jumpError is the largest accepted error of log π from the updates of a sweep, in nats: a
 	// guard against columns that rounding cannot distinguish.
 	jumpError = 1e-4
 )
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// Lists are the posterior over models of a Gaussian response as lists of their predictors, each of
-// one column.
+// Lists are the posterior over models of a Gaussian response as lists of predictors, each with one
+// column.
 type Lists struct {
 	*regression.Regression // of all predictors
 	Space                  *space.Lists
 	Prior                  space.Prior
 	// Columns are the columns of the coordinates in every model, log σ among them if it is unknown,
-	// and of the items; Fixed is the number of the former without log σ.
+	// and of the items. Fixed is the number of coordinates in every model without log σ.
 	Columns [][]float64
 	Fixed   int
 	Sizes   []float64 // log p(m) by size
-	// Means and SDs belong to the priors of the coordinates of a list.
+	// Means and SDs are the priors of the coordinates of a list.
 	Means, SDs []float64
 	// Active is the model of a code.
 	Active func(code []int32) regression.Active
@@ -132,7 +132,7 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return b.state(random.Perm(b.target.Space.Items())[:b.target.Space.Slots()])
 }
 
-// state is a model with log σ at its prior mean, or where it is known.
+// state is a model with log σ at its prior mean or known value.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
 	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
@@ -154,13 +154,13 @@ func (b *births) state(items []int) (*birthState, error) {
 	return s, nil
 }
 
-// birthState is a model with a noise scale. With V the covariance of the responses given them,
+// birthState is a model with a noise scale. With V the covariance of the responses given the model,
 // quadratic and linear are x'V⁻¹x and x'V⁻¹y of all columns x [C].
 type birthState struct {
 	*births
 	members  []int // columns, the fixed ones first
 	rowsOf   [][]float64
-	at       []int // of each column in members, or −1
+	at       []int // index of each column in members, or −1
 	logSigma float64
 	// logEvidence is log p(y | m, σ)
 	logEvidence                float64
@@ -170,13 +170,11 @@ type birthState struct {
 	triangle, projected, inner []float64
 }
 
-// join makes a column a member.
 func (s *birthState) join(c int) {
 	s.at[c] = len(s.members)
 	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.products(c))
 }
 
-// leave is its opposite.
 func (s *birthState) leave(c int) {
 	k := len(s.members) - 1
 	last, at := s.members[k], s.at[c]
@@ -192,7 +190,7 @@ func (s *birthState) variance(c int) float64 {
 	return s.slab
 }
 
-// rates are the odds of the births of all columns, 0 of members; it returns their sum.
+// rates are the odds of the births of all columns, 0 for members. It returns their sum.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.target.Sizes, len(s.members)-s.fixed
 	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
@@ -218,11 +216,11 @@ func (s *birthState) rates(power float64) float64 {
 	return vectors.Sum(s.odds)
 }
 
-// mostBirthOdds keeps the odds of all predictors numbers, in proportion to each other: beyond it no
+// mostBirthOdds bounds log odds before their exponentials, which stay in proportion: above it no
 // member dies before the next birth.
 const mostBirthOdds = 600
 
-// pick draws a column by its odds, whose sum is given.
+// pick draws a column by its odds.
 func (s *birthState) pick(u float64) int {
 	const block = 128
 	last := -1
@@ -244,7 +242,7 @@ func (s *birthState) pick(u float64) int {
 	return last
 }
 
-// Sweep lets the process run for a while, and then moves the noise scale.
+// Sweep runs the process for sweepTime, and then moves the noise scale.
 func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
 	for left := float64(sweepTime); ; {
 		births, deaths := s.rates(power), float64(len(s.members)-s.fixed)
@@ -280,7 +278,6 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	return s.logEvidence
 }
 
-// Clone is a copy.
 func (s *birthState) Clone() rjmcmc.CollapsedState {
 	c := *s
 	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {

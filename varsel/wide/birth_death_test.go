@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
+// TestBirthDeathUpdates compares updates after many jumps with new computations.
 func TestBirthDeathUpdates(t *testing.T) {
 	search := searchOf(correlated(60, 7), 0)
 	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)

@@ -9,8 +9,9 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// leastGrown is what is left of the determinant of the covariance of the responses by a death below
-// which the rest is computed anew: updates would lose as many digits. Chosen by hand.
+// leastGrown is the least factor of the determinant of the covariance of the responses at which a
+// death is an update; below it, updates would lose the digits, and everything is computed anew.
+// Chosen by hand.
 const leastGrown = 1e-4
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
@@ -32,8 +33,7 @@ func (s *birthState) factorise(logSigma float64) (ok bool) {
 	return ok
 }
 
-// evidenceAt is log p(y | m, σ), −Inf where numbers do not tell; it leaves L⁻¹X'y in
-// projected.
+// evidenceAt is log p(y | m, σ), −Inf where rounding hides it. It leaves L⁻¹X'y in projected.
 func (s *birthState) evidenceAt(logSigma float64) float64 {
 	if !s.factorise(logSigma) {
 		return math.Inf(-1)
@@ -52,7 +52,7 @@ func (s *birthState) evidenceAt(logSigma float64) float64 {
 	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
 }
 
-// refresh computes all but the model and σ anew; false where that fails.
+// refresh computes everything but the model and σ anew; false where it fails.
 func (s *birthState) refresh() bool {
 	s.logEvidence = s.evidenceAt(s.logSigma)
 	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
@@ -81,7 +81,6 @@ func (s *birthState) refresh() bool {
 	return true
 }
 
-// flip lets a column be born or die.
 func (s *birthState) flip(c int) {
 	s.factorise(s.logSigma)
 	k := len(s.members)
@@ -126,9 +125,9 @@ func (s *birthState) flip(c int) {
 	}
 }
 
-// ofMember are x'V⁻¹y of a member and 1 − s² x'V⁻¹x, without the digits that the difference would
+// ofMember are x'V⁻¹y of a member and 1 − s² x'V⁻¹x, with the digits that the difference would
 // lose: with M the inverse of X'X + σ²/s² over the members they are its coefficient (M X'y)/s², and
-// M's entry times σ²/s². The triangle is that of the members.
+// M's entry times σ²/s². triangle must have the members.
 func (s *birthState) ofMember(at int) (along, grown float64) {
 	k := len(s.members)
 	unit, all := make([]float64, k), make([]float64, k)

@@ -15,16 +15,16 @@ import (
 const levelSD = 10
 
 // parts returns the searches for predictors that matter to the response. A response without
-// categories has one, s itself. For categories without an order there is a logistic regression of
-// the indicator of each category, and for ordered categories one of the indicator above each cut
-// point: a predictor that moves categories apart moves at least one indicator.
+// categories has one, s itself. For categories without an order each part is a logistic regression
+// of the indicator of a category, for ordered categories of the indicator above a cut point: a
+// predictor that moves categories apart moves at least one indicator.
 //
 // share is the factor of gains in a sum over the parts, as indicators repeat each other: the
-// indicators of K equally frequent categories together tell K/(K−1) times as much as the categories
-// do, and the indicators above cut points all tell nearly the same. Of 48 members of 12 tables,
-// with a pair that matters together, searches find 38 without and 39 with an order, and one other
-// predictor; with half of the factor 31 and 18, with twice as much 42 and 41, with eight times 45
-// and 42, and five others.
+// indicators of K equally frequent categories together have K/(K−1) times the information of the
+// categories, and the indicators above cut points all have nearly the same. Of 48 members of 12
+// tables, with a pair that matters together, searches find 38 without and 39 with an order, and one
+// other predictor; with half of the factor 31 and 18, with twice the factor 42 and 41, with eight
+// times 45 and 42, and five others.
 func (s Search) parts() (parts []Search, share float64) {
 	categories := s.Responses.Categories
 	if categories == nil {

@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// CredibleSet is a set of correlated predictors that stand in for each other: a model has one of
-// them or more with at least the probability that was asked for (Wang et al. 2020, of the posterior
+// CredibleSet is a set of correlated predictors that replace each other: with at least the
+// requested probability a model has one or more of them (Wang et al. 2020, here for the posterior
 // over models itself).
 type CredibleSet struct {
 	// Members are the predictors, the most probable one first.
 	Members []int
-	// Probability is that of models with a member of the set, One that of models with exactly one.
+	// Probability is the probability of models with a member of the set, One of models with exactly
+	// one.
 	Probability, One float64
 	// Purity is the smallest absolute correlation between two members; 1 for a single one.
 	Purity float64
@@ -22,12 +23,12 @@ type CredibleSet struct {
 // Chosen by hand: a larger set, of a hundred predictors, points at none.
 const leastLead = 0.01
 
-// CredibleSets returns disjoint credible sets, the one with the most probable member first, of
-// models that are lists of predictors and have probabilities: models that are left out count as
-// ones without any member. Each set begins with the most probable predictor that is in no set yet,
-// and takes in the predictor that most models need which the set does not meet, among those whose
-// absolute correlation with all of its members is at least purity, until the models it meets have
-// the probability level.
+// CredibleSets returns disjoint credible sets, the one with the most probable member first. Models
+// are lists of predictors with probabilities; missing models count as models without any member.
+// Each set begins with the most probable predictor in no set yet. It then takes in predictors whose
+// absolute correlation with all of its members is at least purity, each time the one in most of the
+// models, by probability, without a member, until the models with a member have the probability
+// level.
 func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
 	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
 	for m, members := range models {
@@ -73,7 +74,6 @@ func CredibleSets(models [][]int, probability []float64, predictors int, level, 
 	return sets
 }
 
-// credible is a posterior over models by their members.
 type credible struct {
 	models      [][]int
 	probability []float64
@@ -83,7 +83,7 @@ type credible struct {
 
 func (s *credible) byInclusion(a, b int) int { return cmp.Compare(s.inclusion[b], s.inclusion[a]) }
 
-// grow makes the set of a predictor.
+// grow makes the set that begins with a predictor.
 func (s *credible) grow(lead int, candidates []int, level, purity float64, correlation func(a, b int) float64) CredibleSet {
 	set := CredibleSet{Purity: 1}
 	met := make([]int, len(s.models)) // how many members each model has

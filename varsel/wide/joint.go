@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// jointOfModel pairs, and as many triples, are taken of each scan. Chosen by hand: their
-	// evidences cost no more than a few steps of a search.
+	// jointOfModel is the number of pairs, and of triples, taken from each scan. Chosen by hand:
+	// their evidences take no longer than a few steps of a search.
 	jointOfModel = 32
-	// mostScans bounds the scans on top of one model and what is left of it without a member, and
-	// allProducts their multiplications, some seconds, but for the first two. Chosen by hand.
+	// mostScans bounds the scans around one model, and allProducts their multiplications after the
+	// first two, some seconds. Chosen by hand.
 	mostScans   = 8
 	allProducts = 1 << 34
 )
@@ -31,8 +31,8 @@ type Search struct {
 func (s Search) limit() int       { return s.Prior.Limit(len(s.Design.Predictors)) }
 func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predictors)) }
 
-// joint are the best pairs and triples on top of a model, whose mode f has found, as far as a model
-// may be so large, with the multiplications that pairs took.
+// joint are the best pairs and triples on top of a model whose mode f has found, within the limit
+// of its size, and the multiplications that pairs took.
 func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, products int) {
 	if len(base)+2 > limit {
 		return nil, nil, 0
@@ -44,10 +44,10 @@ func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, pr
 	return pairs, triples, scan.pairs() * scan.lengths
 }
 
-// Together returns models with two or three more members each than others, which promise most
-// beyond what fewer of these add: on top of a model, of the model without members, and of the model
-// without each of its first members, which they may replace. without are the models before. code is
-// the code of a model.
+// Together returns models with two or three new members each, the most promising beyond the gains
+// from fewer of them. They are on top of the given model, of the empty model, and of the given
+// model without each of its first members, which they may replace. without are the models before.
+// code is the code of a model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	parts, _ := s.parts()
 	bases := [][]int{members}

@@ -9,24 +9,24 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Several predictors can stand in for several others: where y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇
-// + x₈ is nearly the same sum, either four explain all, and models between the two can be less
-// probable by a hundred nats. Screening ends with one of them, and so do searches that begin with
-// what it promises; one that may not use its members ends with the other.
+// Several predictors can replace several others. If y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇ + x₈ is
+// nearly the same sum, either four explain all, and models between the two can be less probable by
+// a hundred nats. Screening ends with one of them, and so do searches from the most promising
+// predictors. A search that may not use its members ends with the other.
 
 const (
-	// leastStep is what a step of such a search must gain, in nats: less is rounding.
+	// leastStep is the least gain of a step of a search, in nats: less is rounding.
 	leastStep = 1e-6
-	// mostUnions is how often what searches have found is left out of the next, and allInstead
-	// bounds the multiplications of all searches beside one model, but for the first. Chosen by
-	// hand: some seconds.
+	// mostUnions is the number of searches that leave out all members found so far. allInstead
+	// bounds the multiplications of all searches beside one model, after the first. Chosen by hand:
+	// some seconds.
 	mostUnions = 4
 	allInstead = 1 << 33
 )
 
-// Instead are the codes of models that searches find without all members of a model, without these
-// and what such searches have found, and without each of its members. Each goes on with all
-// predictors where it ends.
+// Instead are the codes of models from searches without some predictors: first without the members
+// of a model and of all models found so far, then without each of the members. Each search ends
+// with steps among all predictors.
 func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -57,16 +57,16 @@ func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []
 	return codes, nil
 }
 
-// stepwise is a search for a model, all members of which are open to question.
+// stepwise is a search for a model by single steps, which may remove any member.
 type stepwise struct {
 	fits     []*screenFit           // of the parts of the response
-	share    float64                // of what they tell, which they tell together
-	gain     func(size int) float64 // what one more member adds to log p(m), by size
-	limit    int                    // of the size
+	share    float64                // factor of their sum, as in parts
+	gain     func(size int) float64 // change of log p(m) by one more member, by size
+	limit    int                    // on the size
 	products int                    // multiplications so far
 }
 
-// without is the model that a search ends with which begins without some predictors.
+// without is the end of a search that begins without the banned predictors.
 func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
 	out := map[int]bool{}
 	for _, predictor := range banned {
@@ -83,8 +83,8 @@ func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
 	return s.climb(ctx, model)
 }
 
-// climb adds, removes and exchanges predictors, always what makes the model most probable under the
-// quadratic at its mode, until nothing does.
+// climb adds, removes and exchanges predictors until no step gains. Each step is the best one under
+// the quadratic at the mode of the model.
 func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 	for seen := map[string]bool{}; ; {
 		if err := ctx.Err(); err != nil {
@@ -123,14 +123,13 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 	}
 }
 
-// find moves to the modes of a model.
 func (s *stepwise) find(model []int) {
 	for _, f := range s.fits {
 		f.find(model)
 	}
 }
 
-// scan are [screenFit.evidences] of all parts together.
+// scan sums [screenFit.evidences] over all parts.
 func (s *stepwise) scan(model []int) (evidence []float64) {
 	for _, f := range s.fits {
 		s.products += len(f.weights) * len(f.squares) * (len(model) + 2)
@@ -143,8 +142,8 @@ func (s *stepwise) scan(model []int) (evidence []float64) {
 	return evidence
 }
 
-// enters is the predictor not banned with which a model is most probable, if that is better by more
-// than least than a model that this one is better than by so much before.
+// enters returns the predictor, not banned, whose addition makes a model most probable. before is
+// the gain of the model so far; ok is false if the total gain is at most least.
 func (s *stepwise) enters(model []int, before float64, evidence []float64, banned map[int]bool, least float64) (best int, ok bool) {
 	if len(model) == s.limit {
 		return 0, false

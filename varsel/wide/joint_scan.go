@@ -11,15 +11,15 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Two predictors can matter only together: where one is a cause of the response with a large
-// disturbance and the other measures the disturbance, neither explains anything by itself and both
-// explain all. Searches that change one member at a time have to cross a model with one of them,
-// which can be less probable than none by a hundred nats. There is no such valley where all pairs
-// are looked at on top of a model, which takes the inner products of all columns.
+// Two predictors can matter only together: if one is a cause of the response with a large
+// disturbance and the other measures the disturbance, neither explains anything alone and both
+// explain all. Searches that change one member at a time must cross a model with one of them, which
+// can be less probable than the empty one by a hundred nats. A scan of all pairs on top of a model
+// has no such valley; it takes the inner products of all columns.
 
-// jointScan are all columns that a model does not have, under the quadratic of the log likelihood
-// −½ Σ w (η − ŷ)²/φ at its mode: √w times each, less what the columns of the model explain, and of
-// unit length. φ is 1, or unknown.
+// jointScan has all columns outside a model, under the quadratic of the log likelihood −½ Σ w (η −
+// ŷ)²/φ at its mode: √w times each, less its projection on the columns of the model, and of unit
+// length. φ is 1, or unknown.
 type jointScan struct {
 	rows      int
 	columns   []float64 // [C·rows]
@@ -28,15 +28,15 @@ type jointScan struct {
 	ridge     []float64 // noise variance over prior variance of the coefficients, at φ = 1
 	squares   float64   // S, of the rest of the responses
 	freedom   float64   // ν, the rows less the columns of the model; 0 where φ is known
-	alone     []float64 // what each adds by itself, at least 0
-	price     []float64 // that, and what any pair with it loses to its prior at least
+	alone     []float64 // gain of each alone, at least 0
+	price     []float64 // the same, and the least loss of a pair with it to its prior
 
 	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
 	lengths int
 }
 
 // jointGain are predictors with the log Bayes factor, in nats, of the model with all of them, and
-// what of that parts of them do not add.
+// its excess over parts of them.
 type jointGain struct {
 	members          []int // ascending
 	together, beyond float64
@@ -44,24 +44,23 @@ type jointGain struct {
 
 // Settings of the scan, chosen by hand, not tuned.
 const (
-	// mostPaired columns are paired, those that go best with the response.
+	// mostPaired is the number of paired columns, the ones that go best with the response.
 	mostPaired = 1 << 14
-	// mostProducts bounds the multiplications of a scan, a second: rows beyond are added up with
-	// random signs, which leaves inner products what they are in expectation (Charikar, Chen and
-	// Farach-Colton 2004), those of nearly equal columns hardly any error, and the best pairs are
-	// computed from all rows.
+	// mostProducts bounds the multiplications of a scan, a second. Rows beyond are added up with
+	// random signs, which keeps inner products in expectation (Charikar, Chen and Farach-Colton
+	// 2004), and nearly so for nearly equal columns. The best pairs are computed from all rows.
 	mostProducts = 1 << 32
-	// scanTile columns are multiplied with as many others while they are in the cache, and
-	// scanHeaps lists of the best are kept, whatever the number of processors.
+	// scanTile columns are multiplied with scanTile others while they are in the cache. scanHeaps
+	// is the number of lists of the best, for any number of processors.
 	scanTile, scanHeaps = 128, 16
-	// leastBeyond is what predictors must add beyond parts of them, in nats.
+	// leastBeyond is the least gain of predictors beyond parts of them, in nats.
 	leastBeyond = 1
-	// collinear is the rest of a squared length, of a column beside the model's or of one of a pair
-	// beside the other, below which there is nothing left but rounding.
+	// collinear is the least share of a squared length that is left, of a column beside the model
+	// or of one of a pair beside the other: less is rounding.
 	collinear = 1e-9
 )
 
-// jointScan prepares the scan on top of a model, whose mode f has found.
+// jointScan prepares the scan on top of a model whose mode f has found.
 func (f *screenFit) jointScan(model []int) *jointScan {
 	t := f.target
 	rows, _ := t.X.Dims()
@@ -129,8 +128,8 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	return s
 }
 
-// outside takes out of x, in place, what unit vectors that are orthogonal explain, and scales the
-// rest to length 1. It returns the length that was left, 0 where that is rounding.
+// outside removes from x, in place, its projection on orthogonal unit vectors, and scales the rest
+// to length 1. It returns the length of the rest, 0 if that is rounding.
 func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
 	before := floats.Norm(x, 2)
 	for range 2 { // twice is enough for orthogonality to rounding
@@ -150,7 +149,7 @@ func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
 // pairs is the number of pairs of columns.
 func (s *jointScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
 
-// shorten adds up rows where there are more than so many.
+// shorten adds up rows where there are more than most.
 func (s *jointScan) shorten(most int) {
 	count := len(s.predictor)
 	s.short, s.lengths = s.columns, s.rows
@@ -174,9 +173,9 @@ func (s *jointScan) shorten(most int) {
 	}
 }
 
-// gain is the log Bayes factor of the model with two unit columns more, whose inner products are b
-// and c with the rest and r with each other, under ridges of φ times v and w; one of +Inf leaves
-// its column out.
+// gain is the log Bayes factor of the model with two more unit columns. Their inner products are b
+// and c with the rest and r with each other, and their ridges φ times v and w; an infinite ridge
+// leaves a column out.
 func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	most := b * b
 	if !math.IsInf(w, 1) {
@@ -185,8 +184,8 @@ func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	return s.largest(most, func(φ float64) float64 { return s.gainAt(φ, b, c, r, v, w) })
 }
 
-// largest is a gain where φ is known, or else where the evidence with it is largest, of three
-// places between φ of the model and of what columns leave that explain so many squares.
+// largest is the gain at a known φ. Otherwise it is the largest evidence of three places between φ
+// of the model and φ of the rest after columns that explain the given squares.
 func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) float64 {
 	if s.freedom == 0 {
 		return gainAt(1)
@@ -201,7 +200,7 @@ func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) 
 	return best
 }
 
-// base is φ of the model without more columns.
+// base is φ of the model.
 func (s *jointScan) base() float64 {
 	if s.freedom == 0 {
 		return 1
@@ -209,7 +208,7 @@ func (s *jointScan) base() float64 {
 	return s.squares / s.freedom
 }
 
-// gainAt is that at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, with R the inner products of the
+// gainAt is gain at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, with R the inner products of the
 // columns and A the ridges.
 func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	v *= φ
@@ -221,10 +220,10 @@ func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	return ((1+w)*b*b-2*r*b*c+(1+v)*c*c)/det/(2*φ) - math.Log(det/(v*w))/2
 }
 
-// explained are the squares that two unit columns take from the rest of the responses.
+// explained are the squares that two unit columns explain of the rest of the responses.
 func explained(b, c, r float64) float64 { return (b*b - 2*r*b*c + c*c) / (1 - r*r) }
 
-// needed are the squares that a pair must explain to gain so much: no prior could make it less.
+// needed are the squares that a pair must explain for a gain, under any prior.
 func (s *jointScan) needed(gain float64) float64 {
 	if s.freedom == 0 {
 		return 2 * gain
@@ -232,8 +231,8 @@ func (s *jointScan) needed(gain float64) float64 {
 	return -s.squares * math.Expm1(-2*gain/s.freedom)
 }
 
-// best are at most so many pairs, those that add most beyond what their members add alone, best
-// first.
+// best are the pairs with the largest gains beyond the gains of their members alone, at most most
+// of them, best first.
 func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
@@ -261,7 +260,7 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// bestOf are the best, best first, each once: predictors of several columns come several times.
+// bestOf are the best, best first, each once: predictors with several columns occur several times.
 func bestOf(most int, all []jointGain) (kept []jointGain) {
 	slices.SortFunc(all, func(a, b jointGain) int {
 		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))
@@ -279,11 +278,11 @@ func bestOf(most int, all []jointGain) (kept []jointGain) {
 type bestJoint struct {
 	scan  *jointScan
 	most  int
-	least float64 // what one more has to add beyond its parts
+	least float64 // gain beyond its parts that one more needs
 	sets  []jointGain
 }
 
-// add keeps one more if it is good enough.
+// add keeps one more set if it is good enough.
 func (h *bestJoint) add(one jointGain) {
 	if !(one.beyond > h.least) {
 		return
@@ -299,7 +298,7 @@ func (h *bestJoint) add(one jointGain) {
 	}
 }
 
-// look looks at column c with some others, from one on, given their inner products.
+// look tries column c with the columns from one on, given their inner products.
 func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
@@ -313,7 +312,7 @@ func (h *bestJoint) look(c, from int, products []float64) {
 	}
 }
 
-// weigh looks at two columns with all their rows.
+// weigh computes two columns with all their rows.
 func (h *bestJoint) weigh(c, d int) {
 	s := h.scan
 	if s.predictor[c] == s.predictor[d] {
@@ -327,7 +326,6 @@ func (h *bestJoint) weigh(c, d int) {
 	h.add(jointGain{[]int{s.predictor[c], s.predictor[d]}, together, together - s.alone[c] - s.alone[d]})
 }
 
-// inner is the inner product of two columns.
 func (s *jointScan) inner(c, d int) float64 {
 	return floats.Dot(s.columns[c*s.rows:(c+1)*s.rows], s.columns[d*s.rows:(d+1)*s.rows])
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Where σ is known what a pair adds is the difference of log evidences, but for the prior of the
-// columns that a model has, which is wide.
+// Where σ is known the gain of a pair is the difference of log evidences, except for the wide prior
+// of the columns of the model.
 func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	d := correlated(50, 12)
 	d.Always, d.Predictors = []int{0, 5}, slices.Delete(d.Predictors, 4, 5)
@@ -39,7 +39,7 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	}
 }
 
-// The best pairs are those of all pairs, one by one, whether σ is known or not.
+// The best pairs are the best of all pairs, one by one, for known and unknown σ.
 func TestBestPairsAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.5} {
 		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 300, [2]float64{1, 0.3}, 0.3, hiddenPair{first: 3, second: 280, disturbance: 3}, hiddenPair{first: 30, second: 150, cause: 1, disturbance: 2})
@@ -59,7 +59,8 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// So are the best triples, and what they gain is the difference of log evidences where σ is known.
+// The best triples are the best of all triples, and their gain is the difference of log evidences
+// where σ is known.
 func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.3} {
 		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 40, [2]float64{1, 0}, 0.3,

@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// mostTriples bounds the triples of columns that are looked at: those of 464 columns, in a tenth of
-// a second. Chosen by hand.
+// mostTriples bounds the number of triples of columns: all triples of 464 columns, in a tenth of a
+// second. Chosen by hand.
 const mostTriples = 1 << 24
 
-// bestTriples are at most so many sets of three predictors, those that add most beyond what two of
-// them and the third alone add, best first; none where there are too many columns.
+// bestTriples are sets of three predictors with the largest gains beyond two of them and the third
+// alone, at most most of them, best first; none if there are too many columns.
 func (s *jointScan) bestTriples(most int) []jointGain {
 	count := len(s.predictor)
 	if count < 3 || count*(count-1)/2*(count-2)/3 > mostTriples {
@@ -39,8 +39,8 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// lookAtTriples looks at two columns with every later one, given the inner products [C,C]. With
-// what both explain taken out of the third it explains b²/q more.
+// lookAtTriples tries two columns with every later one, given the inner products [C,C]. With the
+// projection on both removed, the third explains b²/q more.
 func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 	s, count := h.scan, len(h.scan.predictor)
 	ofC, ofD := products[c*count:(c+1)*count], products[d*count:(d+1)*count]
@@ -63,8 +63,8 @@ func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 	}
 }
 
-// weighTriple finds what three columns add, given their inner products, of the first with the
-// second and third and of these, and the squares that they explain.
+// weighTriple computes the gain of three columns from their inner products, first with second,
+// first with third and second with third, and from the squares that they explain.
 func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, explained float64) {
 	s := h.scan
 	members := []int{s.predictor[columns[0]], s.predictor[columns[1]], s.predictor[columns[2]]}
@@ -73,7 +73,7 @@ func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, explained floa
 	}
 	together := s.largest(explained, func(φ float64) float64 { return s.tripleAt(φ, columns, inner) })
 	parts := 0.0
-	for k, pair := range [3][2]int{{0, 1}, {0, 2}, {1, 2}} { // inner[k] is of these
+	for k, pair := range [3][2]int{{0, 1}, {0, 2}, {1, 2}} { // columns of inner[k]
 		c, d, other := columns[pair[0]], columns[pair[1]], columns[2-k]
 		alone := s.alone[c] + s.alone[d]
 		if 1-inner[k]*inner[k] > collinear {

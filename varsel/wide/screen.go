@@ -14,9 +14,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Screening is what each predictor adds by itself to the best model that forward selection finds.
-// It is where q(m) and the flow start from, not an answer: every number here is corrected by
-// training and certification.
+// Screening is the gain of each predictor added to the best model of forward selection. q(m) and
+// the flow start from it. It is no answer: training and certification correct every number.
 type Screening struct {
 	// LogOdds are approximate log odds of each predictor to be in the model, and Order the
 	// predictors from the largest to the smallest.
@@ -25,39 +24,39 @@ type Screening struct {
 	// Correlation of each predictor (its first column) with the working response.
 	Correlation []float64
 	// Weights w and Response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of
-	// the log likelihood at the mode of that model.
+	// the log likelihood at the mode of the model.
 	Weights, Response []float64
 	// LogScale is log σ at the mode.
 	LogScale float64
 }
 
-// Bounds of the log odds: no predictor starts as certain, nor as impossible. Chosen by hand, not
-// tuned: probabilities of 1e-11 and 0.999.
+// Bounds of the log odds, probabilities of 1e-11 and 0.999: no predictor starts as certain or
+// impossible. Chosen by hand, not tuned.
 const (
 	leastLogOdds = -25
 	mostLogOdds  = 7
 )
 
-// leastJointOdds are the odds of predictors that matter only together which are taken into account;
-// noise has less. Chosen by hand.
+// leastJointOdds is the least odds of predictors that matter only together; noise has less. Chosen
+// by hand.
 const leastJointOdds = 1e-3
 
-// Weight is what proposals of the predictor weigh: its probability, and a share of what is left for
+// Weight is the weight of the predictor in proposals: its probability, and a share of the rest for
 // all.
 func (s *Screening) Weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.LogOdds[predictor])) + 1/float64(len(s.LogOdds))
 }
 
-// Screen adds predictor after predictor, always that with the largest evidence, while one
-// improves the posterior probability of the model and there are slots left, or two or three at a
-// time where they matter only together; then it scans every model that differs from the last by
-// adding, removing or exchanging one. The evidences are those of the quadratic of the log
-// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), and a
-// scan costs a few products with the design matrix.
+// Screen adds predictors one after the other, the one with the largest evidence each time, while
+// this improves the posterior probability of the model and there are slots left. It adds two or
+// three at a time where they matter only together. Then it scans every model that differs from the
+// last by adding, removing or exchanging one. Evidences are under the quadratic of the log
+// likelihood at the mode of the current model (exact for Gaussian noise of known scale), and a scan
+// takes a few products with the design matrix.
 func (s Search) Screen() *Screening {
 	f, count, sizes, slots := s.fit(), len(s.Design.Predictors), s.sizes(), s.limit()
 	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}
-	// gain is what one more member adds to log p(m); at the limit, what the last one added.
+	// gain is the change of log p(m) by one more member; at the limit, by the last one.
 	gain := func(size int) float64 {
 		size = min(size, slots-1)
 		return sizes[size+1] - sizes[size]
@@ -73,8 +72,8 @@ func (s Search) Screen() *Screening {
 	}
 	found.Weights, found.Response, found.LogScale = f.weights, f.response, f.logScale
 
-	// Odds of members against their absence and against exchanges, of the others by entering in
-	// either way.
+	// odds of members against their absence and against exchanges; of the others by entering in
+	// either way
 	add := f.evidences(base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
@@ -123,9 +122,9 @@ func (s Search) Screen() *Screening {
 	return found
 }
 
-// improve returns the predictor that makes a model more probable by most, or where there is none
-// two or three that do together, or else those that come nearest to it. gain is what one more
-// member adds to log p(m), by size.
+// improve returns the predictor that improves the probability of a model most. If none does, it
+// returns the two or three that do together, and all such sets. gain is the change of log p(m) by
+// one more member, by size.
 func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, joint []jointGain) {
 	best, size := -1, len(base)
 	evidence := f.evidences(base)
@@ -230,7 +229,6 @@ func (f *screenFit) find(model []int) {
 	}
 }
 
-// active are some columns.
 func (f *screenFit) active(columns []int) (a regression.Active) {
 	for _, j := range columns {
 		a.Add(j, f.target.Columns[j], f.target.Mean[j], f.target.SD[j])
@@ -239,7 +237,7 @@ func (f *screenFit) active(columns []int) (a regression.Active) {
 }
 
 // evidences returns, for every predictor, the log Bayes factor of the model with it against the
-// model without, under the quadratic: NaN for its members.
+// model without, under the quadratic: NaN for members.
 func (f *screenFit) evidences(model []int) []float64 {
 	t := f.target
 	a := f.active(f.coordinates(model))
@@ -271,9 +269,8 @@ func (f *screenFit) evidences(model []int) []float64 {
 	return evidence
 }
 
-// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter, with S = X_J'WX_J − C
-// M⁻¹ C' what they add to the information beyond the columns that are there, and g = X_J'W(ŷ −
-// X_Aθ_A).
+// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter. S = X_J'WX_J − C M⁻¹
+// C' is their information beyond the present columns, and g = X_J'W(ŷ − X_Aθ_A).
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
@@ -308,7 +305,7 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(information) {
-		return math.Inf(-1) // columns that repeat what is there
+		return math.Inf(-1) // columns that repeat present ones
 	}
 	var step mat.VecDense
 	_ = cholesky.SolveVecTo(&step, score)

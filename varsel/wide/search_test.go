@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// searchOf has predictors with coefficients ~ N(0, 1.5²) under a noise scale; 0 is one that is not
-// known.
+// searchOf has predictors with coefficients ~ N(0, 1.5²) under a noise scale; 0 stands for an
+// unknown one.
 func searchOf(d *design.Design, sigma float64) Search {
 	n, dim := d.X.Dims()
 	r := &regression.Regression{
@@ -44,9 +44,9 @@ func (s Search) evidence(t *testing.T, model ...int) float64 {
 	return posterior.LogEvidence()
 }
 
-// hiddenPair is a pair of predictors where neither explains a cause of the response alone: one
-// is the cause with a disturbance, the other measures the disturbance. With a third, unless it is
-// 0, there are two disturbances.
+// hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
+// is the cause with a disturbance, the other measures the disturbance. A third, unless it is 0,
+// measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
 	cause                int     // which of two causes
@@ -82,8 +82,7 @@ func hiddenPairs(kind likelihood.Kind, seed uint64, n, p int, effects [2]float64
 	return design.OfColumns(x, y, kind)
 }
 
-// correlated has p predictors, each correlated with the one before, and every third has an
-// effect.
+// correlated has p predictors, each correlated with the one before; every third has an effect.
 func correlated(n, p int) *design.Design {
 	random := stream.Rand(uint64(p), "correlated")
 	x, y := mat.NewDense(n, p+1, nil), make([]float64, n)
