@@ -17,24 +17,25 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// reply is what a command says of a table.
+// reply is the answer of a command for a table.
 type reply struct {
 	kind    string // see [Replicate]
 	verdict fmt.Stringer
 	reasons []string
 	check   *modelcheck.Report
-	// judge notes in a replicate what the answer says of the truth; nil where nothing is known.
+	// judge compares the answer with the truth and notes the result in a replicate; nil if the
+	// truth is not known.
 	judge func(r *Replicate) error
 	// compare compares the answer with the exact posterior. Its error says why there is none; nil
-	// where there never is one.
+	// if there never is one.
 	compare func() ([]Comparison, error)
 }
 
 // refusal is the error of a command that does not accept a table.
 type refusal struct{ error }
 
-// answer runs a command on a table in a directory of its own below dir, and notes what it says.
-// flags repeat the run, where flags can.
+// answer runs a command on a table in its own directory below dir, and notes the reply. flags
+// repeat the run, if flags can.
 func answer(ctx context.Context, about string, content []byte, seed uint64, dir, flags string, command func(t *table.Table, work string) (*reply, error)) (*Replicate, error) {
 	started := time.Now()
 	r := &Replicate{About: about, table: content}
@@ -80,11 +81,11 @@ func answer(ctx context.Context, about string, content []byte, seed uint64, dir,
 	return r, nil
 }
 
-// fewestRanked is the number of draws that a rank is taken among at least, where not all count.
+// fewestRanked is the least number of draws for a rank, if not all draws count.
 const fewestRanked = 100
 
 // rank notes the place of a true value among the draws for which used, unless nil, holds; of is the
-// value of a draw. Where draws can equal it any place among these will do.
+// value of a draw. Among equal draws it takes a random place.
 func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, of func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
 	below, equal, count := 0.0, 0.0, 0.0
 	for draw := range sample.Len() {
@@ -104,7 +105,6 @@ func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, of fun
 	}
 }
 
-// csvOf writes columns with every digit.
 func csvOf(columns ...*table.Column) []byte {
 	var text bytes.Buffer
 	writer := csv.NewWriter(&text)
@@ -123,7 +123,7 @@ func csvOf(columns ...*table.Column) []byte {
 	return text.Bytes()
 }
 
-// numbered are columns of numbers with the names v1, v2 and so on of a letter.
+// numbered returns columns of numbers with the names v1, v2 and so on of a letter.
 func numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	for j, own := range values {
 		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), own))
@@ -131,7 +131,7 @@ func numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	return columns
 }
 
-// labelled is a column of the texts of codes, which a letter begins; no text is written for −1.
+// labelled is a column of codes as texts after a letter; no text is written for −1.
 func labelled(name, letter string, codes []int) *table.Column {
 	texts := make([]string, len(codes))
 	for i, code := range codes {

@@ -9,7 +9,7 @@ import (
 )
 
 // over integrates a model over one more parameter x. given is the model given x, with the density
-// of x in its evidence, and last a quantity of x whose moments come last; nil for none.
+// of x in its evidence. last is a quantity of x whose moments come last; nil for none.
 func over(o line.Options, given func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
 	found, err := line.Integrate(o, func(x float64) (float64, modelMoments, error) {
 		m, err := given(x)
@@ -40,13 +40,12 @@ func over(o line.Options, given func(x float64) (modelMoments, error), last func
 	return out, nil
 }
 
-// logNormal is the log density of x ~ N(mean, sd²).
 func logNormal(x, mean, sd float64) float64 {
 	z := (x - mean) / sd
 	return -z*z/2 - math.Log(sd) - halfLog2Pi
 }
 
-// averages are means and variances of k quantities over some points of log weights terms: visit
+// averages returns means and variances of k quantities over some points of log weights terms. visit
 // adds the moments of a point, which need not have all quantities. mass is the share of the points
 // that have one. Weights are normalised to their own rounding, and not to the rounding of large log
 // weights: a mean of millions of its standard deviations needs every digit.

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A coefficient of millions of posterior sds has the sd that it has about zero: the prior moves
-// with it. A weight off by 1e-13, as the rounding of a log evidence of a thousand leaves it, made
-// it 40 percent larger.
+// A coefficient of millions of posterior sds has the same sd as about zero, as the prior moves with
+// it. A weight off by 1e-13, the rounding of a log evidence of a thousand, made it 40 percent
+// larger.
 func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	const far = 3e6
 	random := rand.New(rand.NewPCG(9, 10))

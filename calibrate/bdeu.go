@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// bdeuEvidence is the log evidence of a column of categories, 0 to levels−1, given those of its
-// parents: in each of the q combinations of their categories its probabilities are Dirichlet with
+// bdeuEvidence is the log evidence of a column of categories, 0 to levels−1, given the categories
+// of its parents. In each of the q combinations of these its probabilities are Dirichlet with
 // parameters size/(q levels).
 func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int, size float64) (sum float64) {
 	combinations := 1.0
@@ -58,7 +58,6 @@ func (h HardDag) drawDiscrete(random *rand.Rand) *dagProblem {
 	}
 }
 
-// drawCategories draws such a table, with the categories of each column.
 func (h HardDag) drawCategories(random *rand.Rand) (p *dagProblem, values [][]int) {
 	p = &dagProblem{record: h.Record, flags: []string{}}
 	if p.record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.record.Model.Graphs == dag.UniformGraphs {
@@ -115,7 +114,6 @@ func (h HardDag) drawCategories(random *rand.Rand) (p *dagProblem, values [][]in
 	return p, values
 }
 
-// drawDirichlet draws the logarithms of probabilities.
 func drawDirichlet(levels int, concentration float64, random *rand.Rand) []float64 {
 	logs := make([]float64, levels)
 	for k := range logs {

@@ -39,13 +39,13 @@ func drawBGe(parents [][]float64, rows int, random *rand.Rand) (column, weights 
 }
 
 // bgePosterior is the exact posterior of a node given its parents: a regression with conjugate
-// priors, whose weights are Student t given the rows. Moments are of the weights; a variance that
-// does not exist is infinite.
+// priors, whose weights are Student t given the rows. Its moments are the moments of the weights; a
+// variance that does not exist is infinite.
 func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
 	return bgeRegression(y, parents, len(parents))
 }
 
-// bgeRegression is bgePosterior on columns of which so many count as parents.
+// bgeRegression is bgePosterior on columns of which counted count as parents.
 func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
 	n, k := len(y), len(parents)
 	// least squares of the rows with one row more for each prior, by orthogonal rotations

@@ -9,8 +9,8 @@ import (
 )
 
 // Without parents the evidence of two rows is the integral of their densities over level and
-// variance, here by sums; with them the evidence is the same in both directions of an edge, which
-// is what the prior is for.
+// variance, here by sums. With parents the evidence is the same in both directions of an edge, the
+// purpose of the prior.
 func TestBGePosterior(t *testing.T) {
 	y := []float64{0.3, -1.1}
 	got, err := bgePosterior(y, nil)

@@ -15,14 +15,13 @@ import (
 )
 
 // boundedRow is the density of a residual r given the noise scale σ, times σ, as a function of
-// (r/σ)², and the largest density itself over all |r| ≥ least and all scales from low to high:
-// both as logarithms.
+// (r/σ)², and the largest density itself over all |r| ≥ least and all scales from low to high. Both
+// are logarithms.
 type boundedRow struct {
 	standard func(square float64) float64
 	largest  func(least, low, high float64) float64
 }
 
-// studentRow is Student noise of some degrees of freedom.
 func studentRow(degrees float64) boundedRow {
 	above, _ := math.Lgamma((degrees + 1) / 2)
 	below, _ := math.Lgamma(degrees / 2)
@@ -34,7 +33,6 @@ func studentRow(degrees float64) boundedRow {
 	}}
 }
 
-// robustRow is the noise (1−share) N(0, σ²) + share N(0, (ratio σ)²).
 func robustRow(share, ratio float64) boundedRow {
 	far := 1 / (ratio * ratio)
 	part := func(share, r, sigma float64) float64 {
@@ -50,11 +48,10 @@ func robustRow(share, ratio float64) boundedRow {
 	}
 }
 
-// The integral over cells. A cell is done when two rules of Gauss and Legendre agree on it and
-// there is no room in it for a mode that they do not see: either the bound of its density is no
-// more than hiddenGain above the largest density seen, or no residual varies by more than the
-// noise scale. Cells are left out when their bounds of the integral together are a share of
-// cellsLeft.
+// Constants of the integral over cells. A cell is done if two rules of Gauss and Legendre agree on
+// it and it has no room for a mode that they miss: either the bound of its density is no more than
+// hiddenGain above the largest density seen, or no residual varies by more than the noise scale.
+// Cells are left out if their bounds of the integral together are a share of cellsLeft.
 const (
 	cellNodes   = 4 // a side, and one less for the rule that checks
 	cellError   = 1e-4
@@ -63,13 +60,14 @@ const (
 	mostCells   = 300_000
 	priorReach  = 10.0 // standard deviations of the priors that the cells begin with
 	mostCellDim = 3
-	// a cell whose share is smaller may be off by cellError times this of the whole
+	// a cell with less than this share of the whole may be off by cellError times this share
 	negligibleCell = 1e-3
-	// roughly is how much less exact a first pass is, whose moments bound second moments
+	// roughly is the tolerance of a first pass, relative to the final one; its moments bound second
+	// moments
 	roughly = 100
 )
 
-// cell is a box of whitened coefficients and, where it is unknown, of log σ.
+// cell is a box of whitened coefficients and, if it is unknown, of log σ.
 type cell struct {
 	centre, half []float64
 	peak         float64 // bound of the log density in it
@@ -79,7 +77,6 @@ type cell struct {
 	smooth       bool    // no residual varies by more than the noise scale
 }
 
-// cellQueue has the cell of the largest bound first.
 type cellQueue []*cell
 
 func (q cellQueue) Len() int           { return len(q) }
@@ -103,8 +100,8 @@ type cellIntegral struct {
 	logJacobian float64    // log |axes|
 	design      *mat.Dense // of u [n, k]
 	target      []float64  // y less offset
-	// reference are means and standard deviations of θ and σ that second moments are bounded with;
-	// nil: only the integral is asked for
+	// reference has the means and standard deviations of θ and σ that bound second moments; nil:
+	// only the integral is needed
 	reference *modelMoments
 
 	nodes, logWeights [2][]float64 // of the two rules on [−1, 1]
@@ -112,9 +109,9 @@ type cellIntegral struct {
 }
 
 // cells returns the exact posterior of models of at most mostCellDim parameters by dividing the
-// space of parameters until everything is resolved. Upper bounds of the density over a cell, from
-// the interval of every residual in it, decide what is divided and what is left out: a mode cannot
-// be missed, however narrow, as long as bounds are right (branch and bound).
+// space of parameters until everything is resolved (branch and bound). Upper bounds of the density
+// over a cell, from the interval of every residual in it, decide which cells are divided and which
+// are left out. No mode can be missed, however narrow, if the bounds are right.
 func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		c := &cellIntegral{p: p, row: row, coordinates: coordinates, free: p.sigma == 0}
@@ -136,7 +133,7 @@ func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (model
 		if err != nil {
 			return modelMoments{}, err
 		}
-		// again, so that cells far out that matter to second moments are not left out
+		// again, so that no cells far out that matter to second moments are left out
 		c.reference = &first
 		return c.solve()
 	}
@@ -149,7 +146,7 @@ func (c *cellIntegral) dim() int {
 	return len(c.coordinates)
 }
 
-// whiten chooses directions in which the posterior of coefficients is round for noise of the size
+// whiten chooses directions in which the posterior of coefficients is round, for noise of the size
 // of the residuals of least squares, or of the known scale.
 func (c *cellIntegral) whiten() error {
 	p, n, k := c.p, len(c.p.y), len(c.coordinates)
@@ -186,7 +183,7 @@ func (c *cellIntegral) whiten() error {
 	return nil
 }
 
-// whole is the cell that the search begins with: priorReach standard deviations of the priors.
+// whole is the first cell of the search: priorReach standard deviations of the priors.
 func (c *cellIntegral) whole() (*cell, error) {
 	k := len(c.coordinates)
 	var inverse mat.Dense
@@ -271,7 +268,7 @@ func (c *cellIntegral) judge(w *cell) {
 	}
 }
 
-// logDensity is log p(y, u, log σ), and writes θ and σ to values.
+// logDensity is log p(y, u, log σ). It writes θ and σ to values.
 func (c *cellIntegral) logDensity(at, values []float64) float64 {
 	k := len(c.coordinates)
 	sigma, sum := c.p.sigma, c.logJacobian
@@ -303,8 +300,8 @@ func (c *cellIntegral) logDensity(at, values []float64) float64 {
 }
 
 // rule is the log integral over a cell by the first or the second rule, with the largest log
-// density at its nodes. The log weights of the nodes and the parameters there, in one row, are
-// appended to kept, unless it is nil.
+// density at its nodes. Unless kept is nil, it appends the log weights of the nodes and the
+// parameters there, in one row, to kept.
 func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegral, largest float64) {
 	dim := len(w.centre)
 	nodes, logWeights := c.nodes[which], c.logWeights[which]
@@ -345,10 +342,9 @@ func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegra
 	return logsum.Of(masses), largest
 }
 
-// cellNodesKept are nodes with their log weights, and the parameters there in rows.
 type cellNodesKept struct{ logMass, values []float64 }
 
-// solve divides cells until what is left is negligible, and sums over those that are done.
+// solve divides cells until the rest is negligible, and sums over the finished ones.
 func (c *cellIntegral) solve() (modelMoments, error) {
 	first, err := c.whole()
 	if err != nil {
@@ -356,13 +352,13 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 	}
 	queue := &cellQueue{first}
 	kept := &cellNodesKept{}
-	done := math.Inf(-1) // log integral over what is done
+	done := math.Inf(-1) // log integral over the finished cells
 	factor := 1.0
 	if c.reference == nil {
 		factor = roughly
 	}
 	for count := 0; queue.Len() > 0; count++ {
-		// the largest bound times the number of cells bounds what is left
+		// the largest bound times the number of cells bounds the rest
 		if (*queue)[0].bound+math.Log(float64(queue.Len())) < done+math.Log(factor*cellsLeft) {
 			break
 		}
@@ -373,7 +369,7 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 		if coarse, largest := c.rule(w, 1, nil); w.smooth || w.peak-largest < hiddenGain {
 			before := *kept
 			fine, _ := c.rule(w, 0, kept)
-			// as exact in proportion as it matters
+			// the tolerance grows as the weight of the cell falls
 			if math.Abs(coarse-fine) < factor*cellError*math.Max(1, negligibleCell*math.Exp(done-fine-w.factor)) {
 				done = logsum.Add(done, fine)
 				continue

@@ -15,7 +15,7 @@ func cellProblem(n, predictors int, sigma float64, random *rand.Rand) *regressio
 	return p
 }
 
-// requireSameUsed compares what the models of a cellProblem have coordinates for.
+// requireSameUsed compares the coordinates in the models of a cellProblem.
 func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosterior, tolerance float64) {
 	t.Helper()
 	require.InDelta(t, want.logEvidence, got.logEvidence, tolerance)
@@ -30,9 +30,9 @@ func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosteri
 	}
 }
 
-// Cells give the sums over which rows are outliers, with a known noise scale and an unknown one,
-// for clean rows and for two groups of rows that disagree: then each mode is narrow and far from
-// the other.
+// Cells agree with sums over sets of outliers, with a known noise scale and an unknown one, for
+// clean rows and for two groups of rows that disagree: then each mode is narrow and far from the
+// other.
 func TestCellsOfRobustRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -16,15 +16,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Changes draws series from the priors of vti changepoints, and runs it. Mean and sd of the
-// column, to which priors refer, are 0 and 1; the prior mean of counts is 5. Places have the
-// uniform prior.
+// Changes draws series from the priors of vti changepoints, and runs it. Mean and sd of the column,
+// to which priors refer, are 0 and 1; the prior mean of counts is 5. Places have the uniform prior.
 type Changes struct {
 	Options changepoint.Options
 	Rows    int
 }
 
-// Name identifies what is drawn.
+// Name identifies the study.
 func (s Changes) Name() string { return studyName("changepoints", s.Rows, s.Options) }
 
 // Priors of vti changepoints that no option sets, written down again.
@@ -61,7 +60,7 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	})
 }
 
-// options are those of a series to draw, with the defaults written out.
+// options are the options of a series to draw, with the defaults written out.
 func (s Changes) options() changepoint.Options {
 	o := s.Options
 	o.Time, o.Value, o.Spread, o.Places = "t", "y", 1, changepoint.Uniform
@@ -79,7 +78,7 @@ func (s Changes) options() changepoint.Options {
 	return o
 }
 
-// changedSeries is a series with changes, and what it was drawn from.
+// changedSeries is a series with changes, and its true parameters.
 type changedSeries struct {
 	t, y   []float64
 	bounds []int     // the first row of each segment, and the number of rows
@@ -87,10 +86,8 @@ type changedSeries struct {
 	sigma  float64
 }
 
-// changes is how many there are.
 func (c *changedSeries) changes() int { return len(c.levels) - 1 }
 
-// drawSeries draws a series of n rows from the priors.
 func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries {
 	c := &changedSeries{t: make([]float64, n), y: make([]float64, n)}
 	for i := range c.t {
@@ -105,8 +102,8 @@ func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries 
 	return c
 }
 
-// drawBounds draws the places of changes, uniform among those with segments of at least Shortest
-// rows: they are those of a series of fewer rows, whose segments the missing rows are put into.
+// drawBounds draws the places of changes, uniform among places with segments of at least Shortest
+// rows: it takes the places in a series of fewer rows, and puts the missing rows into its segments.
 func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
 	k := poissonNumber(o.MeanChanges, o.MaxChanges, random)
 	free := n - (k+1)*(o.Shortest-1) - 1
@@ -147,8 +144,8 @@ func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from,
 	return level
 }
 
-// functions are what posterior draws are ranked by: the level at a row, and the noise where all
-// segments have the same.
+// functions are the functions whose posterior draws are ranked: the level at a row, and the noise
+// if all segments share it.
 func (c *changedSeries) functions(kind changepoint.Kind, row int) []functional {
 	at := 0
 	for c.bounds[at+1] <= row {

@@ -25,7 +25,7 @@ type classic struct {
 	columns []*table.Column
 	// number is the true number of components, changes or knots, or the degree.
 	number int
-	// functions are numbers of the truth, with what each is of a draw.
+	// functions are true numbers, with the function of a draw that estimates each.
 	functions []functional
 }
 
@@ -36,18 +36,18 @@ type functional struct {
 	of    func(sample *draws.Draws, draw int) float64
 }
 
-// stated is what an answer says.
+// stated is the content of an answer.
 type stated struct {
 	head    run.Head
 	verdict vti.Verdict
 	reasons []string
-	// first is the number that probabilities begin with.
+	// first is the number of the first probability.
 	first         int
 	probabilities []float64
 }
 
-// answerClassic runs a command on the table, and compares what it states with the truth. What fails
-// before there is anything stated is a refusal.
+// answerClassic runs a command on the table, and compares its answer with the truth. An error
+// before there is an answer is a refusal.
 func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, command func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
 	return answer(ctx, c.about, csvOf(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
 		result, err := command(t, work)
@@ -65,8 +65,8 @@ func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, ran
 	})
 }
 
-// judge notes ranks and events. Doubtful answers count too: what makes them so, such as a probable
-// largest number, depends on the truth, and ranks of a choice by the truth are not uniform.
+// judge notes ranks and events. Doubtful answers count too: their reasons, such as a probable
+// largest number, depend on the truth, and ranks of a choice by the truth are not uniform.
 func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.Rand) error {
 	most, below := 0, 0.0
 	for k, p := range result.probabilities {
@@ -102,7 +102,7 @@ func coordinate(sample *draws.Draws, name string) int {
 }
 
 // studyName identifies a study by its command, its rows, and the options that are not at their
-// defaults, by the names that JSON gives them.
+// defaults, by their names in JSON.
 func studyName(command string, rows int, options any) string {
 	words := []string{fmt.Sprintf("%s: %d rows", command, rows)}
 	set := reflect.ValueOf(options)
@@ -117,7 +117,7 @@ func studyName(command string, rows int, options any) string {
 	return strings.Join(words, ", ")
 }
 
-// poissonNumber draws a number up to most from a Poisson distribution cut there.
+// poissonNumber draws a number from a Poisson distribution cut off above most.
 func poissonNumber(mean float64, most int, random *rand.Rand) int {
 	logs := make([]float64, most+1)
 	for k := range logs {
@@ -126,5 +126,4 @@ func poissonNumber(mean float64, most int, random *rand.Rand) int {
 	return pick.Log(logs, random.Float64())
 }
 
-// gamma draws from Gamma(shape, rate).
 func gamma(shape, rate float64, random *rand.Rand) float64 { return stream.Gamma(shape, random) / rate }

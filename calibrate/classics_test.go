@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// A few problems of each classic are drawn, answered and compared; one and the same seed gives the
-// same. The studies in docs/benchmarks/classics.md have fifty.
+// A few problems of each classic are drawn, answered and compared; the same seed gives the same.
+// The studies in docs/benchmarks/classics.md have fifty.
 func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -51,7 +51,7 @@ func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	require.ErrorContains(t, err, "Zellner's prior refers to the series itself")
 }
 
-// Names of studies are words, and tell apart what is drawn.
+// Names of studies are words, and tell studies apart.
 func TestStudiesHaveNames(t *testing.T) {
 	require.Equal(t, "mixture: 40 rows, family poisson, max components 5", Mixture{Options: mixture.Options{Family: mixture.Poisson, MaxComponents: 5}, Rows: 40}.Name())
 	require.Equal(t, "changepoints: 60 rows", Changes{Rows: 60}.Name())

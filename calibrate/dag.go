@@ -26,11 +26,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Dag draws graphs, weights and data from the priors of vti dag on columns as they are, where every
-// prior is known before the data: with BGe mechanisms, linear ones of a known noise scale, or mixed
-// ones, where every second node is a category.
+// Dag draws graphs, weights and data from the priors of vti dag on columns as they are, as every
+// prior is then known before the data. It has BGe mechanisms, linear ones of a known noise scale,
+// or mixed ones, where every second node is a category.
 type Dag struct {
-	// Device computes where flows are trained.
+	// Device trains flows.
 	Device *gpu.Device
 	// Rows and Nodes are the size of the tables; at most [MostNodes] nodes.
 	Rows, Nodes int
@@ -54,7 +54,7 @@ func graphsName(model dag.ModelOptions) string {
 	return model.Graphs.String()
 }
 
-// model is what the record asks for, with its defaults.
+// model returns the model options of the record, with their defaults.
 func (d Dag) model() dag.ModelOptions {
 	model := d.Record.Model
 	if model.Mechanism == dag.AnyMechanism {
@@ -69,7 +69,7 @@ func (d Dag) model() dag.ModelOptions {
 	return model
 }
 
-// check reports what cannot be drawn.
+// check returns an error for settings that cannot be drawn.
 func (d Dag) check() error {
 	switch model := d.model(); {
 	case d.Nodes < 2 || d.Nodes > MostNodes:
@@ -84,13 +84,13 @@ func (d Dag) check() error {
 	return nil
 }
 
-// dagProblem is a table with what vti dag is asked about it.
+// dagProblem is a table with the settings of vti dag for it.
 type dagProblem struct {
 	about  string
 	csv    []byte
 	record dag.Record
 	flags  []string // that ask for it; nil where the flags of the study do
-	// planted are the columns that depend on each other in a table of more; nil for none.
+	// planted are the columns of a larger table that depend on each other; nil for none.
 	planted []*table.Column
 }
 
@@ -151,8 +151,8 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// graphPrior are the logarithms of the probabilities of graphs: all the same; uniform over the
-// number of parents of each node, and then over sets of so many; or in proportion to exp(−λ edges).
+// graphPrior returns the log probabilities of graphs: equal; uniform over the number of parents of
+// each node, and then over sets of that size; or in proportion to exp(−λ edges).
 func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {
@@ -171,7 +171,7 @@ func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 }
 
 // answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior. dir is for its work.
+// exact posterior. It works in dir.
 func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
 	flags := ""
 	if p.flags != nil {
@@ -219,7 +219,6 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 	})
 }
 
-// runDag runs the command by a method.
 func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, method dag.Method, record *dag.Record, seed uint64, work string) (*dag.Result, error) {
 	switch {
 	case problem.Model.Mechanism == dag.MLP && method != dag.GraphFlow:
@@ -261,7 +260,7 @@ func compareDag(p *dag.Problem, result *dag.Result, exact *exactGraphs) (list []
 	return list
 }
 
-// judgeDag notes the rank of the true weight of an edge of the graph, and which edges are true.
+// judgeDag notes the rank of the true weight of an edge of the graph, and the true edges.
 func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, result *dag.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted {
 		return nil

@@ -19,8 +19,8 @@ type exactGraphs struct {
 	meanIn, sdIn *mat.Dense // of weights given the edge
 }
 
-// exactDag sums over all graphs: the evidence of each node given its parents is that of a Gaussian
-// regression over the rows in which the node was not set, centred there if any node was, or that of
+// exactDag sums over all graphs. The evidence of each node given its parents comes from a Gaussian
+// regression over the rows in which the node was not set, centred there if any node was, or from
 // its categories.
 func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	nodes := data.Nodes()
@@ -41,13 +41,12 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	return averageGraphs(graphs, logs, families), nil
 }
 
-// exactFamily is the posterior of a node given its parents.
 type exactFamily struct {
 	moments modelMoments
 	parents []int
 }
 
-// exactFamilies are those of a node, by their sets of parents.
+// exactFamilies returns the posteriors of a node by its sets of parents.
 func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exactFamily, error) {
 	nodes := data.Nodes()
 	x := countedColumns(data, model, j)
@@ -110,7 +109,7 @@ func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 	return x
 }
 
-// averageGraphs are the averages over graphs with these log densities, not normalised.
+// averageGraphs returns the averages over graphs with these log densities, not normalised.
 func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
 	nodes := len(families)
 	mass, mean, sd := averages(logs, nodes*nodes, func(g int, add func(at int, mean, variance float64)) {
@@ -132,7 +131,7 @@ func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamil
 	return &exactGraphs{floats.LogSumExp(logs), square(mass), square(mean), square(sd)}
 }
 
-// bdeuOf is bdeuEvidence of a node, whose values are codes of levels as its parents' are.
+// bdeuOf is bdeuEvidence of a node whose values, as its parents', are codes of levels.
 func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
 	var of [][]int
 	var levels []int
@@ -142,7 +141,7 @@ func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]flo
 	return bdeuEvidence(wholeOf(y), len(data.Levels[node]), of, levels, size)
 }
 
-// dagDraws is the number of draws that summaries of linear weights rest on.
+// dagDraws is the number of draws behind summaries of linear weights.
 const dagDraws = 4000
 
 // acyclic lists the acyclic graphs over some nodes, each as the set of parents of every node.
@@ -167,7 +166,7 @@ func acyclic(nodes int) (graphs [][]int) {
 	return graphs
 }
 
-// topological orders nodes after their parents; nil when there is a cycle.
+// topological orders nodes after their parents; nil if there is a cycle.
 func topological(parents []int) []int {
 	var order []int
 	placed := 0

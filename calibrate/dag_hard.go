@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// HardDag draws nasty tables for vti dag with linear mechanisms: of three rows and more, near
-// copies, scales from 1e−12 to 1e12, heavy tails, noise of almost zero, and interventions that set
-// nodes far away; and tables of categories, some rare or nearly determined by others; and tables of
-// up to 100 columns where parents matter only together. Where the record asks for networks it draws
-// the same, without an exact answer; where it asks for mixed mechanisms, tables of numbers and
+// HardDag draws nasty tables for vti dag with linear mechanisms: three rows and more, near copies,
+// scales from 1e−12 to 1e12, heavy tails, noise of almost zero, and interventions that set nodes
+// far away. It also draws tables of categories, some rare or nearly determined by others, and
+// tables of up to 100 columns where parents matter only together. If the record asks for networks
+// it draws the same, without an exact answer; for mixed mechanisms, tables of numbers and
 // categories.
 type HardDag struct {
-	// Device computes where flows are trained.
+	// Device trains flows.
 	Device *gpu.Device
 	// Record holds the settings other than the table.
 	Record dag.Record
@@ -33,7 +33,6 @@ func (h HardDag) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	return answerDag(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir, nil)
 }
 
-// draw draws a table.
 func (h HardDag) draw(random *rand.Rand) *dagProblem {
 	if h.Record.Model.Mechanism != dag.MLP && random.Float64() < 0.1 {
 		return h.drawJoint(random)
@@ -63,7 +62,7 @@ func (h HardDag) draw(random *rand.Rand) *dagProblem {
 	return p
 }
 
-// drawModel draws the mechanism, if any will do, the prior over graphs, and whether σ is known.
+// drawModel draws the mechanism, if it is free, the prior over graphs, and whether σ is known.
 func (p *dagProblem) drawModel(random *rand.Rand) {
 	model := &p.record.Model
 	if model.Mechanism == dag.AnyMechanism {
@@ -88,10 +87,10 @@ type nastyNodes struct {
 	set       []int   // the node that was set in each row, or −1
 	far       float64 // to where nodes are set
 	columns   [][]float64
-	about     []string // what is nasty
+	about     []string // the nasty properties
 }
 
-// newNastyNodes draws the noise of each node, and where nodes are set from outside.
+// newNastyNodes draws the noise of each node, and the nodes that are set from outside.
 func newNastyNodes(parents []int, rows int, random *rand.Rand) *nastyNodes {
 	nodes := len(parents)
 	n := &nastyNodes{parents: parents, noise: make([]float64, nodes), heavy: make([]bool, nodes), set: make([]int, rows)}
@@ -120,7 +119,6 @@ func newNastyNodes(parents []int, rows int, random *rand.Rand) *nastyNodes {
 	return n
 }
 
-// drawColumns draws the rows of each node given its parents.
 func (n *nastyNodes) drawColumns(rows int, random *rand.Rand) {
 	n.columns = make([][]float64, len(n.parents))
 	for _, j := range topological(n.parents) {

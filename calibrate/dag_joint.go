@@ -11,14 +11,14 @@ import (
 )
 
 // drawJoint draws a table of many columns, of which the first few depend on each other only
-// together: categories whose last is the parity of the others, or numbers whose last is their sum
-// up to small noise, while the others cancel large terms that they have in common in pairs. The
-// rest is noise.
+// together. They are categories whose last is the parity of the others, or numbers whose last is
+// their sum up to small noise, while the others cancel large common terms in pairs. The rest is
+// noise.
 func (h HardDag) drawJoint(random *rand.Rand) *dagProblem {
 	p := &dagProblem{record: h.Record}
 	discrete := p.record.Model.Mechanism == dag.Categorical || p.record.Model.Mechanism == dag.AnyMechanism && random.Float64() < 0.5
 	parents := 2 + random.IntN(3)
-	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // all sets of so many are looked at
+	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // all sets of this size are tried
 	rows := 200 + random.IntN(400)
 	var columns []*table.Column
 	if discrete {
@@ -61,7 +61,6 @@ func jointCategories(parents, nodes, rows int, random *rand.Rand) (columns []*ta
 	return columns
 }
 
-// drawCodes draws one of two categories for each row.
 func drawCodes(rows int, random *rand.Rand) []int {
 	codes := make([]int, rows)
 	for i := range codes {
@@ -97,9 +96,9 @@ func jointNumbers(parents, nodes, rows int, random *rand.Rand) []*table.Column {
 	return numbered("v", values...)
 }
 
-// comparePlanted compares the expected number of edges among the planted nodes with the least that
-// graphs have in which one of them depends on all others together, where no smaller set of parents
-// comes near in a table without the rest.
+// comparePlanted compares the expected number of edges among the planted nodes with a lower bound:
+// the least number in graphs in which one of them depends on all others together. It compares only
+// if no smaller set of parents comes near in a table without the rest.
 func (p *dagProblem) comparePlanted(result *dag.Result) ([]Comparison, error) {
 	t, err := table.Parse("planted", csvOf(p.planted...))
 	if err != nil {

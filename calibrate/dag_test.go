@@ -105,7 +105,7 @@ func TestMixedDagStudies(t *testing.T) {
 }
 
 // Exact evidences of mixed tables sum to one over all columns of a category, and do not depend on
-// which of two levels is the first.
+// the order of two levels.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	x := mixedColumn{0, []float64{-1, 0.3, 2, 0.5}}
 	k := mixedColumn{2, []float64{0, 1, 1, 0}}

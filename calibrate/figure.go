@@ -14,16 +14,16 @@ const panelSide = 255
 
 const figureName = "calibration"
 
-// Names of the figure's files; there are none when no replicate has ranks or events.
+// Names of the figure's files; there are none if no replicate has ranks or events.
 const (
 	FigureSVG = figureName + ".svg"
 	FigurePNG = figureName + ".png"
 )
 
-// WriteFigure draws to a directory: for each kind of parameter the histogram of its ranks, with the
-// interval that holds 95% of the counts of a bin, and the difference of the distribution of ranks
-// from the uniform one within its simultaneous band; for each kind of statement how often it was
-// true by its probability, with intervals.
+// WriteFigure draws the figure to a directory. Each kind of parameter has the histogram of its
+// ranks, with the interval that holds 95% of the counts of a bin, and the difference of the
+// distribution of ranks from the uniform one within its simultaneous band. Each kind of statement
+// has the share of true ones by probability, with intervals.
 func (s *Summary) WriteFigure(dir string) error {
 	var rows [3][]*picture.Picture
 	for _, u := range s.Uniformity {
@@ -54,7 +54,6 @@ func newPanel(title string, y picture.Scale, xName, yName string) picture.Frame 
 	return f
 }
 
-// histogram draws the counts of ranks.
 func (u *Uniformity) histogram() *picture.Picture {
 	n := len(u.Histogram)
 	share := distuv.Binomial{N: float64(u.Count), P: 1 / float64(n)}
@@ -93,7 +92,6 @@ func (u *Uniformity) difference() *picture.Picture {
 	return f.Picture
 }
 
-// panel draws frequencies by stated probability within their bands.
 func (r *Reliability) panel() *picture.Picture {
 	f := newPanel(fmt.Sprintf("%s: %d probabilities", r.Kind, r.Count), picture.Scale{Min: 0, Max: 1.05}, "stated", "happened")
 	var x, lower, upper []float64

@@ -15,7 +15,7 @@ import (
 //
 //	y − X μ ~ N(0, σ² I + X T² Xᵀ),
 //
-// integrated over log σ where σ is unknown.
+// integrated over log σ if σ is unknown.
 func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	c, err := p.conjugate(coordinates)
 	if err != nil {
@@ -35,9 +35,10 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	}, math.Exp)
 }
 
-// logSigmas say how to integrate over log σ, about the logarithm of the noise scale that the prior
-// expects: the range holds what a fit up to rounding leaves. Terms of the log density change over
-// distances of a half or more. Depth leaves E σ², which lies further out than the evidence.
+// logSigmas are the options of the integral over log σ, about the logarithm of the noise scale that
+// the prior expects. The range covers the residual of a fit up to rounding. Terms of the log
+// density change over distances of a half or more. Depth covers E σ², which lies further out than
+// the evidence.
 func (p *regressionProblem) logSigmas() line.Options {
 	return line.Options{From: p.logSigmaMean - 80, To: p.logSigmaMean + 40, Step: 0.25, Depth: 60}
 }
@@ -50,12 +51,12 @@ type conjugate struct {
 	singular    []float64
 	v           mat.Dense // right singular vectors
 	along       []float64 // of the response less its prior mean, on the left singular vectors
-	rest        float64   // the square of what is left of it
-	// outside is the share of the prior variance of each coefficient that no row says anything of.
+	rest        float64   // the square of its residual
+	// outside is the share of the prior variance of each coefficient that is outside the span of
+	// the rows.
 	outside []float64
 }
 
-// conjugate decomposes the model of these coordinates.
 func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 	c := &conjugate{p: p, coordinates: coordinates, outside: make([]float64, len(coordinates))}
 	n, k := len(p.y), len(coordinates)
@@ -80,7 +81,7 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		svd.UTo(&u)
 		svd.VTo(&c.v)
 		c.along = make([]float64, len(c.singular))
-		for range 2 { // twice, so that what is left has no rounding of what was removed
+		for range 2 { // twice, so that the residual has no rounding of the removed part
 			for s := range c.singular {
 				column := mat.Col(nil, s, &u)
 				part := floats.Dot(column, r)
@@ -90,8 +91,8 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		}
 	}
 	c.rest = floats.Dot(r, r)
-	// None is outside where there are as many singular values as coordinates, which a difference
-	// would show to 1e−16 only.
+	// outside is zero with a singular value for each coordinate, which a difference would show only
+	// to 1e−16.
 	for a := range coordinates {
 		if len(c.singular) == k {
 			break
@@ -105,7 +106,7 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 	return c, nil
 }
 
-// logDensity is that of the response given log σ, coefficients integrated out.
+// logDensity is the log density of the response given log σ, with coefficients integrated out.
 func (c *conjugate) logDensity(logSigma float64) float64 {
 	n := len(c.p.y)
 	variance := math.Exp(2 * logSigma)
@@ -117,7 +118,7 @@ func (c *conjugate) logDensity(logSigma float64) float64 {
 	return -sum / 2
 }
 
-// moments are those given log σ. Variances are sums without differences.
+// moments are the moments given log σ. Variances are sums without differences.
 func (c *conjugate) moments(logSigma float64) modelMoments {
 	m := modelMoments{logEvidence: c.logDensity(logSigma)}
 	variance := math.Exp(2 * logSigma)

@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// gPrior is the exact posterior of a model under Zellner's g-prior with this g: flat priors of the
-// coefficients that are in every model and of log σ, and β ~ N(0, g σ² (X'X)⁻¹) for the others,
-// X less what the first explain of it. With N rows less the former coefficients, p of the others,
-// and the share r of the sum of squares S that they explain, the log evidence is (Liang et al.
-// 2008, equation 6)
+// gPrior is the exact posterior of a model under Zellner's g-prior with this g. The coefficients in
+// every model and log σ have flat priors; the others have β ~ N(0, g σ² (X'X)⁻¹), with X the
+// residual of their columns on the columns in every model. With N rows less the former
+// coefficients, p of the others, and the share r of the sum of squares S that they explain, the log
+// evidence is (Liang et al. 2008, equation 6)
 //
 //	log Γ(N/2) − log 2 − (N/2) log(π S) − log |X₀'X₀|/2
 //	    + (N − p)/2 log(1 + g) − N/2 log(1 + g (1 − r)).
@@ -82,7 +82,6 @@ func (p *regressionProblem) gPrior(g float64) func(coordinates []int) (modelMome
 	}
 }
 
-// centre removes the mean of each column.
 func centre(x *mat.Dense) {
 	rows, columns := x.Dims()
 	for j := range columns {
@@ -92,8 +91,8 @@ func centre(x *mat.Dense) {
 	}
 }
 
-// drawSlab decides whether coefficients have a g-prior, of any g, and returns words for it: where
-// there is an exact answer, for fewer columns than rows.
+// drawSlab decides whether coefficients have a g-prior, of any g, and returns words for it. An
+// exact answer exists for fewer columns than rows.
 func (p *problem) drawSlab(columns []*hardColumn, rows int, random *rand.Rand) string {
 	factors := slices.ContainsFunc(columns, func(c *hardColumn) bool { return c.levels != nil })
 	model := &p.record.Model

@@ -23,8 +23,8 @@ import (
 // HbmFormula is the regression of the studies of vti hbm.
 const HbmFormula = "y ~ x + (1 | g)"
 
-// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm, where those
-// that refer to the mean and sd of a continuous response refer to 0 and 1, or nasty tables.
+// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm, or nasty
+// tables. Priors that refer to the mean and sd of a continuous response refer to 0 and 1.
 type Hbm struct {
 	// Device computes.
 	Device *gpu.Device
@@ -33,10 +33,11 @@ type Hbm struct {
 	// Rows and Groups are the size of the tables.
 	Rows, Groups int
 	// Hard draws nasty tables instead: groups of one row, nearly as many groups as rows, constant
-	// groups, noise of almost zero, outliers, predictors that hardly vary within groups, and, of
-	// responses that are not continuous, rare events, groups that are separated, and large counts.
+	// groups, noise of almost zero, outliers, and predictors that hardly vary within groups. For
+	// responses that are not continuous it adds rare events, separated groups, and large counts.
 	Hard bool
-	// Responses, with Hard, are those that are drawn among; none stands for that of the record.
+	// Responses, with Hard, are the responses to draw from; none stands for the response of the
+	// record.
 	Responses []likelihood.Kind
 }
 
@@ -52,7 +53,7 @@ func (h Hbm) Name() string {
 	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, h.family(), h.Rows, h.Groups)
 }
 
-// family is that of the record in words, unless it is the usual one.
+// family names the family of the record, unless it is the usual one.
 func (h Hbm) family() string {
 	if h.Record.Family == "" || h.Record.Family == regression.MarginalFamily {
 		return ""
@@ -82,7 +83,7 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// answer runs the command, notes what it says of the truth, and compares with the exact posterior.
+// answer runs the command, compares its answer with the truth, and with the exact posterior.
 func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
 	options := h.Record.Frame
 	options.Formula = HbmFormula
@@ -134,7 +135,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 	})
 }
 
-// categories is the number of categories of a response that has some: one exact answer takes few.
+// categories is the number of categories of a categorical response: the exact answer takes few.
 func (h Hbm) categories() int {
 	switch kind := h.Record.Frame.Response; {
 	case h.Hard && kind == likelihood.CategoricalKind:
@@ -145,7 +146,6 @@ func (h Hbm) categories() int {
 	return drawnCategories
 }
 
-// run answers a problem as the command does.
 func (h Hbm) run(ctx context.Context, problem *regression.Regression, seed uint64, work string) (*regression.Result, error) {
 	record := h.Record
 	record.Seed = seed
@@ -190,7 +190,7 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 	return nil
 }
 
-// hbmTable is a table with what it was drawn from.
+// hbmTable is a table with its true parameters.
 type hbmTable struct {
 	about              string
 	x, y               []float64

@@ -8,22 +8,20 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// hbmParameter is a parameter that a table was drawn from, by its name among draws.
+// hbmParameter is a true parameter of a table, by its name among draws.
 type hbmParameter struct {
 	kind, name string
 	value      float64
 }
 
-// groupEffects are the effects of the groups on a coefficient.
 type groupEffects struct {
 	coefficient string
 	values      []float64
 }
 
 // drawUnordered draws categories without an order for the rows of a table that has x, groups and
-// the standard deviation of log odds by group. Each category has a score with a level, a slope and
-// effects of its own, with half of the variance that log odds have; the program under test has
-// other coordinates.
+// the standard deviation of log odds by group. Each category has a score with its own level, slope
+// and effects, with half of the variance of log odds. The program under test has other coordinates.
 func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	options := h.Record.Model
 	half := func(sd float64) float64 { return sd / math.Sqrt2 * random.NormFloat64() }
@@ -75,7 +73,7 @@ func gapRow(kind likelihood.Kind) shapedRow {
 }
 
 // levelOf is the prior of the intercept −c₁ and, with the logarithm of gap beside it, of gap = c₂ −
-// c₁, where the probabilities of the categories are Dirichlet(1, 1, 1) at the mean of x.
+// c₁. The probabilities of the categories are Dirichlet(1, 1, 1) at the mean of x.
 func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 	logDensity := func(cut float64) float64 { // log F′
 		if kind == likelihood.CumulativeProbitKind {
@@ -95,7 +93,7 @@ func byDifferences(value func(y, eta float64) float64) rowDensity {
 	}
 }
 
-// logTail is log F(x) of a link; by an asymptotic series where a normal tail has no digits.
+// logTail is log F(x) of a link; by an asymptotic series if a normal tail has no digits.
 func logTail(kind likelihood.Kind, x float64) float64 {
 	switch s := 1 / (x * x); {
 	case kind == likelihood.CumulativeLogitKind:

@@ -19,7 +19,6 @@ type exactHbm struct {
 	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group, 0 where not known
 }
 
-// exactly is the exact posterior for a response.
 func (t *hbmTable) exactly(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
 	switch kind {
 	case likelihood.GaussianKind:

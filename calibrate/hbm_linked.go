@@ -17,12 +17,12 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The rules of exactLinked. Sums of nodes of a normal density that are 0.9 widths apart are right
-// to 1e−10, and its part beyond 12 nats is 1e−6; of every second node they are right to 0.005.
+// Constants of exactLinked. Sums of nodes of a normal density at a distance of 0.9 widths are right
+// to 1e−10, and its part beyond 12 nats is 1e−6; sums of every second node are right to 0.005.
 const (
 	linkedStep  = 0.9   // the first distance of nodes, in widths at a mode
 	linkedDepth = 12.0  // nats below the largest density that are negligible
-	linkedError = 0.02  // of log integrals by every second node; its square is about that of all
+	linkedError = 0.02  // of log integrals by every second node; with all nodes it is about the square
 	linkedMost  = 500   // nodes of one integral
 	linkedLost  = 1e3   // nats below it from which smaller sds of groups do not come back
 	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
@@ -32,8 +32,8 @@ const (
 	linkedFlat = 1e-4
 )
 
-// linked is a regression on its working scale. Given intercept, slope and the sd of groups the
-// effect of each group is a question of its own, of one dimension.
+// linked is a regression on its working scale. Given intercept, slope and the sd of groups, the
+// effect of each group is a separate integral of one dimension.
 type linked struct {
 	y, x     []float64
 	rows     [][]int // of each group
@@ -46,15 +46,15 @@ type linked struct {
 	logScale float64
 	logs     [][2]float64 // of the scale and the sd of groups: modes [..][2] were found there
 	modes    [][]float64
-	// flat, unless nil, is what intercept and slope are given this scale and a log sd of groups of
-	// at most flatAt.
+	// flat, unless nil, has the moments of intercept and slope given this scale and a log sd of
+	// groups of at most flatAt.
 	flat   *modelMoments
 	flatAt float64
 }
 
 // exactLinked integrates regressions whose response is not normal: over the effects of groups,
-// intercept and slope, the log sd of groups and, where rows have one more parameter, its logarithm.
-// An error is that of ctx, or says why these rules do not serve.
+// intercept and slope, the log sd of groups and, if rows have one more parameter, its logarithm.
+// Its error is the error of ctx, or says why these rules fail.
 func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
 	if model.SDPrior == regression.HalfCauchySD {
 		return nil, errors.New("the posterior of the sd of groups may have no moments")
@@ -82,15 +82,14 @@ func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, ki
 	}, nil
 }
 
-// normalAround is the log density of a normal prior.
 func normalAround(mean, sd float64) rowDensity {
 	return func(_, x float64) (value, slope, curvature float64) {
 		return logNormal(x, mean, sd), (mean - x) / (sd * sd), 1 / (sd * sd)
 	}
 }
 
-// integrate integrates over everything: moments are those of the intercept, the slope and the sd of
-// groups in units of the scale of its prior.
+// integrate integrates over everything. It returns the moments of the intercept, the slope and the
+// sd of groups in units of the scale of its prior.
 func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMoments, error) {
 	switch kind {
 	case likelihood.LogisticKind:
@@ -112,8 +111,8 @@ func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMome
 	return l.overSpread(ctx)
 }
 
-// overScale integrates over the logarithm of the parameter that rows have beside η, given which
-// their density and the log prior density are known.
+// overScale integrates over the logarithm of the parameter that rows have beside η. given returns
+// the density of a row and the log prior density for its value.
 func (l *linked) overScale(ctx context.Context, given func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
 	o := line.Options{Step: 0.7, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
 	return over(o, func(log float64) (modelMoments, error) {
@@ -125,8 +124,8 @@ func (l *linked) overScale(ctx context.Context, given func(scale float64) (row r
 	}, nil)
 }
 
-// overSpread integrates over the log sd of groups, from large ones down: of smaller ones than are
-// lost nothing is asked. Last come the moments of the sd in units of the scale of its prior.
+// overSpread integrates over the log sd of groups, from large ones down, and skips all below a lost
+// one. Last come the moments of the sd in units of the scale of its prior.
 func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 	top, lost := math.Inf(-1), math.Inf(-1)
 	nothing := modelMoments{math.Inf(-1), make([]float64, 2), make([]float64, 2)}
@@ -211,8 +210,8 @@ func axesOf(curvature dense.Factor) *mat.Dense {
 }
 
 // logDensity is log p(y, β) given the sd of groups. Unless gradient is nil it adds the gradient and
-// the lower triangle of a matrix that stands for minus the Hessian, with the effects of each group
-// at their mode.
+// the lower triangle of an approximation of minus the Hessian, with the effects of each group at
+// their mode.
 func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature []float64) float64 {
 	sum, slope, bend := l.level(0, beta[0])
 	sum += logNormal(beta[1], 0, l.slopeSD)
@@ -229,7 +228,7 @@ func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature 
 }
 
 // logEffects is the log integral over the effect of a group, z in units of the sd of groups, of the
-// densities of its rows; not a number where rounding hides the mode.
+// densities of its rows; NaN if rounding hides the mode.
 func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient, curvature []float64) float64 {
 	density := func(z float64) (value, slope, bend float64) {
 		value, slope, bend = -z*z/2-halfLog2Pi, -z, 1
@@ -246,7 +245,7 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 			z[0] += spread * (l.near[i] - beta[0] - beta[1]*l.x[i]) / (1 + spread*spread*float64(len(rows)))
 		}
 	}
-	// Far from the posterior rounding hides the mode: what is integrated starts near it.
+	// Far from the posterior rounding hides the mode: the integral starts near it.
 	_, width := mode.Find(z, mode.Density{
 		Value:  func(z []float64) float64 { return value(z[0]) },
 		Expand: func(z, slope, curvature []float64) { _, slope[0], curvature[0] = density(z[0]) },

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// drawPrior draws a table from the priors; nil when a count is too large.
+// drawPrior draws a table from the priors; nil if a count is too large.
 func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	t := &hbmTable{about: h.Name(), group: make([]int, h.Rows), x: make([]float64, h.Rows), y: make([]float64, h.Rows), levels: make([]float64, h.Groups)}
 	for i := range t.x {
@@ -56,7 +56,6 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	return t
 }
 
-// drawnCategories is the number of ordered categories.
 const drawnCategories = 4
 
 // drawCuts draws cut points: probabilities of the categories from Dirichlet(1, …, 1).
@@ -79,8 +78,7 @@ func (h Hbm) drawCuts(random *rand.Rand) *likelihood.Cuts {
 	return categories.Cut(points)
 }
 
-// drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log
-// density.
+// drawRatio draws a standard deviation in units of its prior's scale; logRatio is the log density.
 func drawRatio(prior regression.SDPrior, random *rand.Rand) float64 {
 	switch prior {
 	case regression.HalfCauchySD:
@@ -101,7 +99,6 @@ func logRatio(prior regression.SDPrior, z float64) float64 {
 	return math.Ln2 - halfLog2Pi - z*z/2
 }
 
-// drawHard draws a nasty table.
 func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 	kind, sizes := h.Record.Frame.Response, []int{4, 5, 6, 8, 12, 20, 40, 80}
 	if exact := kind.Conjugate() || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind; !exact {
@@ -158,7 +155,6 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 	return t
 }
 
-// csv writes the table.
 func (t *hbmTable) csv() []byte {
 	return csvOf(table.Numbers("y", t.y), table.Numbers("x", t.x), labelled("g", "g", t.group))
 }

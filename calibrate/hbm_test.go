@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Small studies of hierarchical regressions: all numbers of trusted answers are right, also those
-// of heavy-tailed parameters in nasty tables of a few rows, and true parameters have ranks.
+// Small studies of hierarchical regressions: all numbers of trusted answers are right, also for
+// heavy-tailed parameters in nasty tables of a few rows, and true parameters have ranks.
 func TestHbmStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -54,8 +54,8 @@ func TestHbmStudy(t *testing.T) {
 	require.Empty(t, s.Wrong)
 }
 
-// Without groups that differ, the exact posterior is that of a regression on x alone: with a prior
-// scale of almost zero for their sd.
+// Groups that do not differ, by a prior scale of almost zero for their sd, give the exact posterior
+// of a regression on x alone.
 func TestExactHbmWithoutGroups(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := Hbm{Rows: 12, Groups: 3}.drawPrior(random)
@@ -72,7 +72,7 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 }
 
 // A normal response of known noise through the rule for responses with a link gives the closed form
-// of that noise; and group effects of almost zero give the quadrature without them.
+// of that noise. Group effects of almost zero give the quadrature without them.
 func TestExactLinked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -121,8 +121,7 @@ func TestExactLinked(t *testing.T) {
 }
 
 // Rows of one more parameter, with effects of almost zero, give the quadrature without groups;
-// normal rows give the closed form; and effects have the
-// gradient that differences show.
+// normal rows give the closed form. The gradients of effects agree with differences.
 func TestExactShapedGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -178,8 +177,8 @@ func TestExactShapedGroups(t *testing.T) {
 	require.InDelta(t, (of([]float64{0.3, -0.2 + step})-of([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
 }
 
-// Categories in order have the probabilities that package likelihood has, and the prior of cut
-// points integrates to one.
+// Categories in order have the probabilities of package likelihood, and the prior of cut points
+// integrates to one.
 func TestExactOrderedRows(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		of := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)
@@ -220,8 +219,8 @@ func TestHardHbmTables(t *testing.T) {
 	}
 }
 
-// Noise a hundred million times below the spread of groups leaves products of double precision no
-// digit of it: a trusted log evidence was 0.07 too small, 14 of its errors.
+// With noise a hundred million times below the spread of groups, products in double precision hold
+// no digit of it: a trusted log evidence was 0.07 too small, 14 of its errors.
 func TestNoiseFarBelowGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

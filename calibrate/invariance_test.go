@@ -26,7 +26,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// sheet is a table as text, [column][row], whose columns have names.
+// sheet is a table as text, [column][row], with column names.
 type sheet struct {
 	names []string
 	cells [][]string
@@ -59,7 +59,6 @@ func (s *sheet) csv() []byte {
 	return text.Bytes()
 }
 
-// shuffle permutes rows and columns.
 func (s *sheet) shuffle(random *rand.Rand) {
 	rows, columns := random.Perm(len(s.cells[0])), random.Perm(len(s.names))
 	names, cells := make([]string, len(columns)), make([][]string, len(columns))
@@ -106,13 +105,12 @@ func (s *sheet) relabel(random *rand.Rand) {
 	}
 }
 
-// addConstant adds a column of one value.
 func (s *sheet) addConstant() {
 	s.names = append(s.names, "constant")
 	s.cells = append(s.cells, slices.Repeat([]string{"3"}, len(s.cells[0])))
 }
 
-// changes draws some changes of a table that leave its answer as it is.
+// changes makes some random changes to a table that leave its answer as it is.
 func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 	said := ""
 	for _, change := range []struct {
@@ -132,7 +130,7 @@ func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 	return said
 }
 
-// requireWithin fails where a number of two answers differs by more than both their errors.
+// requireWithin fails if a number of two answers differs by more than both their errors.
 func requireWithin(t *rapid.T, what string, a, b, seA, seB float64) {
 	require.InDelta(t, a, b, 1e-5+4.5*math.Hypot(seA, seB), what)
 }
@@ -161,7 +159,7 @@ func ordinaryTable(kind likelihood.Kind, rows int, random *rand.Rand) []byte {
 	return csvOf(append(numbered("x", columns...), labelled("f", "l", codes), table.Numbers("y", y))...)
 }
 
-// fixedChecks runs so many checks with a fixed seed, unless flags say otherwise:
+// fixedChecks runs a number of checks with a fixed seed, unless flags set others:
 //
 //	go test ./calibrate -run Invariant -rapid.checks 200 -rapid.seed 0
 func fixedChecks(t *testing.T, checks int, property func(t *rapid.T, device *gpu.Device, dir string)) {
@@ -182,7 +180,7 @@ func fixedChecks(t *testing.T, checks int, property func(t *rapid.T, device *gpu
 	rapid.Check(t, func(t *rapid.T) { property(t, opened, dir) })
 }
 
-// askVarsel is the answer of vti varsel to a problem.
+// askVarsel returns the answer of vti varsel to a problem.
 func askVarsel(t *rapid.T, device *gpu.Device, dir string, p *problem) (verdict string, found *varsel.Result) {
 	r, err := answerVarsel(t.Context(), device, p, 1, dir, func(_ *Replicate, _ *varsel.Problem, result *varsel.Result, _ string) error {
 		found = result
@@ -205,7 +203,7 @@ func requireSameInclusion(t *rapid.T, what string, before, after *varsel.Result)
 }
 
 // Selections of ordinary tables do not depend on the order of rows and columns, on units, on names
-// of categories or on constant columns: probabilities are the same within 4.5 standard errors of
+// of categories or on constant columns. Probabilities are the same within 4.5 standard errors of
 // their difference, which a number in 150,000 exceeds by chance.
 func TestSelectionsAreInvariant(t *testing.T) {
 	kinds := []likelihood.Kind{
@@ -267,7 +265,7 @@ func TestTrialsSplit(t *testing.T) {
 }
 
 // Graphs of numbers and of categories do not depend on the order of rows and columns, on units, on
-// names of categories or on constant columns: sums over all graphs are the same up to rounding.
+// names of categories or on constant columns. Sums over all graphs are the same up to rounding.
 func TestGraphsAreInvariant(t *testing.T) {
 	fixedChecks(t, 20, func(t *rapid.T, device *gpu.Device, dir string) {
 		mechanism := rapid.SampledFrom([]dag.Mechanism{dag.BGe, dag.Linear, dag.Categorical}).Draw(t, "mechanism")
@@ -313,7 +311,7 @@ func TestGraphsAreInvariant(t *testing.T) {
 	})
 }
 
-// askHbm is the answer of vti hbm to a table.
+// askHbm returns the answer of vti hbm to a table.
 func askHbm(t require.TestingT, h Hbm, text []byte, dir string) *regression.Result {
 	data, err := table.Parse("table", text)
 	require.NoError(t, err)
@@ -329,7 +327,7 @@ func askHbm(t require.TestingT, h Hbm, text []byte, dir string) *regression.Resu
 }
 
 // Hierarchies do not depend on the order of rows and columns, on the units of predictors or on
-// names of groups: evidences and standard deviations are the same within 4.5 standard errors.
+// names of groups. Evidences and standard deviations are the same within 4.5 standard errors.
 func TestHierarchiesAreInvariant(t *testing.T) {
 	fixedChecks(t, 3, func(t *rapid.T, device *gpu.Device, dir string) {
 		h := Hbm{Device: device, Hard: true}
@@ -357,8 +355,8 @@ func TestHierarchiesAreInvariant(t *testing.T) {
 	})
 }
 
-// Whole runs that make few draws are not trusted where those of many are not, and some are not
-// where those of many are.
+// Whole runs of few draws are not trusted if runs of many draws are not. Some are not trusted
+// although runs of many draws are.
 func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

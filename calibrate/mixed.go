@@ -53,7 +53,6 @@ func (c mixedColumn) effects() (columns [][]float64) {
 	return columns
 }
 
-// draw fills the values of a node given its parents.
 func (c *mixedColumn) draw(parents []mixedColumn, rows int, random *rand.Rand) {
 	c.values = make([]float64, rows)
 	if c.levels == 0 {
@@ -119,9 +118,9 @@ func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 	return levels
 }
 
-// drawMixedTable draws a table from the prior of graphs. Where a category does not show all of its
-// levels everything is drawn again: which levels there are is read from the table, and draws of the
-// graph given that event have the same posterior.
+// drawMixedTable draws a table from the prior of graphs. If a category does not show all of its
+// levels everything is drawn again: levels are read from the table, and draws of the graph given
+// that event have the same posterior.
 func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, columns []mixedColumn) {
 	for {
 		parents = graphs[pick.Log(graphPrior(graphs, d.model()), random.Float64())]
@@ -147,7 +146,7 @@ func mixedParents(columns []mixedColumn, set int) (parents []mixedColumn) {
 	return parents
 }
 
-// allShown reports whether every level of every category is there.
+// allShown reports whether every level of every category occurs.
 func allShown(columns []mixedColumn) bool {
 	for _, c := range columns {
 		for level := range c.levels {
@@ -159,7 +158,7 @@ func allShown(columns []mixedColumn) bool {
 	return true
 }
 
-// mixedTable are columns v1, v2, … of numbers, and of levels as texts.
+// mixedTable returns columns v1, v2, … of numbers, and of levels as texts.
 func mixedTable(columns []mixedColumn) (list []*table.Column) {
 	for j, c := range columns {
 		name := fmt.Sprintf("v%d", j+1)
@@ -172,7 +171,7 @@ func mixedTable(columns []mixedColumn) (list []*table.Column) {
 	return list
 }
 
-// wholeOf are codes of levels that stand among numbers.
+// wholeOf returns the codes of levels stored as numbers.
 func wholeOf(values []float64) []int {
 	whole := make([]int, len(values))
 	for i, v := range values {
@@ -182,8 +181,8 @@ func wholeOf(values []float64) []int {
 }
 
 // mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate
-// regression, or quadrature of a logistic one. Of categories with more than two levels, and of many
-// parents, there is none.
+// regression, or quadrature of a logistic one. It fails for categories with more than two levels,
+// and for many parents.
 func mixedEvidence(own mixedColumn, parents []mixedColumn) (modelMoments, error) {
 	var columns [][]float64
 	var sds []float64
@@ -201,7 +200,7 @@ func mixedEvidence(own mixedColumn, parents []mixedColumn) (modelMoments, error)
 		return modelMoments{}, fmt.Errorf("a category with %d levels", own.levels)
 	}
 	// The difference of two levels has twice the variance. Effects of the two levels of a parent
-	// are those of their difference, as half of it and its negative.
+	// are effects of their difference, as half of it and its negative.
 	columns = [][]float64{slices.Repeat([]float64{1}, len(own.values))}
 	sds = []float64{math.Sqrt(2 * mixedInterceptVariance)}
 	for _, parent := range parents {
@@ -234,7 +233,6 @@ func mixedEvidence(own mixedColumn, parents []mixedColumn) (modelMoments, error)
 	return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, alongAxes)
 }
 
-// mixedOf is mixedEvidence of the rows that count for a node.
 func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64) (modelMoments, error) {
 	levels := func(j int) int {
 		if data.Levels == nil {
@@ -306,7 +304,8 @@ func (h HardDag) drawMixed(random *rand.Rand) *dagProblem {
 	return p
 }
 
-// drawNasty fills the values of a node with effects of some size of its parents, and noise of one.
+// drawNasty fills the values of a node with effects of size strength of its parents, and noise of
+// one.
 func (c *mixedColumn) drawNasty(parents []mixedColumn, rows int, strength float64, random *rand.Rand) {
 	c.values = make([]float64, rows)
 	level := 1.5 * random.NormFloat64()

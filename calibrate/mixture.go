@@ -24,7 +24,7 @@ type Mixture struct {
 	Rows    int
 }
 
-// Name identifies what is drawn.
+// Name identifies the study.
 func (s Mixture) Name() string { return studyName("mixture", s.Rows, s.Options) }
 
 // Priors of vti mixture that its options leave open, written down again so that an error in the

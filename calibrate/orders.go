@@ -15,16 +15,15 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Orders draws polynomials and splines from the priors of vti order, and runs it. The improper
-// priors of level and noise are not drawn from: level 0 and noise 1 are as good as any others, as
-// answers move with them. Zellner's prior of an autoregression refers to the series itself, and so
-// cannot be drawn from.
+// Orders draws polynomials and splines from the priors of vti order, and runs it. Level and noise
+// have improper priors and are fixed at 0 and 1, as answers move with them. Zellner's prior of an
+// autoregression refers to the series itself, and so cannot be drawn from.
 type Orders struct {
 	Options order.Options
 	Rows    int
 }
 
-// Name identifies what is drawn.
+// Name identifies the study.
 func (s Orders) Name() string { return studyName("order", s.Rows, s.Options) }
 
 // Defaults of vti order, written down again.

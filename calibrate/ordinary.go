@@ -9,11 +9,11 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// OrdinaryVarsel draws tables of the kind that most are: 30 to 200 rows, one to eight predictors
-// whose neighbours have correlations up to 0.95, and any likelihood. Everything else is as in
-// [Varsel], so that its ranks and probabilities are of the prior too.
+// OrdinaryVarsel draws ordinary tables: 30 to 200 rows, one to eight predictors whose neighbours
+// have correlations up to 0.95, and any likelihood. Everything else is as in [Varsel], so that its
+// ranks and probabilities refer to the prior too.
 type OrdinaryVarsel struct {
-	// Device computes.
+	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings other than the likelihood.
 	Record varsel.Record
@@ -22,7 +22,6 @@ type OrdinaryVarsel struct {
 // Name implements [Source].
 func (o OrdinaryVarsel) Name() string { return "varsel, ordinary" }
 
-// mostCorrelated is the largest correlation of neighbours in ordinary tables.
 const mostCorrelated = 0.95
 
 // Replicate implements [Source].
@@ -34,7 +33,7 @@ func (o OrdinaryVarsel) Replicate(ctx context.Context, seed uint64, dir string) 
 	kind := []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}[random.IntN(5)]
 	switch few := random.Float64() < 0.5; {
 	case !few || kind == likelihood.GaussianKind:
-	case kind == likelihood.StudentKind: // a noise scale beside what the others have
+	case kind == likelihood.StudentKind: // a noise scale beside the parameters of the others
 		v.Predictors = 1
 	default: // that exact answers go to
 		v.Predictors = 1 + random.IntN(mostParameters-1)

@@ -8,9 +8,9 @@ import (
 )
 
 // orthogonal returns the exact posterior over models of any number of predictors of one column
-// each, where noise is normal with known σ, columns are orthogonal, and every predictor is in the
-// model independently with the same probability: each column then is a question of its own, and the
-// evidence is a product over columns.
+// each. Noise is normal with known σ, columns are orthogonal, and every predictor is in the model
+// independently with the same probability. So columns are independent, and the evidence is a
+// product over them.
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
 	_, dim := p.x.Dims()
 	if !(p.sigma > 0) || len(p.groups)+len(p.always) != dim {
@@ -32,8 +32,8 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 		return nil, err
 	}
 	out.logEvidence = none.logEvidence
-	// in has the moments of a column that is in, and returns its log Bayes factor: the other
-	// columns take nothing of what it explains.
+	// in sets the moments of a column that is in, and returns its log Bayes factor. The other
+	// columns explain nothing of its part.
 	in := func(j int) float64 {
 		alone, fails := p.gaussian([]int{j})
 		err = errors.Join(err, fails)

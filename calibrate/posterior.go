@@ -29,14 +29,12 @@ type regressionProblem struct {
 	logPrior []float64 // of a model, by its number of predictors
 }
 
-// modelMoments is the exact posterior of one model.
 type modelMoments struct {
 	logEvidence float64
-	// mean and variance of each coordinate of the model, then of σ where it is unknown.
+	// mean and variance of each coordinate of the model, then of σ if it is unknown.
 	mean, variance []float64
 }
 
-// exactPosterior is the exact posterior over models.
 type exactPosterior struct {
 	logEvidence float64
 	models      []float64 // probability of each that the prior allows, in the order of subsets
@@ -45,11 +43,11 @@ type exactPosterior struct {
 	meanIn, sdIn []float64
 }
 
-// mostSubsets is the largest number of models that are summed over.
+// mostSubsets is the largest number of models in a sum.
 const mostSubsets = 1 << 12
 
 // subsets lists the models that the prior allows, as predictors in ascending order: without the
-// last predictor first, then with it. It is nil where there are too many.
+// last predictor first, then with it. It is nil if there are too many.
 func (p *regressionProblem) subsets() [][]int {
 	list := [][]int{nil}
 	for g := range p.groups {
@@ -66,7 +64,7 @@ func (p *regressionProblem) subsets() [][]int {
 	return slices.DeleteFunc(list, func(subset []int) bool { return math.IsInf(p.logPrior[len(subset)], -1) })
 }
 
-// solve sums over all models. It fails where one does.
+// solve sums over all models. It fails if one of them does.
 func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
 	groups, dim := len(p.groups), len(p.priorSD)
 	subsets := p.subsets()
@@ -79,7 +77,7 @@ func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, erro
 	}
 	all := make([]one, len(subsets))
 	logJoint := make([]float64, len(all))
-	for m, subset := range slices.Backward(subsets) { // what has too many parameters fails on the largest
+	for m, subset := range slices.Backward(subsets) { // too many parameters fail on the largest
 		coordinates := append([]int(nil), p.always...)
 		for _, g := range subset {
 			coordinates = append(coordinates, p.groups[g]...)

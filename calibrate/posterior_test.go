@@ -42,8 +42,8 @@ func requireSame(t *testing.T, want, got *exactPosterior, tolerance float64) {
 	}
 }
 
-// The sums over σ are those of vti exact, which gets there by other formulas, also with fewer rows
-// than coefficients and with hardly any noise.
+// The sums over σ agree with vti exact, which uses other formulas, also with fewer rows than
+// coefficients and with hardly any noise.
 func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{2, 3, 8, 40} {
@@ -90,7 +90,7 @@ func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 	}
 }
 
-// A row that is far away is an outlier: the answer is that without the row, less its density.
+// A row that is far away is an outlier: the answer is the answer without the row, less its density.
 func TestRobustLeavesOutliersOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	p := smallProblem(9, 0.7, random)

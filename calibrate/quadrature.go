@@ -41,11 +41,11 @@ func poissonSaturated(y float64) float64 {
 	return -halfLog2Pi - math.Log(y)/2 - 1/(12*y) + 1/(360*y*y*y) - 1/(1260*math.Pow(y, 5))
 }
 
-// mostParameters is the largest number of parameters that quadrature integrates over.
+// mostParameters is the largest number of parameters for quadrature.
 const mostParameters = 3
 
-// quadrature returns the exact posterior of models with a concave log likelihood, by integrals
-// along the axes of the Laplace approximation, one within the other.
+// quadrature returns the exact posterior of models with a concave log likelihood, by nested
+// integrals along the axes of the Laplace approximation.
 func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
@@ -87,8 +87,8 @@ func integrateAlong(logDensity func(theta []float64) float64, mode []float64, ax
 	return out, err
 }
 
-// logPosterior is log p(y, θ), and unless gradient is nil adds its gradient and the lower triangle
-// of minus its Hessian to what is there.
+// logPosterior is log p(y, θ). Unless gradient is nil, it adds the gradient to it, and the lower
+// triangle of minus the Hessian to curvature.
 func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta, gradient, curvature []float64) float64 {
 	k, sum := len(coordinates), 0.0
 	for a, j := range coordinates {
@@ -122,7 +122,7 @@ func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, thet
 	return sum
 }
 
-// laplace returns the mode and axes of the curvature there.
+// laplace returns the mode and the axes of the curvature there.
 func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (at []float64, axes *mat.Dense, err error) {
 	for _, j := range coordinates {
 		at = append(at, p.priorMean[j])

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Reliability compares stated probabilities with how often what they are of happened.
+// Reliability compares stated probabilities of events with their frequencies.
 type Reliability struct {
 	Kind string `json:"kind"`
 	// Count is the number of events.
@@ -13,8 +13,7 @@ type Reliability struct {
 	// Bins are tenths of [0, 1] that hold events.
 	Bins []ReliabilityBin `json:"bins"`
 	// ExpectedError is the expected calibration error: the mean over events of the distance between
-	// stated probability and frequency of its bin. Noise is what it would be on average if every
-	// probability were right.
+	// stated probability and frequency of its bin. Noise is its mean if every probability is right.
 	ExpectedError float64 `json:"expected_calibration_error"`
 	Noise         float64 `json:"noise"`
 	// Crossed reports whether a frequency lies outside of its band.
@@ -24,9 +23,9 @@ type Reliability struct {
 // ReliabilityBin are the events with a probability in some range.
 type ReliabilityBin struct {
 	Count int `json:"count"`
-	// Stated is the mean probability, Happened the share that happened, which lies between Lower
-	// and Upper in all bins together with probability 95 percent or more if the probabilities are
-	// right.
+	// Stated is the mean probability, and Happened the share that happened. If the probabilities
+	// are right, it lies between Lower and Upper in all bins together with probability 95 percent
+	// or more.
 	Stated   float64 `json:"stated"`
 	Happened float64 `json:"happened"`
 	Lower    float64 `json:"lower"`

@@ -12,17 +12,17 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Replicate is one problem with its answer, compared with what is known of it.
+// Replicate is one problem with its answer, compared with the truth or the exact posterior.
 type Replicate struct {
 	Number int    `json:"number"`
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
-	// Kind is what answers are counted by: the likelihood or the mechanism, and the method that
-	// the certificate rests on where there are several.
+	// Kind groups answers for counts: the likelihood or the mechanism, and the method of the
+	// certificate if there are several.
 	Kind string `json:"kind,omitempty"`
-	// Verdict is that of the answer: trusted, doubtful, failed, or refused where the command did
-	// not accept the table; Error says why there is no answer.
+	// Verdict is the verdict of the answer: trusted, doubtful, failed, or refused if the command
+	// did not accept the table. Error says why there is no answer.
 	Verdict string `json:"verdict"`
 	Error   string `json:"error,omitempty"`
 	Reasons string `json:"reasons,omitempty"`
@@ -32,12 +32,12 @@ type Replicate struct {
 	Findings   []string `json:"findings,omitempty"`
 	// Ranks are the places of true parameters in their posterior, from 0 to 1.
 	Ranks []Rank `json:"ranks,omitempty"`
-	// Events are stated probabilities with what happened.
+	// Events are stated probabilities with their outcomes.
 	Events []Event `json:"events,omitempty"`
 	// Comparisons are stated numbers with exact ones.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
-	// Command runs vti on the table, which the directory of the study has where the answer is wrong
-	// or was asked for alone; empty where options that no flag has are part of the problem. Repeat
+	// Command runs vti on the table. The directory of the study has the table if the answer is
+	// wrong or was requested alone. It is empty if the problem has options without a flag. Repeat
 	// draws the problem again.
 	Command string  `json:"command,omitempty"`
 	Repeat  string  `json:"repeat,omitempty"`
@@ -46,7 +46,7 @@ type Replicate struct {
 	table []byte // as CSV
 }
 
-// Words for a verdict that no certificate gives.
+// Words for a verdict without a certificate.
 const (
 	refused = "refused" // the command did not accept the table
 	broken  = "error"   // it stopped with an error
@@ -66,7 +66,7 @@ type Event struct {
 	True        bool   `json:"true"`
 }
 
-// Quantity says what is compared, and so how far off it may be.
+// Quantity is the kind of a compared number, which sets its tolerance.
 type Quantity string
 
 // The quantities.
@@ -81,7 +81,7 @@ const (
 	Evidence Quantity = "log evidence"
 )
 
-// tolerance is how far off a number may be whatever its standard error.
+// tolerance is the tolerated error of a number with any standard error.
 var tolerance = map[Quantity]float64{Inclusion: 0.01, Mean: 0.01, SD: math.Log(1.1), Evidence: 0.05}
 
 // wrongErrors is the number of stated standard errors beyond which a trusted number is wrong.
@@ -99,7 +99,7 @@ type Comparison struct {
 // Error is stated minus exact.
 func (c Comparison) Error() float64 { return float64(c.Stated - c.Exact) }
 
-// Wrong reports whether the number is off by more than its standard error and the tolerance of its
+// Wrong reports whether the error is larger than the standard error and the tolerance of the
 // quantity allow. A number that is not stated is not wrong.
 func (c Comparison) Wrong() bool {
 	off := math.Abs(c.Error())
@@ -115,7 +115,7 @@ func (c Comparison) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s", c.Quantity, c.Of)) + fmt.Sprintf(": %s, exactly %.4f", stated, float64(c.Exact))
 }
 
-// noteModelCheck notes what the model check says; report is nil where there was none.
+// noteModelCheck notes the findings of the model check; report is nil without one.
 func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
 	if report == nil {
 		return

@@ -11,15 +11,14 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// mostAssigned is the largest number of rows whose assignments to outliers are summed over.
+// mostAssigned is the largest number of rows in a sum over sets of outliers.
 const mostAssigned = 16
 
-// mostAssignedOver is that number where the noise scale is integrated over too.
+// mostAssignedOver is mostAssigned for an unknown noise scale, which is integrated over too.
 const mostAssignedOver = 6
 
 // robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
-// (ratio σ)²) and known σ, by summing over which rows are outliers: given those, the noise is
-// normal.
+// (ratio σ)²) and known σ, by summing over sets of outliers. Given those, the noise is normal.
 func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		n := len(p.y)
@@ -52,8 +51,8 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 	}
 }
 
-// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row: that
-// of rows in units of their noise.
+// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row, by
+// rows in units of their noise.
 func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
 	own := *p
 	own.x, own.y, own.offset, own.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
@@ -72,7 +71,8 @@ func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (mod
 }
 
 // overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
-// small that the posterior given it cannot be computed has none; it fails where there is more.
+// small that the posterior given it cannot be computed counts as none; overSigma fails if it
+// matters.
 func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)

@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// shapedRow is a rowDensity given the positive parameter that a response has in addition to η.
-// Where log p is not concave the curvature is that of a quadratic below it.
+// shapedRow is a rowDensity given the positive parameter that a response has in addition to η. If
+// log p is not concave, the curvature is the curvature of a quadratic below it.
 type shapedRow func(scale float64) rowDensity
 
-// shapedRows are written down again, so that an error in the program is not repeated here. nil: the
-// response has no such parameter, or another exact answer.
+// shapedRows returns densities written down again, so that an error in the program is not repeated
+// here. nil: the response has no such parameter, or another exact answer.
 func shapedRows(kind likelihood.Kind) shapedRow {
 	switch kind {
 	case likelihood.NegativeBinomialKind:
@@ -111,7 +111,7 @@ func gammaRow(shape float64) rowDensity {
 	}
 }
 
-// weibullRow has mean exp η and shape k; a time below 0 is a lower bound of so much.
+// weibullRow has mean exp η and shape k; a time below 0 is minus a lower bound.
 func weibullRow(shape float64) rowDensity {
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	return func(y, eta float64) (value, slope, curvature float64) {
@@ -124,8 +124,8 @@ func weibullRow(shape float64) rowDensity {
 	}
 }
 
-// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. The curvature is that of a normal
-// logit.
+// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. The curvature is the curvature of
+// a normal logit.
 func betaRow(precision float64) rowDensity {
 	whole, _ := math.Lgamma(precision)
 	return func(y, eta float64) (value, slope, curvature float64) {
@@ -143,9 +143,9 @@ func betaRow(precision float64) rowDensity {
 	}
 }
 
-// shaped returns the exact posterior of models of responses with one parameter more, whose log is
+// shaped returns the exact posterior of models of responses with one more parameter, whose log is
 // normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
-// prior is so wide that they hang on draws that no sample holds.
+// prior is so wide that they depend on draws that no sample holds.
 func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)

@@ -61,7 +61,7 @@ func TestShapedIntegral(t *testing.T) {
 	assert.InDelta(t, 10, math.Sqrt(m.variance[0]), 1e-3)
 }
 
-// TestShapedIntegralOfLittleNoise is of times within 1 percent of a line, where the mode given a
+// TestShapedIntegralOfLittleNoise has times within 1 percent of a line, where the mode given a
 // shape of 150 is not found from the prior mean. The evidence is by brute force in Python.
 func TestShapedIntegralOfLittleNoise(t *testing.T) {
 	x := []float64{-1.8876900080043257, -0.2575788412204456, -0.10343473982910545, 1.2853274175384497, -1.7907590088977714, 0.8601044387108597}

@@ -14,49 +14,48 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ResultsFile is the name of the file with one line for each replicate in the directory of a
-// study.
+// ResultsFile is the name of the file with one line for each replicate in the directory of a study.
 const ResultsFile = "results.jsonl"
 
 // Source makes replicates.
 type Source interface {
-	// Name identifies what is drawn; a study continues only with the same.
+	// Name identifies the study; a study continues only under the same name.
 	Name() string
 	// Replicate draws a problem from a seed, answers it and compares. It may write to dir, where
-	// nobody else works. What the command refuses, or fails at, is part of the replicate; its
-	// error is that of ctx, or one that makes the study useless.
+	// nobody else works. Refusals and failures of the command are part of the replicate. The error
+	// is the error of ctx, or one that makes the study useless.
 	Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error)
 }
 
-// Config says how a study is run.
+// Config configures a study.
 type Config struct {
-	// Replicates is their number, at least 1.
+	// Replicates is the number of replicates, at least 1.
 	Replicates int
 	// Seed is the root of the seeds of all replicates.
 	Seed uint64
 	// Dir is the directory of the study, which must exist.
 	Dir string
-	// Repeat is the command that draws one replicate again, up to its number.
+	// Repeat is the command that draws one replicate again, without its number.
 	Repeat string
 	// Shard, if not nil, is the part of this process among several that draw the replicates; its
-	// directory is that of their pieces. Each ends when all replicates are drawn, but only a
-	// process that is all there is (Count 1) writes results.
+	// directory holds their pieces. Each ends when all replicates are drawn, but only a process
+	// that works alone (Count 1) writes results.
 	Shard *shard.Shard
-	// Progress, when set, is called after each replicate.
+	// Progress, if not nil, is called after each replicate.
 	Progress func(done, total int, last *Replicate)
 
 	work string // the directory that replicates may write to
 }
 
-// record is the first line of results.jsonl: what the rest belong to.
+// record is the first line of results.jsonl: the study of the other lines.
 type record struct {
 	Study string `json:"study"`
 	Seed  uint64 `json:"seed"`
 }
 
-// Run draws replicates until there are as many as asked for, counting those that an earlier run
-// left in the directory, and returns all of them in order. When ctx is cancelled its error is
-// returned, and another Run continues.
+// Run draws replicates up to their number, counting replicates that an earlier run left in the
+// directory, and returns all of them in order. If ctx is cancelled its error is returned, and
+// another Run continues.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)
@@ -108,12 +107,11 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	return done, nil
 }
 
-// sharedReplicates are drawn at a time where several processes share them. Chosen by hand: a
-// process that has none left waits for the others of these only.
+// sharedReplicates is the number of replicates that several processes share at a time. Chosen by
+// hand: a process without work waits for the others of these only.
 const sharedReplicates = 256
 
-// drawNext draws the replicates that come next, or has others do it: one where there are no
-// others.
+// drawNext draws the next replicates together with other processes, or one without them.
 func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Replicate, error) {
 	numbers := []int{first}
 	if cfg.Shard != nil {
@@ -151,8 +149,8 @@ func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate
 	return replicate(ctx, source, cfg, number, true)
 }
 
-// replicate draws one replicate. Its table stays in the directory where keep says so, and where
-// the answer is wrong or there is none.
+// replicate draws one replicate. Its table stays in the directory if keep is set, and if the answer
+// is wrong or missing.
 func replicate(ctx context.Context, source Source, cfg Config, number int, keep bool) (*Replicate, error) {
 	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
 	r, err := source.Replicate(ctx, seed, cfg.work)
@@ -169,7 +167,6 @@ func replicate(ctx context.Context, source Source, cfg Config, number int, keep 
 	return r, err
 }
 
-// tableName is the name of the file of a table.
 func tableName(seed uint64) string { return fmt.Sprintf("table-%d.csv", seed) }
 
 // appendLine writes a value as one line, at once.
@@ -182,8 +179,8 @@ func appendLine(file *os.File, value any) error {
 	return err
 }
 
-// readResults reads the replicates of an earlier run; nil when there is none. A last line that was
-// cut off is removed with mend, by the one process that writes; others leave it to that.
+// readResults reads the replicates of an earlier run; nil if there is none. With mend, for the one
+// process that writes, it removes a last line that was cut off; others leave it.
 func readResults(path string, want record, mend bool) ([]*Replicate, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// counted is a source that notes the seeds it was asked for.
+// counted is a source that notes the requested seeds.
 type counted struct {
 	name  string
 	seeds []uint64
@@ -31,8 +31,8 @@ func (c *counted) Replicate(_ context.Context, seed uint64, _ string) (*Replicat
 	return &Replicate{Verdict: trusted, Comparisons: []Comparison{{Inclusion, "x", Number(math.NaN()), 0, 0.5}}}, nil
 }
 
-// A study that was stopped, in the middle of a line too, goes on with the next replicate, and
-// another study is not mixed with it.
+// A stopped study, also within a line, continues with the next replicate, and another study is not
+// mixed with it.
 func TestStudyGoesOn(t *testing.T) {
 	whole := &counted{name: "a"}
 	list, err := Run(t.Context(), whole, Config{Replicates: 5, Seed: 7, Dir: t.TempDir()})
@@ -59,7 +59,7 @@ func TestStudyGoesOn(t *testing.T) {
 	require.ErrorContains(t, err, "another study")
 }
 
-// A number is wrong when it is off by more than its standard error and its tolerance allow.
+// A number is wrong if its error is larger than its standard error and its tolerance allow.
 func TestWrong(t *testing.T) {
 	for _, c := range []struct {
 		comparison Comparison
@@ -82,8 +82,8 @@ func TestWrong(t *testing.T) {
 	require.Len(t, doubtful.Wrong(), 1)
 }
 
-// Two processes that share a study draw what one draws, and the one that puts it together draws
-// nothing.
+// Two processes that share a study draw the same as one, and the process that puts it together
+// draws nothing.
 func TestSharedStudy(t *testing.T) {
 	alone, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: t.TempDir()})
 	require.NoError(t, err)

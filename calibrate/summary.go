@@ -14,23 +14,23 @@ import (
 // SummaryFile is the name of the summary in the directory of a study.
 const SummaryFile = "summary.json"
 
-// Summary is what the replicates of a study say together.
+// Summary is the result of all replicates of a study.
 type Summary struct {
 	Study      string `json:"study"`
 	Seed       uint64 `json:"seed"`
 	Replicates int    `json:"replicates"`
 	// Verdicts counts replicates by verdict.
 	Verdicts map[string]int `json:"verdicts"`
-	// ModelChecks counts replicates by the verdict of the model check. Of tables drawn from the
-	// model those that are not good are false alarms.
+	// ModelChecks counts replicates by the verdict of the model check. For tables drawn from the
+	// model, all but good ones are false alarms.
 	ModelChecks map[string]int `json:"model_checks"`
 	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
-	// Reasons counts what answers that are not trusted say of it, with # for numbers.
+	// Reasons counts the reasons of answers that are not trusted, with # for numbers.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	// Scores compare trusted numbers with exact ones, by quantity: of all answers, then by kind
-	// where there are several.
+	// Scores compare trusted numbers with exact ones, by quantity: of all answers, then by kind if
+	// there are several.
 	Scores []Score `json:"scores,omitempty"`
 	// Compared counts the trusted answers that were compared with exact ones.
 	Compared int `json:"compared"`
@@ -38,14 +38,14 @@ type Summary struct {
 	Wrong []Wrong `json:"trusted_and_wrong"`
 }
 
-// Score is how far trusted numbers of one quantity are from exact ones.
+// Score is the error of trusted numbers of one quantity.
 type Score struct {
 	// Kind is the Kind of the replicates; empty for all of them.
 	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
-	// SD is the standard deviation of (stated − exact)/SE over numbers that are not exact by their
-	// own account, and Largest the largest absolute value; they should be 1 and about 4.
+	// SD is the standard deviation of (stated − exact)/SE over numbers that do not claim to be
+	// exact, and Largest the largest absolute value; they should be 1 and about 4.
 	SD      Number `json:"z_sd"`
 	Largest Number `json:"z_largest"`
 	// Error is the largest absolute difference.
@@ -56,8 +56,8 @@ type Score struct {
 type Wrong struct {
 	Number int    `json:"number"`
 	About  string `json:"about"`
-	// What lists what is wrong, worst first. Command runs vti on the table, from the directory of
-	// the study, and Repeat draws the problem again.
+	// What lists the errors, worst first. Command runs vti on the table, from the directory of the
+	// study, and Repeat draws the problem again.
 	What    []string `json:"what"`
 	Command string   `json:"command,omitempty"`
 	Repeat  string   `json:"repeat,omitempty"`
@@ -108,10 +108,10 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	return s
 }
 
-// numbers are what two texts of one reason differ by.
+// numbers are the parts in which two texts of one reason differ.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores are the scores of all trusted answers, and by kind where there are several.
+// scores returns the scores of all trusted answers, and by kind if there are several.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {
@@ -141,8 +141,8 @@ func scores(replicates []*Replicate) (list []Score) {
 	return list
 }
 
-// negligibleSE is the standard error below which a number is exact by its own account, and by that
-// of the exact answers, which are right to about as much where noise is almost zero.
+// negligibleSE is the standard error below which a number claims to be exact. The exact answers are
+// right to about this if noise is almost zero.
 const negligibleSE = 1e-6
 
 func newScore(kind string, quantity Quantity, list []Comparison) Score {

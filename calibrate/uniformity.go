@@ -18,7 +18,7 @@ type Uniformity struct {
 	// level at each.
 	Levels     []float64 `json:"levels"`
 	Difference []float64 `json:"difference"`
-	// Lower and Upper are the band that a sample of uniform ranks leaves nowhere with probability
+	// Lower and Upper are the band that contains a whole sample of uniform ranks with probability
 	// [BandLevel].
 	Lower []float64 `json:"lower"`
 	Upper []float64 `json:"upper"`
@@ -29,7 +29,7 @@ type Uniformity struct {
 // BandLevel is the probability that a uniform sample stays within the band at all levels.
 const BandLevel = 0.95
 
-// Sizes of what is shown: chosen by hand.
+// Sizes of the figure: chosen by hand.
 const (
 	bins       = 20
 	bandLevels = 100

@@ -32,8 +32,7 @@ func TestBandHoldsAndFinds(t *testing.T) {
 	require.Greater(t, found, 390)
 }
 
-// Events that happen as often as stated stay in their bands; those of a method that is too sure of
-// itself do not.
+// Events as frequent as stated stay in their bands; events of an overconfident method do not.
 func TestReliability(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var right, sure []Event
@@ -50,7 +49,7 @@ func TestReliability(t *testing.T) {
 	require.True(t, NewReliability("sure", sure).Crossed)
 }
 
-// The band of events with one probability is that of the binomial distribution.
+// The band of events with one probability agrees with the binomial distribution.
 func TestPoissonBinomial(t *testing.T) {
 	low, high, _ := poissonBinomial([]float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 0.05)
 	require.Equal(t, 2.0, low)

@@ -33,7 +33,7 @@ func logShapeSD(kind likelihood.Kind) float64 {
 	return 3
 }
 
-// problem is a table with what the command is asked about it.
+// problem is a table with the settings of the command for it.
 type problem struct {
 	about  string
 	csv    []byte
@@ -41,11 +41,12 @@ type problem struct {
 	flags  []string // that ask for it; nil where flags cannot
 }
 
-// judgement notes in a replicate what an answer says of the truth; run is the run's directory.
+// judgement compares an answer with the truth and notes the result in a replicate; run is the run's
+// directory.
 type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run string) error
 
 // answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior where there is one. dir is for its work.
+// exact posterior if there is one. It works in dir.
 func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string, judge judgement) (*Replicate, error) {
 	p.record.Seed = seed
 	flags := ""
@@ -95,7 +96,7 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 	})
 }
 
-// exactVarsel is the exact posterior of a problem, where there is one.
+// exactVarsel is the exact posterior of a problem, if there is one.
 func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	design, model := p.Design, p.Model
 	groups := len(design.Predictors)
@@ -110,7 +111,7 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		centre = model.ResponseMean
 	case !design.Likelihood.Continuous():
 		centre = design.Likelihood.Centre(design.Y, design.Offset)
-	case model.ResponseSD > 0: // standardised by the response's sd, not by that of the priors
+	case model.ResponseSD > 0: // standardised by the response's sd, not by the sd of the priors
 		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
 		spread = model.ResponseSD / design.Scaling.YSD
 		for j := range own.priorSD {
@@ -168,8 +169,8 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
 }
 
-// rareTruth is the least exact probability of a predictor whose coefficient given that it is in is
-// compared: of rarer ones too few draws are left.
+// rareTruth is the least exact probability of a predictor whose coefficient, given that it is in,
+// is compared: rarer ones have too few draws.
 const rareTruth = 0.05
 
 // compareVarsel compares an answer with the exact posterior, in the units of the table.

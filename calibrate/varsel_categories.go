@@ -7,12 +7,12 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// drawnLevels are the categories without an order of responses that are drawn.
+// drawnLevels are the drawn categories without an order.
 var drawnLevels = []string{"0", "1", "2"}
 
-// drawnScores are scores of these categories for each row [K][n], the probabilities of which are
-// their softmax. Coefficients of scores are drawn for each category by itself, with half of the
-// variance that the prior of log odds has; the program under test has other coordinates.
+// drawnScores are scores of these categories for each row [K][n], whose softmax is their
+// probabilities. Coefficients of scores are drawn for each category by itself, with half of the
+// prior variance of log odds. The program under test has other coordinates.
 type drawnScores struct {
 	design *varsel.Design
 	scores [][]float64

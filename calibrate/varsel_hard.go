@@ -19,19 +19,18 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// HardVarsel draws nasty tables for vti varsel: of two rows and more, with more predictors than
-// rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
-// 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
-// almost zero, known and unknown noise scales, many predictors whose models are lists of few
-// members, orthogonal columns beyond what models are listed of, and, under likelihoods with a
-// shape, about as many coefficients as rows; mostly censored times; and g-priors of g from 0.001
-// to 100,000.
+// HardVarsel draws nasty tables for vti varsel: two rows and more, more predictors than rows,
+// factors with nearly as many levels as rows, near copies of columns, scales from 1e−12 to 1e12,
+// heavy tails, outliers, counts up to 1e9, separable and rare events, noise of almost zero, and
+// known and unknown noise scales. It also draws many predictors whose models are lists of few
+// members, more orthogonal columns than models are listed of, about as many coefficients as rows
+// under likelihoods with a shape, mostly censored times, and g-priors of g from 0.001 to 100,000.
 type HardVarsel struct {
-	// Device computes.
+	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings other than the table, the likelihood and the prior over models.
 	Record varsel.Record
-	// Only, if not nil, is the one likelihood that tables are drawn for.
+	// Only, if not nil, is the one likelihood of the tables.
 	Only *likelihood.Kind
 }
 
@@ -53,10 +52,9 @@ type hardColumn struct {
 	kind   string
 	values []float64
 	levels []string
-	effect []float64 // what it adds to the linear predictor, before the effect's size
+	effect []float64 // its part of the linear predictor, before the effect's size
 }
 
-// draw draws a table, a likelihood and a prior over models.
 func (h HardVarsel) draw(random *rand.Rand) *problem {
 	if random.Float64() < 0.06 && (h.Only == nil || *h.Only == likelihood.GaussianKind) {
 		return h.drawOrthogonal(random)
@@ -111,7 +109,7 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	return p
 }
 
-// censor cuts times short but for at most three, and is the column that says which.
+// censor cuts all times short but at most three, and returns the column that says which.
 func (p *problem) censor(y []float64, random *rand.Rand) *table.Column {
 	p.record.Design.Censored = "cut"
 	p.flags = append(p.flags, "--censored cut")
@@ -125,7 +123,6 @@ func (p *problem) censor(y []float64, random *rand.Rand) *table.Column {
 	return table.Numbers("cut", cut)
 }
 
-// drawLikelihood draws one of the likelihoods, unless there is only one.
 func (h HardVarsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	switch u := random.Float64(); {
 	case h.Only != nil:
@@ -142,8 +139,8 @@ func (h HardVarsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	return likelihood.PoissonKind
 }
 
-// hardSizes are the numbers of rows to draw from under a likelihood, and the largest number of
-// predictors for which there is an exact answer.
+// hardSizes returns the numbers of rows to draw from under a likelihood, and the largest number of
+// predictors with an exact answer.
 func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	switch kind {
 	case likelihood.GaussianKind:
@@ -159,8 +156,8 @@ func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1
 }
 
-// drawNoise decides whether the noise scale is known, where an exact answer allows both, and
-// returns words for what is not the default.
+// drawNoise decides whether the noise scale is known, if an exact answer allows both, and describes
+// settings that differ from the default.
 func (p *problem) drawNoise(y []float64, predictors int, lists bool, random *rand.Rand) string {
 	model := &p.record.Model
 	known := func(from, to float64) string {
@@ -201,7 +198,7 @@ func (p *problem) drawPrior(random *rand.Rand) {
 // members.
 const fewestListed = 21
 
-// drawLists asks for models as lists of so few members that an exact answer can go through them.
+// drawLists asks for models as lists of few members, so that an exact answer can sum over them.
 func (h HardVarsel) drawLists(p *problem, random *rand.Rand) {
 	model := &p.record.Model
 	model.Codes, model.Prior.MaxSize = varsel.ListCodes, 1

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// drawResponse draws responses around a linear predictor, and says how.
+// drawResponse draws responses around a linear predictor, and describes them.
 func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []float64, how string) {
 	y = make([]float64, len(eta))
 	switch kind {
@@ -78,8 +78,8 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 	return y, how
 }
 
-// drawShaped draws a response of a shape, precision, dispersion or odds of zero, within what the
-// command accepts.
+// drawShaped draws a response of a shape, precision, dispersion or odds of zero, within the range
+// of the command.
 func drawShaped(kind likelihood.Kind, eta, shape float64, random *rand.Rand) float64 {
 	switch kind {
 	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // of zeros only nothing is asked

@@ -22,11 +22,11 @@ import (
 // of a table or for generated ones. Priors that refer to the mean and the standard deviation of a
 // continuous response refer to 0 and 1 instead, since they must be known before the response is.
 //
-// Responses that the command refuses, counts above a million, and shares and times at the ends of
-// what a float64 holds are drawn again: that selects tables by their responses, which leaves the
-// posterior given a response as it is.
+// It draws again if the command would refuse the responses, or for counts above a million, and
+// shares and times at the ends of the range of float64. This selects tables by their responses,
+// which leaves the posterior given a response as it is.
 type Varsel struct {
-	// Device computes.
+	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings; its Design.Target names the response.
 	Record varsel.Record
@@ -71,7 +71,7 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// drawnTruth is what a table was drawn from, in its units: coefficients by their names, 0 where
+// drawnTruth holds the true parameters of a table, in its units: coefficients by their names, 0 if
 // they are out, and sigma.
 type drawnTruth struct {
 	in           map[string]bool // predictors
@@ -79,10 +79,9 @@ type drawnTruth struct {
 	sigma        float64
 }
 
-// mostCounted is the largest count that is kept.
 const mostCounted = 1e6
 
-// draw draws a table; nil when its response is of no use.
+// draw draws a table; nil if its response cannot be used.
 func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	columns, err := v.columns(random)
 	if err != nil {
@@ -98,7 +97,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	}
 	p.record.Model.ResponseMean, p.record.Model.ResponseSD = 0, 1
 	target := p.record.Design.Target
-	// The design does not depend on the response: it is made with any that is valid.
+	// The design does not depend on the response: any valid one will do.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.record.Design.Likelihood.Discrete() {
@@ -159,7 +158,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	return p, truth, nil
 }
 
-// drawResponses draws a response for each linear predictor; ok is false where one is of no use.
+// drawResponses draws a response for each linear predictor; ok is false if one cannot be used.
 func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, random *rand.Rand) (ok bool) {
 	kind := model.Likelihood
 	noise := likelihood.New(kind, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
@@ -172,7 +171,7 @@ func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, r
 	return true
 }
 
-// cut reports whether a response may have been moved to the end of what a float64 holds, or rounded
+// cut reports whether a response may have been moved to the end of the range of float64, or rounded
 // there to few digits: it then has a probability where the likelihood has a density.
 func cut(kind likelihood.Kind, y float64) bool {
 	if kind.Discrete() || kind.Continuous() && !kind.Logarithmic() {
@@ -225,8 +224,8 @@ func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) 
 	return columns, nil
 }
 
-// judgeVarsel notes the ranks of true parameters and what statements came true. One coefficient at
-// random gives a rank, if it is in the model: those of one table depend on each other.
+// judgeVarsel notes the ranks of true parameters and the true statements. One coefficient at random
+// gives a rank, if it is in the model, as the coefficients of one table depend on each other.
 func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *varsel.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted || p.Slots != nil {
 		return nil
@@ -248,8 +247,8 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 	if p.UnknownScale() {
 		r.rank(p.Model.Likelihood.Scale(), truth.sigma, sample, func(draw int) float64 { return sample.Values(draw)[p.Design.Dim()] }, nil, random)
 	}
-	// Of all predictors, and not of those in the model: that would prefer small models, and the
-	// posterior given that a predictor is in does not.
+	// Of all predictors, and not of predictors in the model: that would prefer small models, and
+	// the posterior given that a predictor is in does not.
 	g := random.IntN(len(p.Design.Predictors))
 	if !truth.in[p.Design.Predictors[g].Name] {
 		return nil

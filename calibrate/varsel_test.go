@@ -16,7 +16,6 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// quick is a record of short runs.
 func quick(kind likelihood.Kind) varsel.Record {
 	r := varsel.Record{Steps: 20, Batch: 64, Draws: 4096}
 	r.Design.Target, r.Design.Likelihood, r.Model.Likelihood = "y", kind, kind
@@ -75,7 +74,7 @@ func TestCategoricalStudy(t *testing.T) {
 	require.ErrorContains(t, err, "ordered categories are not drawn yet")
 }
 
-// A trusted answer that is off is listed with all that is wrong, worst first.
+// A trusted answer that is off is listed with all its errors, worst first.
 func TestWrongAnswersAreListed(t *testing.T) {
 	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",
 		Comparisons: []Comparison{{Inclusion, "x1", 0.3, 0.001, 0.5}, {Inclusion, "x2", 0.9, 0.001, 0.2}, {Evidence, "", -10, 0.1, -10.01}}}
@@ -85,7 +84,7 @@ func TestWrongAnswersAreListed(t *testing.T) {
 	require.Equal(t, map[string]int{trusted: 1, refused: 1}, s.Verdicts)
 }
 
-// Answers are scored together and by kind, and reasons counted whatever numbers they name.
+// Answers are scored together and by kind, and reasons counted without regard to their numbers.
 func TestScoresByKind(t *testing.T) {
 	of := func(kind string, stated float64) *Replicate {
 		return &Replicate{Kind: kind, Verdict: trusted, Comparisons: []Comparison{{Mean, "x", Number(stated), 0.5, 0}}}
@@ -101,7 +100,7 @@ func TestScoresByKind(t *testing.T) {
 	require.Equal(t, map[string]int{"R-hat is #": 2, "k̂ is #": 1}, s.Reasons)
 }
 
-// The generator of nasty tables draws every kind that it promises.
+// The generator of nasty tables draws every promised kind.
 func TestHardTables(t *testing.T) {
 	h := HardVarsel{Record: quick(likelihood.GaussianKind)}
 	var few, wide, factors, large, constant, slabs int
@@ -152,9 +151,9 @@ func TestDrawModel(t *testing.T) {
 	}
 }
 
-// A sum over all models that is trusted is not lost to the training of q that follows: of this
-// table another sum, of other random numbers, was less precise than asked for, and the weights of
-// q that were tried instead remained doubtful after 3,150 steps.
+// A trusted sum over all models is not lost to the training of q that follows. For this table
+// another sum, of other random numbers, was less precise than requested, and the weights of q that
+// were tried instead remained doubtful after 3,150 steps.
 func TestTrainingKeepsTheSum(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
@@ -166,11 +165,11 @@ func TestTrainingKeepsTheSum(t *testing.T) {
 	require.Equal(t, trusted, r.Verdict, r.Reasons)
 }
 
-// Modes that no draw finds, and tails that many draws only begin to show, move what is trusted.
-// In nine and in 25 rows whose noise is a thousandth of what they contradict each other by, a mode
-// of a thousandth, far out, was missing: standard deviations were 10 percent too small, a mean 4.7
-// errors off. In three rows with one far off, weights of k-hat 0.56, which have no variance, left
-// out a hundredth of the evidence, with errors of a quarter of that.
+// Modes that no draw finds, and tails that many draws only begin to show, move trusted answers. In
+// nine and in 25 rows, whose noise is a thousandth of their contradictions, a mode of a thousandth,
+// far out, was missing: standard deviations were 10 percent too small, a mean 4.7 errors off. In
+// three rows with one far off, weights of k-hat 0.56, which have no variance, left out a hundredth
+// of the evidence, with errors of a quarter of that.
 func TestModesAndTailsThatMoveMoments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -201,8 +200,8 @@ func TestModesAndTailsThatMoveMoments(t *testing.T) {
 	}
 }
 
-// A table that a network is not for is refused, as the command refuses it, so that another one is
-// drawn: it was an error of the study.
+// A table that does not fit a network is refused, as by the command, so that another one is drawn:
+// it was an error of the study.
 func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
