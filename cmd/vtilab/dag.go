@@ -45,7 +45,7 @@ among N processes.`,
   vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// which a directory that was begun without --dtype does not name
+			// a directory begun without --dtype does not name it
 			if dtype != dtypes.Float32 {
 				b.DType = dtype
 			}
@@ -78,7 +78,7 @@ func (s sizeList) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseSizes reads numbers of something.
+// parseSizes reads sizes.
 func parseSizes(of string, least int) func(text string) (sizeList, error) {
 	return func(text string) (list sizeList, err error) {
 		for part := range strings.SplitSeq(text, ",") {
@@ -92,7 +92,7 @@ func parseSizes(of string, least int) func(text string) (sizeList, error) {
 	}
 }
 
-// structureList are ways that graphs are found.
+// structureList are methods of finding graphs.
 type structureList []dag.Method
 
 func (s structureList) String() string {
@@ -103,7 +103,7 @@ func (s structureList) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseStructures reads ways that a benchmark can compare.
+// parseStructures reads methods that a benchmark can compare.
 func parseStructures(text string) (list structureList, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		var m dag.Method

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// tested is what vtilab devices --json prints.
+// tested is the JSON object of vtilab devices.
 type tested struct {
 	Check     []checkLine     `json:"check,omitempty"`
 	Benchmark []benchmarkLine `json:"benchmark,omitempty"`
@@ -70,7 +70,7 @@ product and a large array on the same device. It stops when memory runs out.`,
 	return cmd
 }
 
-// deviceTest says which devices are tested.
+// deviceTest selects the devices to test.
 type deviceTest struct {
 	device gpu.Kind
 	plugin string
@@ -85,7 +85,6 @@ func (d *deviceTest) register(cmd *cobra.Command) {
 	flags.BoolVarP(&d.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
-// kinds are the devices to test.
 func (d *deviceTest) kinds() (kinds []gpu.Kind) {
 	if d.device != gpu.Auto {
 		return []gpu.Kind{d.device}

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/lab/devices"
 )
 
-// benchmarkLine is the speed of a device: what it does at best, and training steps in each size.
+// benchmarkLine is the speed of a device: its limits, and training steps in each size.
 type benchmarkLine struct {
 	Device         string           `json:"device"`
 	Description    string           `json:"description"`
@@ -27,13 +27,13 @@ type benchmarkLine struct {
 	StepsPerLaunch int              `json:"steps_per_launch"`
 	Limits         devices.Limits   `json:"limits"`
 	Timings        []devices.Timing `json:"timings"`
-	Stopped        string           `json:"stopped,omitempty"` // why not all sizes were timed
+	Stopped        string           `json:"stopped,omitempty"` // reason why sizes were left out
 }
 
 // mostBenchmarkNodes is the largest graph whose families are a table.
 const mostBenchmarkNodes = 12
 
-// benchmarkFlags are the sizes that are timed.
+// benchmarkFlags are the sizes to time.
 type benchmarkFlags struct {
 	flows                      []string
 	predictors, nodes, batches []int
@@ -77,11 +77,11 @@ func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	if least := slices.Min(append(slices.Clone(f.batches), 2)); least < 2 {
 		return sizes, fmt.Errorf("--batches: expected whole numbers from 2, found %d", least)
 	}
-	slices.Sort(sizes.Batches) // the time of one tells for how long to run the next
+	slices.Sort(sizes.Batches) // the time of one sets the number of steps of the next
 	return sizes, nil
 }
 
-// benchmark times devices. Where memory runs out a device is done.
+// benchmark times devices. A device ends early when memory runs out.
 func (d *deviceTest) benchmark(ctx context.Context, a *shell.App, f *benchmarkFlags) ([]benchmarkLine, error) {
 	sizes, err := f.sizes()
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/transdim/vti/lab/devices"
 )
 
-// checkLine is what a check says of one subject.
+// checkLine is the result of a check for one subject.
 type checkLine struct {
 	Device  string `json:"device"`
 	DType   string `json:"dtype"`
 	Subject string `json:"subject"`
-	// Differences are the largest, relative to the larger of 1 and the reference, by class of
-	// numbers, and Tolerances what they may be.
+	// Differences are the largest differences, relative to the larger of 1 and the reference, by
+	// class of numbers. Tolerances are their bounds.
 	Differences map[string]report.Number `json:"differences"`
 	Tolerances  map[string]report.Number `json:"tolerances"`
 	Agrees      bool                     `json:"agrees"`
@@ -68,7 +68,7 @@ func (d *deviceTest) check(ctx context.Context, a *shell.App) ([]checkLine, erro
 	return lines, nil
 }
 
-// addComparison puts a comparison into the line of its subject, which is the last one or a new one.
+// addComparison adds a comparison to the line of its subject, the last one or a new one.
 func addComparison(lines []checkLine, kind gpu.Kind, c devices.Comparison) []checkLine {
 	dtype := strings.ToLower(c.DType.String())
 	last := len(lines) - 1
@@ -131,7 +131,7 @@ func printCheck(w io.Writer, lines []checkLine) {
 	fmt.Fprintf(w, "\n%s%d of %d agree with the interpreter in float64\n", troubles.String(), agree, len(lines))
 }
 
-// toleranceRow shows what is let pass.
+// toleranceRow shows the tolerances.
 func toleranceRow(dtype dtypes.DType) []string {
 	cells := []string{"", strings.ToLower(dtype.String()), "tolerance"}
 	tolerances := devices.Tolerances(dtype)

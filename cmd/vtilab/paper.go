@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/lab/papers"
 )
 
-// paperFlags say how much of a study is measured, and where its numbers are.
+// paperFlags are the part of a study to measure, and the place of its numbers.
 type paperFlags struct {
 	lab    papers.Lab
 	only   string

@@ -36,7 +36,7 @@ func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
-// measurement is how the flags ask to measure. The caller calls done at the end.
+// measurement is the measurement that the flags ask for. The caller calls done at the end.
 func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func(), err error) {
 	program, err := f.vti.program()
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func
 	}, nil
 }
 
-// chosen are the tables whose names begin as one of the flag's texts, or all without the flag.
+// chosen are the tables whose names begin with one of the flag's texts, or all without the flag.
 func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, err error) {
 	var names []string
 	for _, t := range all {
@@ -72,7 +72,7 @@ func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, er
 	return tables, nil
 }
 
-// progress shows what a command does, unless it is quiet.
+// progress shows the progress of a command, unless quiet.
 func progress(a *shell.App, quiet bool) *console.Progress {
 	return console.NewProgress(a.Stderr, quiet)
 }

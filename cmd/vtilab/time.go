@@ -97,7 +97,7 @@ func errorText(value *float64) string {
 	return fmt.Sprintf("%.4f", *value)
 }
 
-// fixedText is the verdict with fixed effort, and how many times as long it took.
+// fixedText is the verdict with fixed effort, and the ratio of the times.
 func fixedText(t timing.Timing) string {
 	if t.FixedVerdict == nil {
 		return ""

@@ -9,14 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// measured is the vti command that is measured.
+// measured is the measured vti command.
 type measured struct{ path string }
 
 func (m *measured) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.path, "vti", "", "`file` of the vti command to measure (default beside vtilab, else from the PATH)")
 }
 
-// program is the file of the command.
 func (m *measured) program() (string, error) {
 	if m.path != "" {
 		return exec.LookPath(m.path)

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// outcome is what a command line leaves behind.
+// outcome is the result of a command line.
 type outcome struct {
 	status         int
 	stdout, stderr string

@@ -21,13 +21,13 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Flows are those that are timed, in the sizes of the paper, by name.
+// Flows are the timed flows, in the sizes of the paper, by name.
 var Flows = map[string]cosmic.Config{
 	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
 }
 
-// Problem is what a benchmark trains on: the paper's robust design with so many predictors, or
-// graph discovery as in the paper's simulation with so many nodes.
+// Problem is a problem to train on: the paper's robust design with a number of predictors, or graph
+// discovery as in the paper's simulation with a number of nodes.
 type Problem struct {
 	Predictors int `json:"predictors,omitempty"`
 	Nodes      int `json:"nodes,omitempty"`
@@ -40,14 +40,14 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d predictors", p.Predictors)
 }
 
-// Sizes says what is timed: every flow with every problem and number of draws per step.
+// Sizes are the timed combinations: every flow with every problem and number of draws per step.
 type Sizes struct {
 	Flows          []string
 	Problems       []Problem
 	Batches        []int
 	DType          dtypes.DType
 	StepsPerLaunch int           // 0 stands for 1
-	Interval       time.Duration // that is timed four times; 0 stands for a quarter of a second
+	Interval       time.Duration // timed four times; 0 stands for a quarter of a second
 }
 
 // interval is in seconds.
@@ -63,34 +63,35 @@ type Timing struct {
 	Flow string `json:"flow"`
 	Problem
 	Batch int `json:"batch"`
-	// Step is the time of a step in seconds, the median over intervals at the end of which the
-	// device is waited for. Start is the time until the first is done: it compiles.
+	// Step is the time of a step in seconds, the median over intervals that end when the device has
+	// finished. Start is the time of the first step, which includes compilation.
 	Step  float64 `json:"step_seconds"`
 	Start float64 `json:"start_seconds"`
-	// Work is that of a step.
+	// Work is the work of a step.
 	Work Work `json:"work"`
 }
 
 // Samples is the number of draws per second.
 func (t Timing) Samples() float64 { return float64(t.Batch) / t.Step }
 
-// Shares are the parts of the step that products of matrices, and passes through memory, take at
-// the least on a device of such limits.
+// Shares are the least shares of the step for products of matrices, and for passes through memory,
+// on a device with the given limits.
 func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
 	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
 }
 
-// As many intervals are timed, after one that is not, of at most so many steps.
+// intervals is the number of timed intervals, after an untimed one. mostSteps bounds the steps of
+// each.
 const (
 	intervals = 4
 	mostSteps = 1000
 )
 
-// Benchmark times training steps and tells report of each size.
+// Benchmark times training steps, and calls report with each size.
 func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report func(Timing)) error {
 	for _, flow := range sizes.Flows {
 		for _, problem := range sizes.Problems {
-			guess := 0.0 // of the time of a step with a batch of one
+			guess := 0.0 // time of a step with a batch of one
 			for _, batch := range sizes.Batches {
 				b := stepBenchmark{device: device, sizes: sizes, timing: Timing{Flow: flow, Problem: problem, Batch: batch}}
 				if guess == 0 {
@@ -123,8 +124,8 @@ func (b *stepBenchmark) wrap(err error) error {
 	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
-// run trains for a number of intervals, of so many steps each, and keeps the median of all but the
-// first.
+// run trains for a number of intervals with the same number of steps, and keeps the median of all
+// but the first.
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
@@ -162,8 +163,8 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	return nil
 }
 
-// open makes the problem up, with its distribution over models: among up to 20 predictors, and
-// families of a graph, a table, beyond that a network.
+// open simulates the problem, with its distribution over models: a table for up to 20 predictors,
+// and for families of a graph, and a network beyond.
 func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
 	if p.Nodes > 0 {
 		target, err := graphs(sem.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
@@ -193,8 +194,8 @@ const (
 	graphHidden = 10
 )
 
-// robustProblem is the robust design of the paper, 50 rows and a column of ones, with more
-// predictors, if need be.
+// robustProblem is the robust design of the paper, 50 rows and a column of ones, with a number of
+// predictors.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Design: design.PaperDesign, Predictors: predictors, Misspecification: design.HighMisspecification, Seed: seed})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Class says what kind of number a comparison is about, which decides how closely it must agree.
+// Class is a class of compared numbers, which sets their tolerance.
 type Class int
 
 const (
@@ -18,11 +18,11 @@ const (
 	Values Class = iota
 	// Gradients are derivatives with respect to weights and parameters.
 	Gradients
-	// Draws are models, as numbers: their difference is the share that differs, for a sum that
-	// rounds otherwise can fall on the other side of a threshold.
+	// Draws are models, as numbers. Their difference is the share that differs, since a differently
+	// rounded sum can fall on the other side of a threshold.
 	Draws
-	// Training are losses, entropies and densities in the course and at the end of training steps,
-	// in which differences add up.
+	// Training are losses, entropies and densities during and after training, where differences add
+	// up.
 	Training
 )
 
@@ -31,16 +31,15 @@ var classNames = [...]string{"values", "gradients", "draws", "training"}
 // String returns the name.
 func (c Class) String() string { return classNames[c] }
 
-// tolerances are the largest differences that are let pass: some hundred times what rounding leaves
-// on processors for Float64, some ten times for Float32. That is too little for products of numbers
-// with 10 bits (TF32), which cards take for those of Float32 unless told otherwise, and which
-// importance weights do not bear.
+// tolerances are the largest accepted differences: some hundred times the rounding of processors
+// for Float64, some ten times for Float32. They exclude products of numbers with 10 bits (TF32),
+// which cards use for Float32 by default, and which are too coarse for importance weights.
 var tolerances = map[dtypes.DType][len(classNames)]float64{
 	dtypes.Float64: {Values: 1e-11, Gradients: 1e-10, Draws: 0, Training: 1e-7},
 	dtypes.Float32: {Values: 1e-4, Gradients: 2e-4, Draws: 0.02, Training: 5e-3},
 }
 
-// Tolerances returns them by class for Float32 or Float64.
+// Tolerances returns the tolerances by class for Float32 or Float64.
 func Tolerances(dtype dtypes.DType) map[Class]float64 {
 	byClass := map[Class]float64{}
 	for class, tolerance := range tolerances[dtype] {
@@ -49,25 +48,25 @@ func Tolerances(dtype dtypes.DType) map[Class]float64 {
 	return byClass
 }
 
-// Classes lists them all.
+// Classes lists all classes.
 func Classes() []Class { return []Class{Values, Gradients, Draws, Training} }
 
-// DTypes are the float types that are checked.
+// DTypes are the checked float types.
 func DTypes() []dtypes.DType { return []dtypes.DType{dtypes.Float32, dtypes.Float64} }
 
-// measured are numbers that a subject gives.
+// measured are numbers from a subject.
 type measured struct {
 	class  Class
 	values []float64
 }
 
-// subject is something that every device must find alike.
+// subject is a computation with the same result on every device.
 type subject struct {
 	name    string
 	measure func(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error)
 }
 
-// subjects are all there are. Training runs take so many steps.
+// subjects are all subjects. steps is the number of steps of training runs.
 func subjects(steps int) []subject {
 	var all []subject
 	all = append(all, flowSubjects()...)
@@ -81,17 +80,17 @@ type Comparison struct {
 	Subject string
 	DType   dtypes.DType
 	Class   Class
-	// Difference is the largest there is, relative to the larger of 1 and the reference; infinite
+	// Difference is the largest difference, relative to the larger of 1 and the reference; infinite
 	// where only one of them is finite.
 	Difference, Tolerance float64
-	// Err is what kept the device from an answer.
+	// Err is the error of the device, if it gave no answer.
 	Err error
 }
 
 // Agrees reports whether the device passes.
 func (c Comparison) Agrees() bool { return c.Err == nil && c.Difference <= c.Tolerance }
 
-// Reference holds what the interpreter finds in float64.
+// Reference holds the results of the interpreter in float64.
 type Reference struct {
 	subjects []subject
 	answers  [][]measured
@@ -100,8 +99,8 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the answers, with training runs of so many steps, on a device that is
-// right.
+// NewReference computes the results on a correct device. steps is the number of steps of training
+// runs.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {
@@ -114,7 +113,7 @@ func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Refere
 	return r, nil
 }
 
-// Check compares a device with the reference in one float type, and tells report of each
+// Check compares a device with the reference in one float type, and calls report with each
 // comparison. It ends early only when ctx does.
 func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, report func(Comparison)) error {
 	for i, s := range r.subjects {

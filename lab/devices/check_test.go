@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// shared is the reference of all tests: few steps are enough to tell right from wrong, vti devices
-// --check takes all of them.
+// shared is the reference of all tests. Few steps suffice to tell right from wrong; a full check
+// takes all of them.
 func shared(t testing.TB) *Reference {
 	t.Helper()
 	steps := 10
@@ -25,7 +25,7 @@ func shared(t testing.TB) *Reference {
 	return reference
 }
 
-// disagreements lists what a device gets wrong.
+// disagreements lists the comparisons that a device fails.
 func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype dtypes.DType) map[string]Comparison {
 	t.Helper()
 	wrong, seen := map[string]Comparison{}, 0

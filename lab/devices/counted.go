@@ -5,24 +5,24 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Work is what a computation has to do, however it is compiled.
+// Work is the work of a computation before compilation.
 type Work struct {
-	// Flops are the multiplications and additions of products of matrices, with masked weights
-	// counted like others.
+	// Flops are the multiplications and additions of products of matrices; masked weights count
+	// like others.
 	Flops float64 `json:"flops"`
-	// Bytes are those of the factors and results of products, and of the inputs and outputs of the
-	// computation: what has to pass through memory even if everything between is fused. Caches can
-	// hold some of it.
+	// Bytes are the sizes of the factors and results of products, and of the inputs and outputs of
+	// the computation, which pass through memory even if everything else is fused. Caches can hold
+	// a part.
 	Bytes float64 `json:"bytes"`
 }
 
-// counted stands in front of a backend and counts the work of every computation that is compiled.
+// counted wraps a backend and counts the work of every compiled computation.
 type counted struct {
 	backends.Backend
 	compiled func(name string, work Work)
 }
 
-// Builder counts.
+// Builder returns a builder that counts.
 func (c *counted) Builder(name string) backends.Builder {
 	return &countedBuilder{Builder: c.Backend.Builder(name), of: c}
 }
@@ -66,7 +66,7 @@ func (b *countedBuilder) DotGeneral(x backends.Op, xAxes, xBatch []int, y backen
 	return result, b.product(length, x, y, result)
 }
 
-// product counts one product with sums of so many terms.
+// product counts one product with sums of length terms.
 func (b *countedBuilder) product(length int, x, y, result backends.Op) error {
 	for _, op := range []backends.Op{x, y, result} {
 		shape, err := b.OpShape(op)

@@ -13,10 +13,10 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// seed is the root of all that is made up for a check.
+// seed is the root of all random inputs of a check.
 const seed = 1
 
-// rows is the number of inputs of a graph that is compared.
+// rows is the number of inputs of a compared graph.
 const rows = 64
 
 // evaluation is a graph with the variables it creates.
@@ -25,8 +25,7 @@ type evaluation struct {
 	exec *context.Exec
 }
 
-// newEvaluation prepares a graph on a device. Its outputs, of any number type, come back as
-// float64.
+// newEvaluation prepares a graph on a device. It converts outputs of any number type to float64.
 func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs []*Node) []*Node) (*evaluation, error) {
 	e := &evaluation{ctx: context.New().Checked(false)}
 	var err error
@@ -55,8 +54,8 @@ func (e *evaluation) run(inputs ...any) ([][]float64, error) {
 	return values, nil
 }
 
-// perturb adds normal noise to the trainable variables that a first run has created: at the start
-// many are zero, which would hide mistakes. The noise is the same for every device and float type;
+// perturb adds normal noise to the trainable variables that a first run has created, since many
+// start at zero, which would hide mistakes. The noise is the same for every device and float type;
 // in a matrix of n rows it is smaller by √n.
 func (e *evaluation) perturb(scale float64) error {
 	for variable := range e.ctx.IterVariables() {
@@ -128,7 +127,7 @@ func uniforms(name string, rows, columns int) [][]float64 {
 	return matrix
 }
 
-// randomCodes draws models of sites with so many outcomes each.
+// randomCodes draws models of sites with the given numbers of outcomes.
 func randomCodes(name string, rows int, cards []int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)
@@ -140,8 +139,7 @@ func randomCodes(name string, rows int, cards []int) [][]int32 {
 	return codes
 }
 
-// randomLists draws ascending lists of at most so many items; the number of items stands for no
-// more.
+// randomLists draws ascending lists of at most slots items; the number of items stands for no more.
 func randomLists(name string, rows, items, slots int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)

@@ -12,13 +12,13 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Limits are what a device does at best.
+// Limits are the best speeds of a device.
 type Limits struct {
 	FlopsPerSecond float64 `json:"flops_per_second"` // in the product of two square matrices
 	BytesPerSecond float64 `json:"bytes_per_second"` // reading one array and writing another
 }
 
-// Sizes of what is timed: they double until a run takes long enough.
+// Sizes of the timed arrays: they double until a run takes long enough.
 const (
 	leastMatrix = 1 << 8
 	mostMatrix  = 1 << 13
@@ -47,7 +47,7 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 		if err != nil {
 			return limits, err
 		}
-		// of the largest: smaller ones fit into caches
+		// the largest only: smaller ones fit into caches
 		limits.BytesPerSecond = 2 * float64(size*dtype.Size()) / taken.Seconds()
 		if taken > longEnough {
 			break
@@ -56,8 +56,8 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 	return limits, nil
 }
 
-// timeGraph returns the shortest time of a graph of one array, which stays on the device, as does
-// its result but for one number.
+// timeGraph returns the shortest time of a graph of one array. The array stays on the device, as
+// does the result except for one number.
 func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node) (best time.Duration, err error) {
 	exec, err := NewExec(device.Backend(), func(x *Node) []*Node {
 		result := build(x)
@@ -82,7 +82,7 @@ func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node
 		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for it
 			return 0, err
 		}
-		// the first compiles
+		// the first run compiles
 		if taken := time.Since(started); run > 0 && (best == 0 || taken < best) {
 			best = taken
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// portable stands in front of a backend and makes it do what all backends can do alike: random bits
-// are those of one generator, where each backend has its own, and constants are padded by
-// concatenation, which the interpreter does not do by itself.
+// portable wraps a backend and restricts it to operations that agree on all backends. Random bits
+// come from one generator instead of the backend's, and constants are padded by concatenation, as
+// the interpreter has no padding.
 type portable struct{ backends.Backend }
 
-// portably is the device with the random bits of every other.
+// portably is the device with the portable random bits.
 func portably(device *gpu.Device) *gpu.Device { return device.With(portable{device.Backend()}) }
 
 // Builder builds with portable operations.
@@ -26,9 +26,9 @@ func (p portable) Builder(name string) backends.Builder {
 type portableBuilder struct{ backends.Builder }
 
 // RNGBitGenerator draws from SplitMix64 (Steele, Lea and Flood 2014), whose i-th number is a
-// function of i alone. The state [3]uint64 is the key, the count of numbers drawn so far, and
-// nothing. Numbers of 32 bits are the upper halves of those of 64 and use up as many, so that a run
-// in Float32 has the noise of one in Float64, rounded.
+// function of i alone. The state [3]uint64 is the key, the count of numbers drawn so far, and an
+// unused number. Numbers of 32 bits are the upper halves of numbers of 64 bits, one each, so that a
+// run in Float32 has the noise of one in Float64, rounded.
 func (b *portableBuilder) RNGBitGenerator(state backends.Op, shape shapes.Shape) (newState, values backends.Op, err error) {
 	c := &chain{builder: b.Builder}
 	size := shape.Size()

@@ -22,14 +22,14 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// target is a posterior with models to try it on.
+// target is a posterior with models to evaluate it at.
 type target struct {
 	name  string
 	make  func() (vti.Target, error)
 	codes func(t vti.Target, rows int) [][]int32
 }
 
-// allTargets are the posteriors of every likelihood, on made-up data.
+// allTargets are the posteriors of every likelihood, on simulated data.
 func allTargets() (all []target) {
 	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
 	for _, kind := range likelihood.Kinds() {
@@ -57,7 +57,7 @@ func allTargets() (all []target) {
 	return all
 }
 
-// familyCodes are random families: a node, and bits of parents other than itself.
+// familyCodes are random families: a node, and bits of its parents.
 func familyCodes(t vti.Target, rows int) [][]int32 {
 	codes := randomCodes("codes", rows, t.Space().Cards())
 	for _, code := range codes {
@@ -66,7 +66,7 @@ func familyCodes(t vti.Target, rows int) [][]int32 {
 	return codes
 }
 
-// Selection makes up a problem of variable selection; counts and binary responses follow the same
+// Selection simulates a problem of variable selection; counts and binary responses follow the same
 // linear predictor.
 func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
@@ -98,7 +98,8 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 	return varsel.NewProblem(design, model)
 }
 
-// graphs makes up a problem of graph discovery: the families of a graph, and the parameters of one.
+// graphs simulates a problem of graph discovery: the families of a graph, and the parameters of
+// one.
 func graphs(simulation sem.Simulation) (vti.Target, error) {
 	data, err := sem.Simulate(simulation)
 	if err != nil {
@@ -123,7 +124,7 @@ func graphs(simulation sem.Simulation) (vti.Target, error) {
 	return flows.NewNodeTarget(flows.MechanismOf(problem)), nil
 }
 
-// parse turns what a simulation writes into a table.
+// parse reads the output of a simulation as a table.
 func parse(write func(io.Writer) error) (*table.Table, error) {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {

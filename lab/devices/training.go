@@ -49,8 +49,8 @@ func trainingSubjects(steps int) (all []subject) {
 	return all
 }
 
-// plain hides what a distribution is from the engine, which would look at the posterior first: the
-// look draws on the host and decides.
+// plain hides the type of a distribution from the engine, which would otherwise start with a pilot
+// run that draws on the host and decides.
 type plain struct{ vti.ModelDistribution }
 
 func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {
@@ -65,7 +65,7 @@ func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistr
 		models, err := modeldist.NewList(items, slots, modeldist.ListConfig{Hidden: 8, Seed: seed, DType: dtype})
 		return plain{models}, err
 	}
-	return nil, nil // the table that the engine makes
+	return nil, nil // the engine's table
 }
 
 func measureTraining(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, t target, run trainingRun, steps int) ([]measured, error) {

@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Size of the figure: four panels side by side, and the legend, which has no line behind it, to
-// their right.
+// Size of the figure: four panels side by side, and the legend to their right.
 const (
 	figureWidth  = 36 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
@@ -28,8 +27,8 @@ const (
 	figureDPI    = 200
 )
 
-// methodStyle is how the figure shows a method. Answers of two ways often agree so well that one
-// line covers the other: the second is dashed, over a wider first one, and has rings for dots.
+// methodStyle is the style of a method. Two answers often agree so well that one line covers the
+// other: the second is dashed, over a wider first one, and has rings for dots.
 type methodStyle struct {
 	label  string
 	color  color.Color
@@ -39,7 +38,7 @@ type methodStyle struct {
 	radius vg.Length
 }
 
-// methodStyles are those of the methods of the table.
+// methodStyles are the styles of the methods of the table.
 var methodStyles = map[string]methodStyle{
 	"vti":        {"vti, node by node", color.NRGBA{R: 0x8c, G: 0xb8, B: 0xe8, A: 0xff}, vg.Points(4), nil, draw.CircleGlyph{}, vg.Points(3)},
 	"vti flow":   {"vti, one flow", color.NRGBA{R: 0x0b, G: 0x3c, B: 0x74, A: 0xff}, vg.Points(1.5), []vg.Length{vg.Points(5), vg.Points(4)}, draw.RingGlyph{}, vg.Points(4.5)},
@@ -54,7 +53,7 @@ func writeFigure(path string, table []Row) error {
 	var legend plot.Legend
 	for _, panel := range []struct {
 		name    string
-		low, up float64 // of the axis; up is that of the values if 0
+		low, up float64 // of the axis; if 0, up is the largest value
 		of      func(Row) (value, se dag.Number)
 	}{
 		{"F1", -0.02, 1.01, func(r Row) (dag.Number, dag.Number) { return r.F1, r.F1SE }},
@@ -68,7 +67,7 @@ func writeFigure(path string, table []Row) error {
 		}
 		p.Y.Min = min(p.Y.Min, panel.low)
 		p.Y.Max = max(p.Y.Max, panel.up)
-		if panel.name == "SHD" { // which every method has
+		if panel.name == "SHD" { // every method has it
 			legend = p.Legend
 			legend.Top = true
 		}

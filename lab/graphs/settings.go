@@ -18,15 +18,14 @@ import (
 // settingsFile holds the settings of a benchmark in its directory.
 const settingsFile = "benchmark.json"
 
-// Check fails for a directory that holds anything but a benchmark with the same settings. Further
-// data sets, sizes and structures do not count as other settings: existing runs are kept, and the
-// benchmark grows.
+// Check fails for a directory with anything but a benchmark of the same settings. More data sets,
+// sizes and structures are allowed: existing runs are kept, and the benchmark grows.
 func (b Study) Check(dir string) error {
 	_, err := b.grown(dir)
 	return err
 }
 
-// grown is the benchmark with the sizes and structures that the directory has already.
+// grown adds the sizes and structures of the directory to the benchmark.
 func (b Study) grown(dir string) (Study, error) {
 	found, err := readSettings(dir)
 	if found == nil || err != nil {
@@ -65,8 +64,8 @@ func union[T cmp.Ordered](a, b []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// readSettings reads the settings of the benchmark in a directory; nil where it would be the
-// first: the directory is empty or not there.
+// readSettings reads the settings of the benchmark in a directory; nil if the directory is empty or
+// missing.
 func readSettings(dir string) (*Study, error) {
 	path := filepath.Join(dir, settingsFile)
 	content, err := os.ReadFile(path)
@@ -93,8 +92,8 @@ func readSettings(dir string) (*Study, error) {
 	return found, nil
 }
 
-// claim makes the directory, or checks that it is of the same settings. What it returns has the
-// sizes and structures that the directory has already.
+// claim makes the directory, or checks that it has the same settings. The returned benchmark
+// includes the sizes and structures of the directory.
 func (b Study) claim(dir string) (Study, error) {
 	b, err := b.grown(dir)
 	if err != nil {

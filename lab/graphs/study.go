@@ -25,8 +25,8 @@ import (
 )
 
 // Study is the simulation study of the paper (F.4, figure 3): data sets whose first rows are
-// analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
-// uniform over graphs.
+// analysed at several sizes. The mechanisms and the noise of the simulation are known, and the
+// prior is uniform over graphs.
 type Study struct {
 	// Structures are the methods to compare, Exact and GraphFlow; empty stands for Exact.
 	Structures []dag.Method   `json:"structures,omitempty"`
@@ -35,11 +35,11 @@ type Study struct {
 	Simulation sem.Simulation `json:"simulation"`
 	Steps      int            `json:"steps"`           // of training; 0: the default
 	DType      dtypes.DType   `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	// of the first data set; the others have the next
+	// of the first data set; the others have the next ones
 	Seed uint64 `json:"seed"`
 }
 
-// point is one place of the figure: a number of rows and a way that graphs are found.
+// point is one point of the figure: a number of rows and a method.
 type point struct {
 	rows      int
 	structure dag.Method
@@ -51,7 +51,7 @@ type analysis struct {
 	point
 }
 
-// place is the run directory of a run.
+// place is the run directory of an analysis.
 func (b Study) place(dir string, r analysis) string {
 	name := strconv.Itoa(r.rows)
 	if r.structure == dag.GraphFlow {
@@ -60,7 +60,7 @@ func (b Study) place(dir string, r analysis) string {
 	return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), name)
 }
 
-// validate reports settings that no run can have.
+// validate reports impossible settings.
 func (b Study) validate() error {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return fmt.Errorf("study: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
@@ -71,13 +71,13 @@ func (b Study) validate() error {
 	return nil
 }
 
-// Run analyses every data set at every size, each in a run directory of its own below dir, and
-// writes table and figure there. Existing runs are kept, so that a benchmark can be resumed or
-// extended; sizes and structures that it has and that are not requested stay. A directory of other
-// settings is refused, as Check says. status is called with the state of each run.
+// Run analyses every data set at every size, each in a separate run directory below dir, and writes
+// table and figure there. Existing runs are kept, so that a benchmark can be resumed or extended;
+// existing sizes and structures that are not requested stay. A directory of other settings is
+// refused (see Check). status is called with the state of each run.
 //
-// own, if not nil, is the part of this process among several that make the runs. Each ends when
-// all are there; of several none writes the table and the figure, and the rows are nil.
+// own, if not nil, is the part of this process among several that make the runs. Each process ends
+// when all runs are there; then none writes the table and the figure, and the rows are nil.
 func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *shard.Shard, status func(string)) ([]Row, error) {
 	if err := b.validate(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *s
 			}
 		}
 	}
-	// A piece says that the run is there.
+	// A piece reports that the run is there.
 	if _, err := shard.Map(ctx, own, shard.Stage[analysis, bool]{
 		Name: "runs",
 		Key:  func(w io.Writer, r analysis) { fmt.Fprintln(w, r.set, r.rows, r.structure) },
@@ -128,7 +128,6 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *s
 	return table, errors.Join(writeTable(filepath.Join(dir, "table.csv"), table), writeFigure(filepath.Join(dir, "figure"), table))
 }
 
-// structures are Structures with their default.
 func (b Study) structures() []dag.Method {
 	if len(b.Structures) == 0 {
 		return []dag.Method{dag.Exact}
@@ -136,7 +135,7 @@ func (b Study) structures() []dag.Method {
 	return b.Structures
 }
 
-// vtiMethod names the rows of a way.
+// vtiMethod names the rows of a structure.
 func vtiMethod(structure dag.Method) string {
 	if structure == dag.GraphFlow {
 		return "vti flow"
@@ -160,7 +159,7 @@ func readResult(dir string) (*dag.Result, error) {
 	return &result, nil
 }
 
-// analyse makes one run. One that was stopped in the middle continues from its checkpoint.
+// analyse makes one run, or continues an interrupted one from its checkpoint.
 func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.Method, set, rows int, dir string) (*dag.Result, error) {
 	s := b.Simulation.WithDefaults()
 	s.Rows, s.Seed = rows, b.Seed+uint64(set)

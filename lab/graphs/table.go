@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Row are the means over data sets of the paper's four scores, each with its standard
-// error, of one method at one size.
+// Row are the means over data sets of the paper's four scores, each with its standard error, of one
+// method at one size.
 type Row struct {
 	Rows     int        `json:"rows"`
 	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty
@@ -29,7 +29,7 @@ type Row struct {
 	AUROC    dag.Number `json:"auroc"`
 	AUROCSE  dag.Number `json:"auroc_se"`
 	Seconds  dag.Number `json:"seconds"` // of a run
-	// Trusted and Failed count the runs with these verdicts, of those of vti.
+	// Trusted and Failed count the runs of vti with these verdicts.
 	Trusted int `json:"trusted"`
 	Failed  int `json:"failed"`
 }

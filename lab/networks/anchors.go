@@ -10,14 +10,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set: every
-// row is a normal observation of θ to second order at the mode that is found (a Gauss-Newton
-// expansion, for classes and mixtures with Fisher's information), so that their natural parameters
-// add up. It is exact for means and linear regressions; for classifications it is the normal that
-// is closest to the posterior (closest.go).
+// anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set. At its
+// mode every row is a normal observation of θ to second order (a Gauss-Newton expansion, for
+// classes and mixtures with Fisher's information), so that the natural parameters of rows add up.
+// It is exact for means and linear regressions. For classifications it is the normal closest to the
+// posterior (closest.go).
 type anchor struct {
 	center []float64
-	mode   []float64 // as it was found; the center but for classifications
+	mode   []float64 // the mode found; the center except for classifications
 	root   *mat.Dense
 	logDet float64 // log |root|
 	// root is axes diag(scales) axesᵀ if it is symmetric, and axes diag(scales) otherwise.
@@ -26,15 +26,15 @@ type anchor struct {
 	symmetric bool
 }
 
-// Limits of the search for a mode. Regressions and means need one step, and networks end some nats
-// below it: their modes differ little in what they predict.
+// Limits of the search for a mode. Regressions and means need one step. Networks end some nats
+// below the mode, where their predictions differ little.
 const (
 	mostNewtonSteps = 40
 	mostDamping     = 1e12
 	newtonTolerance = 1e-6 // nats
 )
 
-// anchor finds that of rows.
+// anchor finds the anchor of rows.
 func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	theta := t.startOfMode(rows)
 	value, gradient, slopes := t.expand(rows, theta)
@@ -81,7 +81,7 @@ func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	return a, nil
 }
 
-// newtonStep is (prior I + S Sᵀ)⁻¹ g, by a matrix of the size of the columns of S: networks have
+// newtonStep is (prior I + S Sᵀ)⁻¹ g, by a matrix with the size of the columns of S: networks have
 // more weights than a data set has rows.
 func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64, error) {
 	_, n := slopes.Dims()
@@ -103,9 +103,9 @@ func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64
 	return back.RawVector().Data, nil
 }
 
-// newAnchor takes the root of the inverse of the precision I + S Sᵀ: symmetric, so that coordinates
-// keep what they mean, but for networks, where coordinates are directions from those that the data
-// determine to those that they leave to the prior.
+// newAnchor takes the root of the inverse of the precision I + S Sᵀ. The root is symmetric, which
+// keeps the meaning of coordinates, except for networks: there coordinates are directions, from
+// those that the data determine to those that they leave to the prior.
 func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	var directions mat.SVD
 	if !directions.Factorize(slopes, mat.SVDFullU) {
@@ -129,7 +129,7 @@ func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	return a, nil
 }
 
-// diagonalAnchor is that of independent parameters.
+// diagonalAnchor is an anchor with independent parameters.
 func diagonalAnchor(center, scales []float64) *anchor {
 	a := &anchor{center: center, scales: scales, axes: mat.NewDense(len(center), len(center), nil), root: mat.NewDense(len(center), len(center), nil)}
 	for j, s := range scales {
@@ -164,7 +164,7 @@ func (a *anchor) toParams(z *mat.Dense) *mat.Dense {
 	return &theta
 }
 
-// logDensity is that of N(center, root rootᵀ).
+// logDensity is the log density of N(center, root rootᵀ).
 func (a *anchor) logDensity(theta []float64) float64 {
 	z := a.toBase(theta)
 	return -floats.Dot(z, z)/2 - a.logDet - float64(len(z))/2*math.Log(2*math.Pi)
@@ -173,7 +173,6 @@ func (a *anchor) logDensity(theta []float64) float64 {
 // isExact reports whether anchors are the posterior.
 func (t *Task) isExact() bool { return t.kind == gaussianMean || t.kind == regression }
 
-// summaries is the number of numbers of an anchor that a network reads.
 func (t *Task) summaries() int {
 	switch {
 	case !t.options.Computed:
@@ -184,8 +183,8 @@ func (t *Task) summaries() int {
 	return 2 * t.parameters()
 }
 
-// summary is what a network reads of an anchor: the center, where its coordinates mean something,
-// and logarithms of scales.
+// summary are the numbers of an anchor that a network reads: the center, where its coordinates have
+// a meaning, and logarithms of scales.
 func (t *Task) summary(a *anchor) []float64 {
 	var values []float64
 	if !t.kind.isNetwork() {
@@ -201,7 +200,7 @@ func (t *Task) summary(a *anchor) []float64 {
 	return values
 }
 
-// startOfMode is where the search for a mode begins: the same weights for all data sets of a
+// startOfMode is the start of the search for a mode: the same weights for all data sets of a
 // network, two rows far apart for a mixture.
 func (t *Task) startOfMode(rows [][]float64) []float64 {
 	theta := make([]float64, t.parameters())
@@ -214,7 +213,7 @@ func (t *Task) startOfMode(rows [][]float64) []float64 {
 		first := farthest(rows, middle)
 		copy(theta, first)
 		copy(theta[t.dim:], farthest(rows, first))
-		if theta[0] > theta[t.dim] { // labels mean nothing
+		if theta[0] > theta[t.dim] { // labels are arbitrary
 			theta = append(theta[t.dim:], theta[:t.dim]...)
 		}
 	case t.kind.isNetwork():
@@ -235,7 +234,7 @@ func farthest(rows [][]float64, from []float64) (best []float64) {
 }
 
 // expand is log p(data, θ) up to a constant, its gradient, and S of a normal approximation of
-// precision I + S Sᵀ, a row by parameter.
+// precision I + S Sᵀ, with a row for each parameter.
 func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradient []float64, slopes *mat.Dense) {
 	dim := len(theta)
 	gradient = make([]float64, dim)
@@ -276,8 +275,8 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 	return value, gradient, slopes
 }
 
-// expandComponents adds a row of a mixture, with the precisions that it has where its component is
-// known by its probability.
+// expandComponents adds a row of a mixture. Its precisions are the precisions given the component,
+// times the probability of the component.
 func (t *Task) expandComponents(row, theta, gradient, precision []float64) (logDensity float64) {
 	var terms [2]float64
 	for k := range terms {
@@ -308,7 +307,8 @@ func (t *Task) response(y, eta float64) (logDensity, slope, information float64)
 	return -math.Max(-margin, 0) - math.Log1p(math.Exp(-math.Abs(margin))), y * miss / temperature, miss * (1 - miss) / (temperature * temperature)
 }
 
-// predict is x'θ or that of the network of weights θ, and its slopes along θ, unless these are nil.
+// predict is x'θ, or the prediction of the network with weights θ. It sets slopes to the slopes
+// along θ, unless nil.
 func (t *Task) predict(x, theta, slopes []float64) float64 {
 	if !t.kind.isNetwork() {
 		if slopes != nil {

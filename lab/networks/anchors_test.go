@@ -37,7 +37,7 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 		a, err := task.anchor(d.rows)
 		require.NoError(t, err)
 		n, dim := len(d.rows), task.dim
-		// N(0, I) and rows give the mean as that of θ given the rows jointly, by its covariance
+		// N(0, I) and rows give the mean as the mean of θ given the rows jointly, by its covariance
 		joint, cross, observed := mat.NewDense(n, n, nil), mat.NewDense(dim, n, nil), mat.NewVecDense(n, nil)
 		if task.kind == gaussianMean { // the mean of rows is enough: N(θ, Σ/n)
 			joint, cross, observed = mat.NewDense(dim, dim, nil), mat.NewDense(dim, dim, nil), mat.NewVecDense(dim, nil)
@@ -82,7 +82,8 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	}
 }
 
-// Gradients are those of the log density, anchors are where these vanish, and z ↔ θ are inverses.
+// Gradients are gradients of the log density, anchors are where these vanish, and z ↔ θ are
+// inverses.
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
@@ -130,8 +131,8 @@ func TestAnchorsAreModes(t *testing.T) {
 	}
 }
 
-// A network that starts from what is computed is the posterior of linear tasks before training, and
-// one that starts from the prior is far from it.
+// A network with a computed start is the posterior of linear tasks before training; one that starts
+// from the prior is far from it.
 func TestComputedStartsAreThePosterior(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -159,7 +160,8 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// The densities of graphs are those that anchors expand, up to a constant of the data set.
+// The densities of graphs equal the densities that anchors expand, up to a constant of the data
+// set.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -191,8 +193,7 @@ func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	}
 }
 
-// Data that the model does not have carry no parameters of it, and functions have the size that
-// they say.
+// Data from outside the model have no parameters, and functions have the stated size.
 func TestSources(t *testing.T) {
 	for _, source := range []Source{FromProcess, FromNetwork} {
 		tasks, err := Tasks(Options{Source: source})

@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// closest is the normal N(center, (I + S Sᵀ)⁻¹) that is closest to the posterior of a linear
-// classification by KL(normal ‖ posterior), from a first center. There every row is a normal
-// observation of xᵀθ, whose precision and slope are the means of minus the second and of the first
-// derivative of log p(y | xᵀθ) under the normal itself (Opper and Archambeau 2009, section 3), so
-// that these are computed in turn. An expansion at a mode is far wider than the posterior: rows
-// that are well on their side tell nothing there to second order.
+// closest is the normal N(center, (I + S Sᵀ)⁻¹) closest to the posterior of a linear classification
+// by KL(normal ‖ posterior), from a first center. There every row is a normal observation of xᵀθ.
+// Its precision and slope are the means of minus the second and of the first derivative of log p(y
+// | xᵀθ) under the normal itself (Opper and Archambeau 2009, section 3), so that normal and means
+// are computed in turn. An expansion at a mode is far wider than the posterior: to second order,
+// rows far on their side of the boundary have no information there.
 func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slopes *mat.Dense, err error) {
 	n, dim := len(rows), len(center)
 	x := mat.NewDense(n, dim, nil)
@@ -25,7 +25,7 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	}
 	var products mat.SymDense // of rows: the covariance of xᵀθ a priori
 	products.SymOuterK(1, x)
-	precisions, weighted := make([]float64, n), make([]float64, n) // of observations, and times these
+	precisions, weighted := make([]float64, n), make([]float64, n) // of observations, and observations times precisions
 	mean, variance := mat.NewVecDense(n, nil), make([]float64, n)
 	mean.MulVec(x, mat.NewVecDense(dim, center))
 	for i := range variance {
@@ -91,25 +91,26 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	return at.RawVector().Data, slopes, nil
 }
 
-// approach moves a number a part of the way to next, and is the whole way relative to 1 and next.
+// approach moves a number by a part of the way to next, and returns the whole way relative to the
+// larger of 1 and next.
 func approach(number *float64, next, part float64) (way float64) {
 	way = math.Abs(next-*number) / (1 + math.Abs(next))
 	*number += part * (next - *number)
 	return way
 }
 
-// Limits of the turns of closest, and the part of the way to what is computed that they go: whole
-// turns swing between normals that are too wide and too narrow.
+// Limits of the turns of closest, and the part of the way that a turn goes: whole turns swing
+// between normals that are too wide and too narrow.
 const (
 	mostClosestSteps = 200
 	closestPart      = 0.3
-	closestTolerance = 1e-3 // of precisions, and of these times observations
+	closestTolerance = 1e-3 // of precisions, and of precisions times observations
 )
 
-// closestDiagonal is the normal of independent parameters that is closest to the posterior of a
-// network by KL(normal ‖ posterior), from a mode: as far as stochastic gradient steps go
-// (Kucukelbir et al. 2017, equation 5; Adam). An expansion at the mode of a classification is too
-// wide, as that of linear ones, and so far away a network is not linear.
+// closestDiagonal is the normal of independent parameters closest to the posterior of a network by
+// KL(normal ‖ posterior), from a mode, within the reach of stochastic gradient steps (Kucukelbir et
+// al. 2017, equation 5; Adam). An expansion at the mode of a classification is too wide, as in
+// closest, and so far away a network is not linear.
 func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales []float64) {
 	dim := len(mode)
 	random := stream.Rand(1, "closest")
@@ -150,7 +151,7 @@ type adam struct {
 	firstWeight, secondWeight float64 // of all gradients so far
 }
 
-// climb adds a step of the size rate.
+// climb adds a step with size rate.
 func (a *adam) climb(parameters, gradient []float64, rate float64) {
 	const firstDecay, secondDecay = 0.9, 0.99
 	a.firstWeight = firstDecay*a.firstWeight + 1 - firstDecay
@@ -190,7 +191,7 @@ var logisticParts = [...]struct{ weight, scale float64 }{
 }
 
 // expectedClass are the means of the first derivative of log p(y | η) along η, and of minus the
-// second, under η ~ N(mean, variance), of classes with odds exp(η / temperature).
+// second, under η ~ N(mean, variance), for classes with odds exp(η / temperature).
 func expectedClass(y, mean, variance float64) (slope, information float64) {
 	for _, part := range logisticParts {
 		scale := part.scale / math.Sqrt(temperature*temperature+part.scale*part.scale*variance)

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/amortize"
 )
 
-// Source is where data sets come from: the model, or, for regressions, functions that the model
-// does not have.
+// Source is a source of data sets: the model, or, for regressions, functions outside the model.
 type Source int
 
 const (
@@ -30,7 +29,7 @@ var sourceNames = [...]string{"model", "process", "network"}
 // String returns "model", "process" or "network".
 func (s Source) String() string { return sourceNames[s] }
 
-// ParseSource reads what String writes.
+// ParseSource reads the text of String.
 func ParseSource(s string) (Source, error) {
 	if i := slices.Index(sourceNames[:], s); i >= 0 {
 		return Source(i), nil
@@ -38,24 +37,24 @@ func ParseSource(s string) (Source, error) {
 	return 0, fmt.Errorf("unknown source %q; want model, process or network", s)
 }
 
-// Arrays of a problem; the last four are there with a computed start.
+// Arrays of a problem; the last four are only there with a computed start.
 const (
 	rowsArray    = iota // [N, W]
 	presentArray        // [N]
 	centerArray         // [D]
 	rootArray           // [D, D]
 	logDetArray         // [1]: log |root|
-	summaryArray        // what the network reads of these
+	summaryArray        // input of the network
 )
 
-// dataSet is rows and where more of them come from.
+// dataSet has rows and a source of more.
 type dataSet struct {
 	rows  [][]float64
-	theta []float64 // nil where they are not of the model
+	theta []float64 // nil for data from outside the model
 	more  func() []float64
 }
 
-// dataSet draws one.
+// dataSet draws a data set.
 func (t *Task) dataSet(random *rand.Rand) dataSet {
 	var d dataSet
 	switch t.options.Source {
@@ -90,8 +89,8 @@ func (t *Task) rowsAbout(f func(x []float64) float64, random *rand.Rand) func() 
 	}
 }
 
-// functionSD is that of functions that the model does not have: about that of a linear regression
-// with 5 predictors.
+// functionSD is the standard deviation of functions outside the model, about the standard deviation
+// of a linear regression with 5 predictors.
 const functionSD = 2.2
 
 // processFunction draws from a Gaussian process whose kernel is functionSD² exp(−|x − x'|² / 2l²),
@@ -176,8 +175,8 @@ func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	return p, a, nil
 }
 
-// labelled are the parameters of a mixture with its components in the order of those of center:
-// their labels mean nothing, and a computed start has one of the two orders.
+// labelled are the parameters of a mixture with its components in the order of the components of
+// center: labels are arbitrary, and a computed start has one of the two orders.
 func (t *Task) labelled(theta, center []float64) []float64 {
 	if t.kind != mixtureMeans {
 		return theta
@@ -223,8 +222,7 @@ func (t *Task) drawRow(theta []float64, random *rand.Rand) []float64 {
 	return row
 }
 
-// loss is the figure of a row under parameters: a squared distance, or 100 where the class is
-// right.
+// loss is the score of a row under parameters: a squared distance, or 100 for the right class.
 func (t *Task) loss(row, theta []float64) float64 {
 	distance := func(mean []float64) (sum float64) {
 		for j, m := range mean {

@@ -21,7 +21,7 @@ func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
 	return joint
 }
 
-// logDensities are those of rows [B, N, W] given θ [B, D], up to a constant. [B, N]
+// logDensities are the log densities of rows [B, N, W] given θ [B, D], up to a constant. [B, N]
 func (t *Task) logDensities(rows, theta *Node) *Node {
 	g, batch := theta.Graph(), theta.Shape().Dim(0)
 	switch t.kind {
@@ -52,8 +52,8 @@ func (t *Task) logDensities(rows, theta *Node) *Node {
 	return Neg(Add(MaxScalar(margin, 0), Log1P(Exp(Neg(Abs(margin))))))
 }
 
-// predictions are x'θ, or those of the network with weights θ: of its hidden units unit by unit,
-// then their biases, then the weights of the output and its bias. [B, N]
+// predictions are x'θ, or predictions of the network with weights θ: the weights of its hidden
+// units unit by unit, then their biases, then the weights of the output and its bias. [B, N]
 func (t *Task) predictions(x, theta *Node) *Node {
 	if !t.kind.isNetwork() {
 		return Einsum("bnd,bd->bn", x, theta)

@@ -15,39 +15,39 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Result is how good a network is on a task. Figures are the expected squared distance, or the
-// accuracy in percent, of fresh rows under draws, in the mean over data sets.
+// Result is the quality of a network on a task. Figures are the expected squared distance, or the
+// accuracy in percent, of fresh rows under draws, averaged over data sets.
 type Result struct {
-	// Prior, Start and Network are the figures under the prior, under the normal approximation that
-	// is computed for each data set, and under the network; SE is the standard error of the last.
-	// Optimum is that of a mode of each data set. Where the posterior has a closed form, Start is
-	// its figure.
+	// Prior, Start and Network are the figures under the prior, under the normal approximation
+	// computed for each data set, and under the network; SE is the standard error of the last.
+	// Optimum is the figure of a mode of each data set. Where the posterior has a closed form,
+	// Start is its figure.
 	Prior, Optimum, Start, Network, SE float64
-	// Gain is by how much the network is better than the prior, in the mean over data sets.
+	// Gain is the advantage of the network over the prior, averaged over data sets.
 	Gain, GainSE float64
 	// Divergence is KL(network ‖ posterior) in nats where the posterior is known, else NaN.
 	Divergence float64
 	// Share is the effective share of draws.
 	Share float64
-	// Swapped is, of a mixture, the share of draws in the less frequent order of the two means, in
-	// the mean over data sets, and Modes are draws of the first data set, a row each.
+	// Swapped, for a mixture, is the share of draws in the less frequent order of the two means,
+	// averaged over data sets. Modes are draws of the first data set, a row each.
 	Swapped, SwappedSE float64
 	Modes              [][]float64
-	// Curve is the mean objective in the course of training.
+	// Curve is the mean objective during training.
 	Curve []Point
 }
 
-// Point is the mean objective of the steps before one.
+// Point is the mean objective of the steps before a step.
 type Point struct {
 	Step int
 	Loss float64
 }
 
-// freshRows is the number of fresh rows of a data set by which draws are judged.
+// freshRows is the number of fresh rows of a data set that judge draws.
 const freshRows = 50
 
-// Measure trains a network on a task and measures it on so many fresh data sets. By the objective
-// forward it is trained on data of the model, wherever those of the task come from.
+// Measure trains a network on a task and measures it on dataSets fresh data sets. With the forward
+// objective it is trained on data of the model, for every source of the task.
 func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Config, dataSets int, progress func(text string)) (*Result, error) {
 	r := &Result{Divergence: math.NaN(), Swapped: math.NaN(), SwappedSE: math.NaN()}
 	if err := t.check(cfg.Objective); err != nil {
@@ -134,9 +134,8 @@ func meanSE(values []float64) (mean, se float64) {
 	return mean, sd / math.Sqrt(float64(len(values)))
 }
 
-// swappedShare is the share of draws of the less frequent order of the two means, where the order
-// of a draw is that in which it is closer to a mode. A posterior that does not know the labels has
-// a half.
+// swappedShare is the share of draws in the less frequent order of the two means; the order of a
+// draw is the one closer to a mode. A posterior that does not know the labels has a half.
 func (t *Task) swappedShare(theta *mat.Dense, mode []float64) float64 {
 	other := append(slices.Clone(mode[t.dim:]), mode[:t.dim]...)
 	n, _ := theta.Dims()

@@ -25,10 +25,10 @@ const (
 )
 
 // TestQualityOfPosteriorOfNetworks prints the figures of vtilab paper exchangeable table1 under the
-// posterior itself, of tasks of networks and of classes, on the same data sets: by Hamiltonian
-// Monte Carlo from the weights that a data set was made from, which are a draw from its posterior.
-// Quarters of the chains show whether they are long enough to forget that draw. With 25 predictors
-// it takes minutes of a quiet machine.
+// posterior itself, for tasks of networks and of classes, on the same data sets. It uses
+// Hamiltonian Monte Carlo from the true weights, which are a draw from the posterior of the data
+// set. Quarters of the chains show whether they are long enough to forget that draw. With 25
+// predictors it takes minutes of a quiet machine.
 //
 //	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./lab/networks
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {
@@ -42,7 +42,7 @@ func TestQualityOfPosteriorOfNetworks(t *testing.T) {
 			var quarters [4][]float64
 			var figure, optimum, center, accepted []float64
 			for i := range measuredSets {
-				random := stream.Rand(1, fmt.Sprintf("data set/%d", i)) // those of the benchmark
+				random := stream.Rand(1, fmt.Sprintf("data set/%d", i)) // the data sets of the benchmark
 				d := task.dataSet(random)
 				a, err := task.anchor(d.rows)
 				require.NoError(t, err)
@@ -93,8 +93,8 @@ func part(rows *mat.Dense, k, n int) *mat.Dense {
 	return rows.Slice(k*count/n, (k+1)*count/n, 0, dim).(*mat.Dense)
 }
 
-// hamiltonian are draws from the posterior of a data set, and the share that was accepted. The
-// length of steps is found before them.
+// hamiltonian are draws from the posterior of a data set, and the accepted share. The length of
+// steps is found first.
 func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, accepted float64) {
 	dim := t.parameters()
 	draws = mat.NewDense(chainIterations, dim, nil)

@@ -5,10 +5,10 @@
 //
 //	tasks.go      the tasks, and how networks read them
 //	densities.go  log p(data, θ) as a graph
-//	data.go       data sets, from the model or from elsewhere
+//	data.go       data sets, from the model or from other sources
 //	anchors.go    normal approximations that are computed for a data set
 //	closest.go    the normals closest to the posteriors of classifications
-//	measure.go    training a network on a task, and how good it is
+//	measure.go    training a network on a task, and its quality
 package networks
 
 import (
@@ -36,13 +36,13 @@ const (
 	temperature        = 0.1
 )
 
-// mixtureVariance is that of each coordinate around the nearest mean.
+// mixtureVariance is the variance of each coordinate around the nearest mean.
 const mixtureVariance = 0.05
 
 // hiddenUnits is the width of the networks of the nonlinear tasks, of tanh units.
 const hiddenUnits = 32
 
-// kind is what rows are.
+// kind is the kind of rows of a task.
 type kind int
 
 const (
@@ -63,18 +63,18 @@ func (k kind) isNetwork() bool { return k == nonlinear || k == nonlinearClasses 
 // hasClasses reports whether responses are −1 and 1.
 func (k kind) hasClasses() bool { return k == classes || k == nonlinearClasses }
 
-// Options say how networks of tasks start and what they are trained on.
+// Options set the start of the networks of tasks, and their training data.
 type Options struct {
 	Encoder encode.Config
-	// Computed reports whether q(θ | D) starts from a normal approximation that is computed for
-	// every data set, and not from the prior.
+	// Computed reports whether q(θ | D) starts from a normal approximation computed for every data
+	// set, and not from the prior.
 	Computed bool
-	// Source is where data sets come from.
+	// Source is the source of data sets.
 	Source Source
 }
 
-// Task is one of table 1, as a family with a single model. Parameters are standard normal. With
-// Options.Computed the family's own parameters are z of θ = center + root z.
+// Task is a task of table 1, as a family with a single model. Parameters are standard normal. With
+// Options.Computed the family's parameters are z of θ = center + root z.
 type Task struct {
 	Name    string
 	options Options
@@ -91,7 +91,7 @@ type Task struct {
 	inverse    mat.TriDense // L⁻¹ of Σ = L Lᵀ, so that Σ⁻¹ = L⁻ᵀ L⁻¹
 }
 
-// Tasks are those of the table.
+// Tasks are the tasks of the table.
 func Tasks(o Options) ([]*Task, error) {
 	encoder, err := encode.New(o.Encoder)
 	if err != nil {
@@ -122,7 +122,7 @@ func Tasks(o Options) ([]*Task, error) {
 	return tasks, nil
 }
 
-// drawCovariance makes a full covariance whose trace is the figure of the paper's networks.
+// drawCovariance draws a full covariance whose trace is the figure of the paper's networks.
 func (t *Task) drawCovariance() {
 	random := stream.Rand(1, "covariance")
 	a := mat.NewDense(t.dim, t.dim, nil)
@@ -170,7 +170,6 @@ func (t *Task) parameters() int {
 	return t.dim
 }
 
-// width is the number of numbers of a row.
 func (t *Task) width() int {
 	if t.kind.hasResponse() {
 		return t.dim + 1
@@ -189,9 +188,8 @@ func (t *Task) Settings() any {
 // mostPaired is the largest number of predictors whose products a network reads.
 const mostPaired = 8
 
-// Encode implements amortize.Family: rows of few predictors are read with the products of their
-// numbers, whose means are all that linear tasks depend on, and the computed start is read with its
-// summaries.
+// Encode implements amortize.Family. Rows of few predictors are read with the products of their
+// numbers, whose means suffice for linear tasks; the computed start is read with its summaries.
 func (t *Task) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, present := data[rowsArray], data[presentArray]
 	dims := rows.Shape().Dimensions
@@ -211,7 +209,7 @@ func (t *Task) LogPrior(_ []*Node, codes *Node) *Node {
 	return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 }
 
-// check reports what keeps an objective from being trained.
+// check reports why an objective cannot be trained.
 func (t *Task) check(objective amortize.Objective) error {
 	if t.options.Source != FromModel && objective == amortize.BothKL {
 		return fmt.Errorf("data from a %s have no parameters of the model: want the objective reverse or forward, which trains on the model's own", t.options.Source)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuSeconds is the processor time that the process has used, over all cores.
+// cpuSeconds is the processor time of the process, over all cores.
 func cpuSeconds() float64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

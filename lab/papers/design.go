@@ -11,14 +11,14 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// constant is a number of the robust design as table 2 has it and as simulated tables have it.
+// constant is a number of the robust design in table 2 and in simulated tables.
 type constant struct {
 	name  string
 	paper float64
 	ours  estimate
 }
 
-// designTable is table 2: the constants of the robust design, found again in simulated tables.
+// designTable is table 2: the constants of the robust design, estimated from simulated tables.
 func designTable() *Study {
 	s := settingsOf[vtiSettings]("vti")
 	levels := []string{"none", "medium", "high"}
@@ -73,7 +73,7 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	for _, effect := range data.Effects {
 		matter[effect.Name] = true
 	}
-	// Each row has one effect for all that matters: the slope of y along their sum.
+	// Each row has one effect for all predictors that matter: the slope of y along their sum.
 	sums := make([]float64, s.DesignRows)
 	for j, name := range data.Names[:len(data.Names)-1] {
 		if matter[name] {
@@ -104,7 +104,7 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	}, nil
 }
 
-// effectOf is the slope of y along x, through the origin, and what it leaves.
+// effectOf is the slope of y along x through the origin, and the residuals.
 func effectOf(x, y []float64) (slope estimate, residuals []float64) {
 	a, b := mat.NewVecDense(len(x), x), mat.NewVecDense(len(y), y)
 	square := mat.Dot(a, a)

@@ -10,8 +10,8 @@ import (
 // estimate is a mean with its standard error.
 type estimate struct{ mean, se float64 }
 
-// meanOf is the mean of values, whose standard error is that of the means of groups: draws of one
-// chain are not independent, but chains are. groups is nil for independent values.
+// meanOf is the mean of values. Its standard error comes from the means of groups: chains are
+// independent, but draws of one chain are not. groups is nil for independent values.
 func meanOf(values []float64, groups []int) estimate {
 	mean := stat.Mean(values, nil)
 	sums := map[int]float64{}
@@ -37,7 +37,7 @@ func negated(values []float64) []float64 {
 	return out
 }
 
-// slopeOf is the slope of the least squares line; NaN of less than three points.
+// slopeOf is the slope of the least-squares line; NaN for fewer than three points.
 func slopeOf(x, y []float64) float64 {
 	if len(x) < 3 {
 		return nan

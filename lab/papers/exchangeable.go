@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/lab/networks"
 )
 
-// exchangeableSettings are those of Mittal et al. (2023): table 1, and appendices B and C. The
-// paper does not say how long it trains, nor on how many data sets at a time.
+// exchangeableSettings are the settings of Mittal et al. (2023): table 1, and appendices B and C.
+// The paper states neither the length of training nor the number of data sets of a step.
 type exchangeableSettings struct {
 	Tasks         []string             `json:"tasks"`
 	Prior         []float64            `json:"prior"`
@@ -41,7 +41,7 @@ type exchangeableSettings struct {
 }
 
 // networkKeys and networkValues are the columns of networks. plain networks learn everything, as in
-// the paper; computed ones begin with a normal approximation of every data set.
+// the paper; computed ones start from a normal approximation of every data set.
 var (
 	networkKeys   = []string{"task", "encoder", "q", "objective", "start", "data", "width", "steps", "batch"}
 	networkValues = []string{
@@ -53,7 +53,7 @@ var (
 	starts     = []string{"plain", "computed"}
 )
 
-// network is one cell.
+// network is one cell of a table of networks.
 type network struct {
 	task, encoder, q, objective, start, data string
 	width, steps, batch                      int
@@ -90,7 +90,7 @@ func (l *Lab) networkCell(s exchangeableSettings, n network) Cell {
 	}
 }
 
-// shownDraws is the number of draws of a data set that figure 2 shows.
+// shownDraws is the number of draws of a data set in figure 2.
 const shownDraws = 60
 
 // measureNetwork trains a network and measures it.
@@ -124,7 +124,7 @@ func (l *Lab) measureNetwork(ctx context.Context, s exchangeableSettings, n netw
 	return networks.Measure(ctx, l.Device, tasks[at], cfg, sets, l.Status)
 }
 
-// networkClaims are that networks are better than the prior.
+// networkClaims claim that networks are better than the prior.
 func networkClaims(rows []Row) (claims []Claim) {
 	for _, row := range rows {
 		name := strings.Join([]string{row["task"], row["encoder"], row["q"], row["objective"], row["start"], row["data"]}, " ")
@@ -146,7 +146,7 @@ func best(rows []Row, n network) (found Row) {
 	return found
 }
 
-// networkTable is table 1, or its networks on data of another kind.
+// networkTable is table 1, or its networks on data of another source.
 func networkTable(name, title, note string, tasks []string, data []string) *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	each := func(yield func(network) bool) {
@@ -208,7 +208,7 @@ func networkTable(name, title, note string, tasks []string, data []string) *Stud
 	}
 }
 
-// modesFigure is figure 2: which orders of the means of a mixture a network draws.
+// modesFigure is figure 2: the orders of the means of a mixture that a network draws.
 func modesFigure() *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	cases := []network{

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Columns of fits of the robust design, which figures 2 and 4 to 10 share.
+// Columns of fits of the robust design, shared by figures 2 and 4 to 10.
 var (
 	fitKeys   = []string{"level", "prior", "predictors", "data_set", "sampler", "flow", "steps", "batch"}
 	fitValues = []string{
@@ -39,7 +39,7 @@ func (l *Lab) fitCell(f fit) Cell {
 	}
 }
 
-// shownModels is the number of models of a row, the most probable ones, which pictures show.
+// shownModels is the number of models of a row, the most probable ones, in pictures.
 const shownModels = 24
 
 // modelsText are models as "bits probability q nats", separated by semicolons.
@@ -85,7 +85,7 @@ func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (ce
 	return cells
 }
 
-// fitClaims are that training taught q(m) and the flow something, at draws of the reference.
+// fitClaims claim that training taught q(m) and the flow something, at draws of the reference.
 func fitClaims(rows []Row) (claims []Claim) {
 	for _, row := range rows {
 		name := strings.Join([]string{row["level"], row["sampler"], row["flow"]}, " ")
@@ -117,7 +117,7 @@ func longest(rows []Row) []Row {
 	return out
 }
 
-// modelsFigure is figure 2, or one of 5 to 10.
+// modelsFigure is figure 2, or one of figures 5 to 10.
 func modelsFigure(name, title string, levels, priors []string) *Study {
 	s := settingsOf[vtiSettings]("vti")
 	return &Study{
@@ -163,7 +163,7 @@ func modelsFigure(name, title string, levels, priors []string) *Study {
 	}
 }
 
-// average is the mean of a column over rows, with the number of rows where they are several.
+// average is the mean of a column over rows, with the number of rows if there are several.
 func average(rows []Row, column string, decimals int) string {
 	sum, n := 0.0, 0
 	for _, row := range rows {
@@ -180,7 +180,7 @@ func average(rows []Row, column string, decimals int) string {
 	return fmt.Sprintf("%s (%d)", short(sum/float64(n), decimals), n)
 }
 
-// short writes a number with so many decimals, and a very large one with two digits.
+// short writes a number with the given decimals, and a very large one with two digits.
 func short(value float64, decimals int) string {
 	if math.Abs(value) >= 1000 {
 		return fmt.Sprintf("%.2g", value)
@@ -203,7 +203,7 @@ func span(rows []Row, column string) string {
 // samplerInks are the colours of samplers.
 var samplerInks = map[string]picture.Ink{"diagonal": picture.First, "categorical": picture.Second, "autoregressive": picture.Third}
 
-// samplerLegend says which dots are of which sampler, above the panels.
+// samplerLegend names the sampler of each kind of dot, above the panels.
 func samplerLegend(whole *picture.Picture, samplers []string) {
 	left := 4.0
 	for _, sampler := range samplers {

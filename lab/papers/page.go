@@ -22,7 +22,7 @@ var titles = map[string]string{
 const introduction = "Numbers of the paper beside ours. `vtilab paper PAPER FIGURE` measures the cells that are not here yet, and " +
 	"`vtilab paper all` writes this page from their CSV files, which have processor seconds and standard errors too. A cell that was not measured is *not run*."
 
-// WritePages writes a page for each paper into dir, with the pictures, of the rows that are there.
+// WritePages writes a page for each paper into dir, with pictures, from the measured rows.
 func WritePages(dir string) error {
 	for _, paper := range Papers {
 		var page strings.Builder
@@ -42,7 +42,7 @@ func WritePages(dir string) error {
 	return nil
 }
 
-// section writes the part of a page that is about one study.
+// section writes the part of a page about one study.
 func (s *Study) section(page *strings.Builder, dir string) error {
 	fmt.Fprintf(page, "\n## %s: %s\n", s.Name, s.Title)
 	if s.Missing != "" {
@@ -74,7 +74,7 @@ func (s *Study) section(page *strings.Builder, dir string) error {
 	return nil
 }
 
-// measured counts the cells that have a row, whatever its effort.
+// measured counts the cells with a row, of any effort.
 func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	name := func(key []string) string {
 		var parts []string
@@ -97,10 +97,10 @@ func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	return count
 }
 
-// longestCell is the length from which a cell of the file is not shown on a terminal.
+// longestCell is the least length of a cell of the file that a terminal does not show.
 const longestCell = 40
 
-// Summary writes the rows of a study as a terminal shows them, and its claims.
+// Summary writes the rows of a study for a terminal, and its claims.
 func (s *Study) Summary(w io.Writer, rows []Row) {
 	for _, row := range rows {
 		line := strings.Join(s.key(row), " ") + ":"

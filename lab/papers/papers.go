@@ -1,8 +1,8 @@
 // Package papers repeats figures and tables of the five papers that vti follows, each as cells that
-// are measured one by one, and writes pages with the paper's numbers beside its own.
+// are measured one by one, and writes pages with the numbers beside the paper's.
 //
 //	papers.go         the studies
-//	study.go          what a study is; its cells, measured once for all processes
+//	study.go          Study; its cells, measured once for all processes
 //	settings.go       settings of the papers, from files that are part of the program
 //	estimate.go       means with standard errors, slopes
 //	page.go           pages of the results

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// paviSettings are those of Rouillard et al. (2023): section 5 and table B.1. The paper prints
-// neither the samples of a group nor standard deviations: ours are those of ADAVI.
+// paviSettings are the settings of Rouillard et al. (2023): section 5 and table B.1. The paper
+// prints neither the samples of a group nor standard deviations; here they are ADAVI's.
 type paviSettings struct {
 	Dim         int                  `json:"dim"`
 	Groups      []int                `json:"groups"`
@@ -38,8 +38,8 @@ type paviSettings struct {
 	QuickSteps int        `json:"quick_steps"`
 }
 
-// adaviSettings are those of Rouillard and Wassermann (2022): eq. 6 and table 2, whose evidence is
-// its mean field.
+// adaviSettings are the settings of Rouillard and Wassermann (2022): eq. 6 and table 2, where the
+// mean field stands for the evidence.
 type adaviSettings struct {
 	Dim           int                  `json:"dim"`
 	Groups        []int                `json:"groups"`
@@ -54,7 +54,7 @@ type adaviSettings struct {
 	QuickSteps    int                  `json:"quick_steps"`
 }
 
-// branchSettings are those of Agrawal and Domke (2021), appendix F.2.
+// branchSettings are the settings of Agrawal and Domke (2021), appendix F.2.
 type branchSettings struct {
 	Dim        int   `json:"dim"`
 	Rows       int   `json:"rows"`
@@ -64,14 +64,14 @@ type branchSettings struct {
 	QuickSteps int   `json:"quick_steps"`
 }
 
-// Columns of families of approximations. amortize is the number of simulated data sets of a step,
-// 0 where a family is trained on the data themselves.
+// Columns of families of approximations. amortize is the number of simulated data sets of a step, 0
+// for a family trained on the data themselves.
 var (
 	plateKeys   = []string{"model", "groups", "dim", "batch", "family", "encoding", "amortize", "steps", "data_set"}
 	plateValues = []string{"log_evidence", "elbo", "elbo_se", "weights"}
 )
 
-// plateFit is one cell.
+// plateFit is one cell of a study of families.
 type plateFit struct {
 	model                                       string // effects or regressions
 	groups, dim, batch, encoding, amortize, set int
@@ -79,7 +79,7 @@ type plateFit struct {
 	steps                                       int
 }
 
-// plateCell trains a family and finds its ELBO beside the evidence.
+// plateCell trains a family and computes its ELBO and the evidence.
 func (l *Lab) plateCell(f plateFit) Cell {
 	f.steps = cmp.Or(l.Steps, f.steps)
 	key := []string{f.model}
@@ -124,10 +124,10 @@ func (l *Lab) plates(f plateFit) (*plates, error) {
 	return newEffects(f.groups, s.Samples, f.dim, s.SD, uint64(f.set)), nil
 }
 
-// gapOf is by how much an ELBO is below the evidence.
+// gapOf is the evidence less the ELBO.
 func gapOf(row Row) float64 { return row.number("log_evidence") - row.number("elbo") }
 
-// matching are the rows of a family, of data of any seed.
+// matching are the rows of a family, for data of any seed.
 func (f plateFit) matching(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r["model"] != f.model || r["groups"] != strconv.Itoa(f.groups) || r["dim"] != strconv.Itoa(f.dim) || r["batch"] != strconv.Itoa(f.batch) ||
@@ -136,7 +136,8 @@ func (f plateFit) matching(rows []Row) []Row {
 }
 
 // plateStudy is a study of families. paper is the text of the paper's gap to the evidence for a
-// cell, in nats for each group, cells are of any data set, and sets is the number of these.
+// cell, in nats for each group. cells are cells of any data set, and sets is the number of data
+// sets.
 type plateStudy struct {
 	paper, name, title, note string
 	cells                    []plateFit
@@ -209,7 +210,7 @@ func standardOr(n int) string {
 	return strconv.Itoa(n)
 }
 
-// gapClaims are that gaps for each group are below a number of nats.
+// gapClaims claim that gaps for each group are below a number of nats.
 func gapClaims(nats float64) func(rows []Row) []Claim {
 	return func(rows []Row) (claims []Claim) {
 		for _, row := range rows {
@@ -222,7 +223,7 @@ func gapClaims(nats float64) func(rows []Row) []Claim {
 	}
 }
 
-// aboveClaim is that the first row's ELBO is above the second's.
+// aboveClaim claims that the first row's ELBO is above the second's.
 func aboveClaim(rows []Row) []Claim {
 	if len(rows) < 2 {
 		return nil
@@ -303,7 +304,7 @@ func paviStudies() []*Study {
 	}
 }
 
-// adaviStudies are table 2 and what is missing.
+// adaviStudies are table 2 and the missing studies.
 func adaviStudies() []*Study {
 	s := settingsOf[adaviSettings]("adavi")
 	amortized := plateStudy{
@@ -330,7 +331,7 @@ func adaviStudies() []*Study {
 	}
 }
 
-// branchStudies are figure 7 and what is missing.
+// branchStudies are figure 7 and the missing studies.
 func branchStudies() []*Study {
 	s := settingsOf[branchSettings]("branch")
 	families := []hbm.Family{hbm.Joint, hbm.Branch, hbm.AmortizedBranch}

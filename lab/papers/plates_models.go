@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// plates is a model with a plate of groups, with data whose evidence is known.
+// plates is a model with a plate of groups, and data with known evidence.
 type plates struct {
 	model       *hbm.Model
 	group       *hbm.Plate
@@ -20,7 +20,7 @@ type plates struct {
 }
 
 // newEffects are Gaussian random effects (ADAVI eq. 6, PAVI eq. 10): a mean, means of groups about
-// it and samples about these, with standard deviations sd, in so many independent dimensions.
+// it and samples about these, with standard deviations sd, in dim independent dimensions.
 func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 	e := &plates{model: hbm.NewModel()}
 	e.group = e.model.Plate("group", groups)

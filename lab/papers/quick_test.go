@@ -11,7 +11,7 @@ import (
 )
 
 // Every study shows its direction in its quick form. Figures 6 to 10 are figures 2 and 5 with other
-// words in their settings.
+// settings.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains small networks")

@@ -20,8 +20,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// robust is a table of the robust design of VTI under a prior of its coefficients, by the words of
-// the settings.
+// robust is a table of the robust design of VTI under a prior of its coefficients, named as in the
+// settings.
 type robust struct {
 	level, prior string
 	predictors   int
@@ -62,8 +62,8 @@ func (r robust) problem() (*varsel.Problem, error) {
 	})
 }
 
-// reference is the posterior of a table as vti finds it by default, which integrates coefficients
-// out: probabilities of models, and draws of models and coefficients.
+// reference is the default posterior of vti for a table, which integrates coefficients out:
+// probabilities of models, and draws of models and coefficients.
 type reference struct {
 	Verdict     string
 	LogEvidence float64
@@ -191,7 +191,7 @@ type modelFit struct {
 	excess             float64 // of the cross-entropy over the entropy
 }
 
-// largestListed is the number of predictors up to which all models are listed.
+// largestListed is the largest number of predictors for which all models are listed.
 const largestListed = 9
 
 // compare trains a fit and compares it with its reference.
@@ -239,8 +239,8 @@ func (l *Lab) compare(ctx context.Context, f fit) (*comparison, *reference, erro
 // drawnModels is the number of draws that find the models of q(m).
 const drawnModels = 1 << 16
 
-// modelsUnder are the probabilities of models under q: exact ones of all that are drawn, and equal
-// parts of what is left for the others, each of which has about 1/drawnModels at most.
+// modelsUnder are the probabilities of models under q. Drawn models have exact ones; the others,
+// with at most about 1/drawnModels each, share the rest equally.
 func modelsUnder(posterior *vti.Posterior, all []string) (map[string]float64, error) {
 	codes, logQ, err := posterior.SampleModels(drawnModels, "models")
 	if err != nil {
@@ -263,7 +263,6 @@ func modelsUnder(posterior *vti.Posterior, all []string) (map[string]float64, er
 	return q, nil
 }
 
-// allModels are the models of so many predictors.
 func allModels(predictors int) (all []string) {
 	for m := range 1 << predictors {
 		all = append(all, fmt.Sprintf("%0*b", predictors, m))
@@ -284,7 +283,7 @@ func variation(a, b map[string]float64) (sum float64) {
 	return sum
 }
 
-// startDensity is log q where training starts: models of equal probability, active coordinates
+// startDensity is log q at the start of training: models of equal probability, active coordinates
 // standard normal.
 func startDensity(code []int32, theta []float64) float64 {
 	sum := -float64(len(code)) * math.Ln2
@@ -296,7 +295,7 @@ func startDensity(code []int32, theta []float64) float64 {
 	return sum
 }
 
-// fewestDraws of a model say how well its coefficients are fitted.
+// fewestDraws is the least number of draws of a model that judge the fit of its coefficients.
 const fewestDraws = 10
 
 // fillModels compares models one by one.

@@ -13,7 +13,7 @@ var settingsFiles embed.FS
 
 var nan = math.NaN()
 
-// settingsOf reads the settings of a paper, which are part of the program.
+// settingsOf reads the embedded settings of a paper.
 func settingsOf[T any](paper string) (s T) {
 	content, err := settingsFiles.ReadFile("settings/" + paper + ".json")
 	if err == nil {
@@ -27,7 +27,7 @@ func settingsOf[T any](paper string) (s T) {
 	return s
 }
 
-// vtiSettings are those of Davies et al. (2025): table 2, section 5.1 and appendix E.
+// vtiSettings are the settings of Davies et al. (2025): table 2, section 5.1 and appendix E.
 type vtiSettings struct {
 	Rows        int                 `json:"rows"`
 	Predictors  int                 `json:"predictors"`
@@ -40,12 +40,12 @@ type vtiSettings struct {
 	Fits        fitSettings         `json:"fits"`
 	Cardinality fitSettings         `json:"cardinality"`
 	Quick       fitSettings         `json:"quick"`
-	// DesignRows is the number of rows from which the constants of the design are measured.
+	// DesignRows is the number of rows that the constants of the design are measured on.
 	DesignRows int `json:"design_rows"`
 }
 
 // vtiLevel is a level of misspecification: standard deviations of bulk and outliers, effects, and
-// the share of predictors without effect that are mixed with others, and by how much.
+// the share of predictors without effect that are mixed with others, and the weight of the mixture.
 type vtiLevel struct {
 	Sigma   [2]float64 `json:"sigma"`
 	Effects [2]float64 `json:"effects"`
@@ -63,8 +63,7 @@ type flowSize struct {
 	Blocks int `json:"blocks"`
 }
 
-// fitSettings are grids of fits. Levels and Predictors are filled in by the figure where they are
-// empty.
+// fitSettings are grids of fits. The figure sets Levels and Predictors where they are empty.
 type fitSettings struct {
 	Levels     []string `json:"levels"`
 	Predictors []int    `json:"predictors"`
@@ -73,5 +72,5 @@ type fitSettings struct {
 	DataSets   int      `json:"data_sets"`
 	Steps      int      `json:"steps"`
 	Batch      int      `json:"batch"`
-	Draws      int      `json:"draws"` // by which densities are compared
+	Draws      int      `json:"draws"` // for the comparison of densities
 }

@@ -20,12 +20,12 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is a figure or a table of a paper: cells, each of which is measured by itself.
+// Study is a figure or a table of a paper: cells, each measured separately.
 type Study struct {
-	// Paper and Name are words of the command line, and Title is a sentence for readers.
+	// Paper and Name are words of the command line. Title is a sentence for readers.
 	Paper, Name, Title string
-	// Store is the name of the CSV file with a row for each cell. Figures with the same cells share
-	// one. Keys are its columns that say which cell a row is of, Values those of its numbers.
+	// Store is the name of the CSV file with a row for each cell; figures with the same cells share
+	// one. Keys are the columns that identify a cell, Values the columns of its numbers.
 	Store        string
 	Keys, Values []string
 	// Cells lists the cells of the study, in the order of the page.
@@ -34,11 +34,11 @@ type Study struct {
 	header   []string
 	lines    func(rows []Row) [][]string
 	pictures func(rows []Row) []*picture.Picture
-	// Claims are what the numbers have to show, however few steps were made.
+	// Claims are the claims that the numbers must show, after any number of steps.
 	Claims func(rows []Row) []Claim
-	// Note says on the page in which way the numbers differ from the paper's, and why.
+	// Note explains on the page the differences of the numbers from the paper's.
 	Note string
-	// Missing, if not "", says which part of the program the study lacks: it cannot be run.
+	// Missing, if not "", names the part of the program that the study lacks: it cannot be run.
 	Missing string
 }
 
@@ -48,16 +48,16 @@ type Cell struct {
 	Measure func(ctx context.Context) (values []string, err error)
 }
 
-// Claim is a direction that a result has: Z is its distance from none in standard errors. If Equal,
-// the claim is that a number is the paper's, and Z its distance from that.
+// Claim is a direction of a result; Z is its distance from none in standard errors. If Equal, the
+// claim is that a number is the paper's, and Z is the distance from it.
 type Claim struct {
 	Text  string
 	Z     float64
 	Equal bool
 }
 
-// claimZ is the distance from which a direction counts as shown, and a number as another one. By
-// chance, with nothing behind it, the former happens in 3 and the latter in 6 of 100,000 runs.
+// claimZ is the distance from which a direction counts as shown, and two numbers as different. By
+// chance alone the former happens in 3 and the latter in 6 of 100,000 runs.
 const claimZ = 4
 
 // Holds reports whether the numbers show the claim.
@@ -68,7 +68,7 @@ func (c Claim) Holds() bool {
 	return c.Z >= claimZ
 }
 
-// Lab is where studies are measured, and how much of them.
+// Lab has the place and the effort of measurements.
 type Lab struct {
 	Device *gpu.Device
 	// Dir gets a CSV file for each store.
@@ -77,13 +77,13 @@ type Lab struct {
 	Own *shard.Shard
 	// Quick makes a study small enough for a test of every change.
 	Quick bool
-	// Steps and DataSets, if not 0, replace those of the paper.
+	// Steps and DataSets, if not 0, replace the paper's numbers.
 	Steps, DataSets int
 	// Width, if not 0, replaces the width of the networks of exchangeable data sets.
 	Width int
 	// Only, if not nil, matches the keys of the cells to measure, joined by spaces.
 	Only *regexp.Regexp
-	// Status is called with the cell that is begun.
+	// Status is called with the cell that begins.
 	Status func(text string)
 }
 
@@ -106,7 +106,7 @@ func (s *Study) columns() []string { return append(slices.Concat(s.Keys, s.Value
 
 func (s *Study) path(dir string) string { return filepath.Join(dir, s.Store+".csv") }
 
-// Read reads the rows that a directory has of a store, the first of each cell.
+// Read reads the rows of a store in a directory, the first of each cell.
 func (s *Study) Read(dir string) ([]Row, error) {
 	file, err := os.Open(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +164,7 @@ func (s *Study) key(row Row) []string {
 	return key
 }
 
-// Run measures the cells that the directory does not have, and returns the rows of the study.
+// Run measures the cells missing in the directory, and returns the rows of the study.
 func (s *Study) Run(ctx context.Context, l *Lab) ([]Row, error) {
 	if s.Missing != "" {
 		return nil, fmt.Errorf("%s %s cannot be run: %s", s.Paper, s.Name, s.Missing)
@@ -210,5 +210,5 @@ func (s *Study) Run(ctx context.Context, l *Lab) ([]Row, error) {
 	}), err
 }
 
-// text writes a number with so many decimals.
+// text writes a number with the given decimals.
 func text(value float64, decimals int) string { return strconv.FormatFloat(value, 'f', decimals, 64) }

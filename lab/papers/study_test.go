@@ -40,8 +40,8 @@ func newLab(t *testing.T, dir string, index, count int) *Lab {
 	return &Lab{Dir: dir, Own: &shard.Shard{Dir: filepath.Join(dir, "pieces"), Index: index, Count: count}, Status: func(string) {}}
 }
 
-// Cells in the file are not measured again, whatever happens to the pieces; a study may grow, and
-// what fails is measured the next time.
+// Cells in the file are not measured again, whatever happens to the pieces. A study may grow, and
+// failed cells are measured the next time.
 func TestResume(t *testing.T) {
 	var made atomic.Int64
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func TestSharedStudy(t *testing.T) {
 	require.EqualValues(t, 8, made.Load())
 }
 
-// A direction needs its distance, and an equality has to be within it.
+// A direction needs its distance, and an equality must be within it.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		claim Claim

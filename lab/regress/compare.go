@@ -12,10 +12,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Numbers that agree differ by up to errorsApart combined standard errors, and by rounding beside
-// them: of 16,000 one lies further apart by chance. What lies beyond the limit of a comparison does
-// so by chance with probability falseAlarm for all its numbers together (Bonferroni). Errors are
-// estimates themselves, so a few more may.
+// Numbers that agree differ by up to errorsApart combined standard errors, and by rounding; one in
+// 16,000 lies further apart by chance. With probability falseAlarm any number of a comparison lies
+// beyond its limit by chance (Bonferroni). Errors are estimates, so a few more may.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
@@ -25,7 +24,7 @@ const (
 // verdicts are ordered from worst to best.
 var verdicts = []string{"failed", "doubtful", "trusted"}
 
-// Difference is what a run answers otherwise than before.
+// Difference is a difference of a run's answer from the answer before.
 type Difference struct {
 	Run, What string
 	// Errors is the distance of two numbers in combined standard errors; +Inf for exact numbers,
@@ -33,10 +32,10 @@ type Difference struct {
 	Errors float64
 }
 
-// Comparison is what two records have in common and what not.
+// Comparison is the comparison of two records.
 type Comparison struct {
-	// Runs are those in both records, Numbers their numbers in both, of which Same are equal to
-	// rounding; Gone are the numbers that are in the record before only.
+	// Runs counts the runs in both records, Numbers their numbers in both, and Same the numbers
+	// equal to rounding. Gone counts the numbers only in the record before.
 	Runs, Numbers, Same, Gone int
 	Differences               []Difference
 	// CPUBefore and CPUNow are the seconds of processor time of the runs in both records.
@@ -44,7 +43,7 @@ type Comparison struct {
 	before, now       Record
 }
 
-// Compare compares the runs that two records share, and lists those that are missing now.
+// Compare compares the runs that two records share, and lists missing runs.
 func Compare(before, now Record) *Comparison {
 	c := &Comparison{before: before, now: now}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -80,8 +79,8 @@ func Compare(before, now Record) *Comparison {
 // inBrackets are the labels of the elements of lists in a path.
 var inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
 
-// numbers compares those that two answers share, and returns the fields that are in the first only.
-// The answer of a run that failed has no numbers to rely on.
+// numbers compares the numbers that two answers share, and returns the fields that are in the first
+// only. A failed run has no reliable numbers.
 func (c *Comparison) numbers(name string, was, is Answer) []string {
 	if was.Verdict == "failed" || is.Verdict == "failed" {
 		return nil
@@ -108,12 +107,12 @@ func (c *Comparison) numbers(name string, was, is Answer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(field string) bool { return fields[field] })
 }
 
-// Limit is the distance in combined standard errors beyond which no number lies by chance.
+// Limit is the distance in combined standard errors beyond which differences are not chance.
 func (c *Comparison) Limit() float64 {
 	return max(errorsApart, distuv.UnitNormal.Quantile(1-falseAlarm/2/float64(max(1, c.Numbers))))
 }
 
-// Failures counts the differences that are no chance.
+// Failures counts the differences beyond chance.
 func (c *Comparison) Failures() (n int) {
 	for _, d := range c.Differences {
 		if d.Errors > c.Limit() {

@@ -1,10 +1,9 @@
 // Package regress runs a fixed list of vti commands with one binary and compares their answers with
-// a record of another: verdicts, probabilities, evidences and moments, each by its own standard
-// error.
+// a record of another: verdicts, probabilities, evidences and moments, each by its standard error.
 //
 //	runs.txt    the commands
 //	runs.go     the list
 //	record.go   running them, and the record of an answer
 //	numbers.go  the numbers of a JSON answer, with their errors
-//	compare.go  what differs between two records
+//	compare.go  the differences between two records
 package regress

@@ -37,23 +37,23 @@ func (n *Number) UnmarshalText(text []byte) (err error) {
 var (
 	// shared are the fields whose standard error is the field "se" of the same object.
 	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
-	// exact are the fields that count as exact where an answer states no error.
+	// exact are the fields that count as exact if an answer states no error.
 	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
-	// moments are the fields without errors that are known to a part of the standard deviation
-	// beside them.
+	// moments are the fields without errors whose error is a part of the standard deviation beside
+	// them.
 	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
-	// labels are the fields that tell elements of a list apart.
+	// labels are the fields that identify elements of a list.
 	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}
 )
 
 const (
-	// sqrtDraws is the square root of the number of independent draws that moments without errors
-	// are taken to rest on.
+	// sqrtDraws is the square root of the assumed number of independent draws behind moments
+	// without errors.
 	sqrtDraws = 20
-	// densityError is taken as the standard error of log predictive densities.
+	// densityError is the assumed standard error of log predictive densities.
 	densityError = 0.1
-	// longest is how many elements of a list are kept, of longer lists those of the first half and
-	// evenly spaced ones beyond.
+	// longest is the number of kept elements of a list. Longer lists keep the elements of their
+	// first half and evenly spaced ones beyond.
 	longest = 60
 )
 
@@ -113,7 +113,7 @@ func errorOf(object map[string]any, key string) (se float64, ok bool) {
 	return 0, false
 }
 
-// labelOf is what tells an element of a list from the others; "" if nothing does.
+// labelOf identifies an element of a list; "" without a label.
 func labelOf(element any) string {
 	object, ok := element.(map[string]any)
 	if !ok {

@@ -21,27 +21,26 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Answer is what a run is compared by.
+// Answer has the compared parts of an answer.
 type Answer struct {
 	// Exit is the exit status of the process.
 	Exit int `json:"exit"`
 	// Verdict is the verdict of the answer: "trusted", "doubtful", "failed" or "".
 	Verdict string `json:"verdict,omitempty"`
-	// Trusted and Wrong count, of the answers of a calibration, those that are trusted and those
-	// that are trusted and wrong.
+	// Trusted and Wrong count the answers of a calibration that are trusted, and trusted and wrong.
 	Trusted int `json:"trusted,omitempty"`
 	Wrong   int `json:"wrong,omitempty"`
-	// CPU are the seconds of processor time, Wall the seconds that passed.
+	// CPU is the processor time in seconds, Wall the elapsed time.
 	CPU  float64 `json:"cpu"`
 	Wall float64 `json:"wall"`
-	// Numbers are the numbers with errors, and those that are exact.
+	// Numbers are the numbers with errors, and the exact ones.
 	Numbers map[string]Number `json:"numbers,omitempty"`
 }
 
 // Record are the answers of the runs, by name.
 type Record map[string]Answer
 
-// Commands differ in the flags that their answers need.
+// Commands by the flags that their answers need.
 var (
 	calibrations = []string{"calibrate"}
 	// silent are the commands without an answer as JSON.
@@ -55,9 +54,9 @@ func (r Run) is(commands []string) bool {
 	return slices.Contains(commands, r.Args[0]) || slices.Contains(commands, r.Args[0]+" "+r.Args[1])
 }
 
-// Machine says with what and where runs are made.
+// Machine is a binary with its folders.
 type Machine struct {
-	// Binary is the vti command; Data the folder of shared data sets ("" skips the runs that need
+	// Binary is the vti command, Data the folder of shared data sets ("" skips the runs that need
 	// it), and Scratch a folder for run directories.
 	Binary, Data, Scratch string
 	// Shift is added to every seed of the list.
@@ -100,7 +99,7 @@ func (m Machine) arguments(run Run, out string) ([]string, error) {
 	return append(args, "--out", out, "--json", "--no-report", "--quiet"), nil
 }
 
-// Do runs a command. Runs that need data that are not there return ok false.
+// Do runs a command. If its data are missing, ok is false.
 func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err error) {
 	if m.Data == "" && slices.ContainsFunc(run.Args, func(arg string) bool { return strings.Contains(arg, "{data}") }) {
 		return Answer{}, false, nil
@@ -137,8 +136,7 @@ func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err e
 	return answer, true, nil
 }
 
-// readCalibration reads the summary of a calibration: how many answers are trusted, and how many of
-// these are wrong.
+// readCalibration reads the numbers of trusted, and of trusted and wrong, answers of a calibration.
 func (a *Answer) readCalibration(out string) error {
 	content, err := os.ReadFile(filepath.Join(out, "summary.json"))
 	if err != nil {

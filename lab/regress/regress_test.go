@@ -29,7 +29,7 @@ func TestNumbers(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Of long lists a part is kept, and the same one whatever their numbers.
+// Long lists keep a part, the same one for any numbers.
 func TestLongLists(t *testing.T) {
 	var models []any
 	for i := range 5000 {
@@ -41,8 +41,8 @@ func TestLongLists(t *testing.T) {
 }
 
 // A number that moved by more than its errors, an exact one that moved at all, a worse verdict, a
-// wrong answer, a missing run and a field without an answer are found; what lies within errors is
-// not.
+// wrong answer, a missing run and a field without an answer are found; differences within errors
+// are not.
 func TestCompare(t *testing.T) {
 	before := Record{
 		"a": {Verdict: "trusted", CPU: 2, Numbers: map[string]Number{"p": {0.5, 0.01}, "log": {-3, 0}, "m[x]/p": {1, 0}, "m[y]/p": {1, 0}}},

@@ -21,8 +21,8 @@ type Run struct {
 // inRun matches arguments in the folder of runs, and the name of the run.
 var inRun = regexp.MustCompile(`\{runs\}/([a-z0-9-]+)`)
 
-// Runs are the commands of the list whose names match only, and the runs that they need. Each line
-// has a name and arguments, separated by blanks, with blanks inside an argument written as "·".
+// Runs are the commands of the list with names that match only, and the runs that they need. Each
+// line has a name and arguments, separated by blanks; "·" stands for a blank inside an argument.
 func Runs(only *regexp.Regexp) (runs []Run) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(list) {

@@ -18,23 +18,23 @@ type Hierarchy struct {
 	Name, File string
 	// Flags follow the table.
 	Flags []string
-	// Seconds of processor time that lme4 takes on the same table, and Stan with four chains of a
-	// thousand draws without its compilation, measured on machines of two cores; 0 where they are
-	// not known.
+	// LME4 and Stan are seconds of processor time on the same table: of lme4, and of Stan with four
+	// chains of a thousand draws without its compilation, measured on machines of two cores; 0 if
+	// unknown.
 	LME4, Stan float64
-	// Flat says that the reference are estimates and standard errors of lme4, whose priors are
-	// flat: it has no evidence, and large tables alone agree with it.
+	// Flat reports that the reference has estimates and standard errors of lme4, whose priors are
+	// flat: it has no evidence, and only large tables agree with it.
 	Flat bool
-	// LogEvidence is that of the reference, with its standard error; NaN for none.
+	// LogEvidence is the log evidence of the reference, with its standard error; NaN for none.
 	LogEvidence, LogEvidenceSE float64
 	// Moments are means and standard deviations of quantities by name.
 	Moments map[string][2]float64
 }
 
-// referencesCSV has for each table the log evidence with its standard error, and the posterior
-// mean and standard deviation of each quantity. They were computed in R, by importance sampling
-// from t distributions around the mode, with dense covariances of all rows; those of tables with
-// seconds of Stan by benchmarks/hbm_stan.R, which has no evidence; and those that are Flat by lme4
+// referencesCSV has for each table the log evidence with its standard error, and the posterior mean
+// and standard deviation of each quantity. They were computed in R, by importance sampling from t
+// distributions around the mode, with dense covariances of all rows. References of tables with
+// seconds of Stan come from benchmarks/hbm_stan.R, which has no evidence; Flat ones from lme4
 // 1.1-31. None shares code with vti.
 //
 //go:embed references.csv
@@ -94,7 +94,7 @@ func Hierarchies() ([]Hierarchy, error) {
 	return list, nil
 }
 
-// regressionAnswer is what is compared of the answer of vti hbm.
+// regressionAnswer has the compared parts of the answer of vti hbm.
 type regressionAnswer struct {
 	Certificate struct {
 		Verdict verdict.Verdict `json:"verdict"`
@@ -111,16 +111,16 @@ type answeredMoment struct {
 	SD   *float64 `json:"sd"`
 }
 
-// HierarchyRow is how right the answers for a table were, and how long they took.
+// HierarchyRow has the errors and the times of the answers for a table.
 type HierarchyRow struct {
 	Name string `json:"name"`
-	// Verdict is the worst of all seeds.
+	// Verdict is the worst verdict of all seeds.
 	Verdict verdict.Verdict `json:"verdict"`
 	Seeds   int             `json:"seeds"`
 	// LargestShift is the largest difference of a posterior mean from the reference, in standard
-	// deviations of that, and SDRatio the range of standard deviations by those of the reference;
-	// Compared counts the quantities, and Unresolved the means and standard deviations that were
-	// not stated.
+	// deviations of the reference. SDRatio is the range of standard deviations over the
+	// reference's. Compared counts the quantities, and Unresolved the missing means and standard
+	// deviations.
 	LargestShift *float64    `json:"largest_shift"`
 	SDRatio      *[2]float64 `json:"sd_ratio"`
 	Compared     int         `json:"compared"`
@@ -129,13 +129,13 @@ type HierarchyRow struct {
 	// error is EvidenceSE.
 	EvidenceError *float64 `json:"evidence_error"`
 	EvidenceSE    float64  `json:"evidence_se"`
-	// Seconds are the median of wall-clock times, LME4 and Stan stored processor seconds of these.
+	// Seconds is the median of wall-clock times. LME4 and Stan are their stored processor seconds.
 	Seconds float64 `json:"seconds"`
 	LME4    float64 `json:"lme4_seconds,omitempty"`
 	Stan    float64 `json:"stan_seconds,omitempty"`
-	// Flat says that the reference is lme4, without priors.
+	// Flat reports that the reference is lme4, without priors.
 	Flat bool `json:"flat_reference,omitempty"`
-	// Skipped says why nothing was measured.
+	// Skipped is the reason why nothing was measured.
 	Skipped string `json:"skipped,omitempty"`
 }
 
@@ -198,7 +198,7 @@ func (h Hierarchy) compare(a *regressionAnswer, row *HierarchyRow) {
 	}
 }
 
-// larger is the larger of a value and what it was, if it was.
+// larger is the larger of a value and the previous one, if any.
 func larger(before *float64, value float64) *float64 {
 	if before != nil && *before > value {
 		return before

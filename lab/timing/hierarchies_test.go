@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// The references are read, each with an evidence but for those of lme4 and Stan.
+// The references are read, each with an evidence except lme4's and Stan's.
 func TestReferencesOfHierarchies(t *testing.T) {
 	list, err := Hierarchies()
 	require.NoError(t, err)

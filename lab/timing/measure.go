@@ -22,7 +22,7 @@ import (
 // verdict.
 const exact = "exact"
 
-// Answer is what is compared of the answer of a command.
+// Answer has the compared parts of the answer of a command.
 type Answer struct {
 	Certificate struct {
 		Verdict verdict.Verdict `json:"verdict"`
@@ -34,41 +34,40 @@ type Answer struct {
 	} `json:"inclusion"`
 }
 
-// Timing is the time of a case, and how right its answer was.
+// Timing is the time of a case, and the error of its answer.
 type Timing struct {
 	Name   string  `json:"name"`
 	Wanted float64 `json:"wanted_seconds,omitempty"`
-	// Median and Worst are of the wall-clock times of all repetitions, in seconds.
+	// Median and Worst are wall-clock times of all repetitions, in seconds.
 	Median float64 `json:"median_seconds"`
 	Worst  float64 `json:"worst_seconds"`
 	// CPU is the median of the processor times of all threads, in seconds, which other work on the
 	// machine changes little.
 	CPU float64 `json:"cpu_seconds"`
-	// Verdict is the worst of all repetitions.
+	// Verdict is the worst verdict of all repetitions.
 	Verdict verdict.Verdict `json:"verdict"`
-	// LargestError is that of an inclusion probability against the reference, over all repetitions,
-	// in units of probability; nil where there is none. AgainstFixed is the difference from the
-	// answer with fixed effort.
+	// LargestError is the largest error of an inclusion probability against the reference, over all
+	// repetitions; nil without a reference. AgainstFixed is the largest difference from the answer
+	// with fixed effort.
 	LargestError *float64 `json:"largest_error,omitempty"`
 	AgainstFixed *float64 `json:"largest_difference_from_fixed,omitempty"`
-	// Fixed is the time with fixed effort, and FixedVerdict the verdict then; 0 where it was not
-	// measured.
+	// Fixed is the time with fixed effort, and FixedVerdict its verdict; 0 if not measured.
 	Fixed        float64          `json:"fixed_seconds,omitempty"`
 	FixedVerdict *verdict.Verdict `json:"fixed_verdict,omitempty"`
-	// Skipped says why nothing was measured.
+	// Skipped is the reason why nothing was measured.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Measurement says how to measure.
+// Measurement has the settings of measurements.
 type Measurement struct {
-	// Program is the program of vti, and Repetitions how often a command is run, with seeds from
-	// Seed on.
+	// Program is the program of vti. Repetitions is the number of runs of a command, with seeds
+	// from Seed on.
 	Program     string
 	Repetitions int
 	Seed        uint64
-	// FixedRepetitions is how often it is run with fixed effort.
+	// FixedRepetitions is the number of runs with fixed effort.
 	FixedRepetitions int
-	// Folders are searched for tables; Scratch takes runs and tables that are made up.
+	// Folders are searched for tables. Scratch takes runs and simulated tables.
 	Folders []string
 	Scratch string
 	// Progress, if not nil, is called before every run.
@@ -150,7 +149,7 @@ func (m Measurement) answer(ctx context.Context, c Case, path string, repetition
 	return spent, a, err
 }
 
-// seconds are those of a command: of the clock, and of the processor for all its threads.
+// seconds are the wall-clock time of a command, and the processor time of all its threads.
 type seconds struct{ wall, cpu float64 }
 
 // run runs a command, whose run directory is removed with the scratch folder, and reads its JSON
@@ -175,7 +174,7 @@ func (m Measurement) run(ctx context.Context, args []string, answer any) (spent 
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == verdict.ExitFailed {
-		err = nil // an answer that is not to be used
+		err = nil // an unusable answer
 	}
 	if err != nil {
 		return spent, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
@@ -195,7 +194,7 @@ func (a *Answer) inclusion() map[string]float64 {
 	return byName
 }
 
-// reference are the right inclusion probabilities by name, or nil.
+// reference are the correct inclusion probabilities by name, or nil.
 func (m Measurement) reference(ctx context.Context, c Case, path string) (map[string]float64, error) {
 	switch c.Reference {
 	case Enumerated:

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// program writes a program that answers as vti does: its answer depends on the seed, and on whether
+// program writes a program with the output of vti: its answer depends on the seed, and on whether
 // the command is exact.
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "vti")
@@ -27,8 +27,8 @@ esac
 	return path
 }
 
-// The worst verdict and the largest error of all repetitions are reported, and an answer that is
-// not to be used is an answer.
+// The worst verdict and the largest error of all repetitions are reported; an unusable answer is
+// still an answer.
 func TestMeasurement(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "hald.csv"), nil, 0o644))
@@ -70,7 +70,7 @@ func TestStoredInclusion(t *testing.T) {
 	require.Len(t, inclusion, 2)
 }
 
-// Every table is made up or named, and names of tables differ.
+// Every table is simulated or named, and names of tables differ.
 func TestCases(t *testing.T) {
 	seen := map[string]bool{}
 	scratch := t.TempDir()

@@ -21,21 +21,21 @@ import (
 type Case struct {
 	// Name names the table.
 	Name string
-	// Command is the command of vti, and Flags what follows the table.
+	// Command is the command of vti. Flags follow the table.
 	Command string
 	Flags   []string
-	// File is the name of the table in the folders of data; "" for one that is made up.
+	// File is the name of the table in the folders of data; "" for a simulated one.
 	File string
-	// Simulation makes it up.
+	// Simulation simulates the table.
 	Simulation *design.Simulation
-	// Reference says where right inclusion probabilities come from.
+	// Reference is the source of the correct inclusion probabilities.
 	Reference Reference
-	// Wanted is the time to reach in seconds, on a quiet machine with two cores; 0 where none was
-	// asked for, or half of that with fixed effort.
+	// Wanted is the target time in seconds, on a quiet machine with two cores; 0 if there is none,
+	// or if it is half of the time with fixed effort.
 	Wanted float64
 }
 
-// Reference says where right inclusion probabilities come from.
+// Reference is a source of correct inclusion probabilities.
 type Reference int
 
 const (
@@ -97,8 +97,9 @@ func Cases() []Case {
 	}
 }
 
-// Table is the file of the table: made up in the folder scratch, or found in one of the folders of
-// data, or in a folder there: of its own name, or else any. ok is false where no folder has it.
+// Table is the file of the table: simulated in the folder scratch, or found in one of the folders
+// of data or their subfolders, first the one with the table's name. ok is false if no folder has
+// it.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	if c.Simulation != nil {
 		data, err := design.Simulate(*c.Simulation)
