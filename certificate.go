@@ -5,8 +5,7 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Verdict says how far a certified answer can be trusted. Its text is "trusted", "doubtful" or
-// "failed".
+// Verdict is the trust in a certified answer. Its text is "trusted", "doubtful" or "failed".
 type Verdict = verdict.Verdict
 
 // The verdicts, from worst to best.
@@ -19,8 +18,7 @@ const (
 	Trusted = verdict.Trusted
 )
 
-// Certificate is the certified posterior: corrected model probabilities, evidences with their
-// errors, and a verdict.
+// Certificate holds corrected model probabilities, evidences with their errors, and a verdict.
 type Certificate = models.Certificate
 
 // ModelEstimate holds the estimates of one model.

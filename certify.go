@@ -45,8 +45,7 @@ func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, v
 		if err == nil && (e.engine.Exact() || cfg.glance && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
 			return &weighing{Certificate: certificate}, visited, nil
 		}
-		// Closed forms or approximations failed numerically or are too poor. Weights of q do not
-		// need them.
+		// Closed forms or approximations failed or are too poor. Weights of q do not need them.
 		e.around = certificate
 	}
 	if !listed {

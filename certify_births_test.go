@@ -47,8 +47,7 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 }
 
 // TestBirthsAndDeaths compares with sums over all models: a table of eight predictors, and tables
-// in which pairs of predictors stand in for each other, with a shallow valley between them and with
-// one of thousands of nats.
+// whose pairs of predictors stand in for each other, across a valley of few or thousands of nats.
 func TestBirthsAndDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -89,7 +88,6 @@ type sumOverModels struct {
 	inclusion   []float64
 }
 
-// requireOf compares an answer by births and deaths with the sum.
 func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certificate *vti.Certificate) {
 	t.Helper()
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
@@ -116,7 +114,6 @@ func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certi
 	}
 }
 
-// itemLists are models as sets of items.
 type itemLists interface {
 	Set(code []int32) []int32
 	Code(set, dst []int32) []int32

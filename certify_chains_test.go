@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// inclusions returns the exact probability of each site to be 1, and log Σ_m p(m) Z_m under the
-// uniform prior.
+// inclusions returns each site's exact probability of 1, and log Σ_m p(m) Z_m for the uniform
+// prior.
 func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	logEvidences, probability := c.posterior()
 	inclusion = make([]float64, len(c.space.Cards()))
@@ -75,8 +75,7 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// Good weights that chains confirm stay, both joint and model by model. Short chains confirm them
-// by themselves.
+// Good weights that chains confirm stay, joint and model by model. Short chains suffice for it.
 func TestChainsConfirm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -195,8 +194,7 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// quadratic returns the precision H [D·D] and the linear term b [D] of the log joint density of the
-// largest model.
+// quadratic returns H [D·D] and b [D] of the log joint density of the largest model.
 func (c *conjugate) quadratic() (precision, linear []float64) {
 	n, dim := c.x.Dims()
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)

@@ -30,15 +30,14 @@ type CertifyConfig struct {
 	// for posteriors that may have several modes: weights cannot show a mode where no draw fell.
 	// Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
-	// NoChains certifies by weights alone, for targets on which chains over models and parameters
-	// cannot work.
+	// NoChains certifies by weights alone, for targets on which chains cannot work.
 	NoChains bool
 	// Short lets chains end after some thousand effective draws if the weights are trusted by
 	// themselves and agree with the chains; otherwise chains have full length. It suits data sets
 	// whose kind of posterior is known from experience: short chains find fewer modes.
 	Short bool
-	// Until, if not zero, is the time after which a sum over models that is not precise yet begins
-	// no more draws.
+	// Until, if not zero, is the time after which an imprecise sum over models begins no more
+	// draws.
 	Until time.Time
 	// Progress, if not nil, is called as draws accumulate, with an upper bound of their total.
 	Progress func(done, total int)
@@ -49,15 +48,13 @@ type CertifyConfig struct {
 	// by itself, so that several can run at the same time.
 	ChainGroups int
 
-	// The following fields are set by Solve. stream begins the names of the random streams; ""
-	// stands for "certify".
+	// Solve sets the following fields. stream, "certify" by default, begins the stream names.
 	stream string
 	// precision, if not 0, is the standard error of every probability at which draws end.
 	precision float64
 	// glance asks for a certificate of few draws. It sets a table q(m) to the resulting estimates.
 	glance bool
-	// late, if not nil, reports whether the time is over: a certificate of few draws then ends
-	// early.
+	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
 	late func() bool
 	// keepModels leaves q(m) unchanged, even at a glance and where parameters integrate out.
 	keepModels bool

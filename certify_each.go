@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// rounds is the number of times that the draws beyond the first few are allocated anew. Chosen by
-// hand, not tuned.
+// rounds is the number of allocations of draws beyond the first few. Chosen by hand, not tuned.
 const rounds = 8
 
 // certifyEach estimates the evidence of every model. The first draws are shared equally. Each later
@@ -95,8 +94,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
-// modeRounds is the number of searches for modes, each from the draws of the previous proposals.
-// Chosen by hand.
+// modeRounds is the number of mode searches, each from the last proposals' draws. Chosen by hand.
 const modeRounds = 3
 
 // proposeModes gives models proposals at their modes where they need them, and draws from them.

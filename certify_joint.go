@@ -14,7 +14,6 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// jointDraws collects the weighted draws (m, θ) of a joint certificate.
 type jointDraws struct {
 	evaluator   *evaluator
 	certificate *weighing
@@ -141,8 +140,8 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 	return draws.conclude(cfg.witnesses)
 }
 
-// jointShares returns the log weights that draws at the witnesses would add to the evidence, among
-// the given number of draws.
+// jointShares returns the log weights that witnesses would add to the evidence among the given
+// draws.
 func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64

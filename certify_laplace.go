@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// mostProposals bounds the number of models with a proposal, each of which takes a dozen
-	// Hessians.
+	// mostProposals bounds the number of models with a proposal, which takes a dozen Hessians each.
 	mostProposals = 512
 	// proposalMass is the probability above which a model gets a proposal if its k̂ is small enough
 	// for many draws, but too large for its few. Chosen by hand.

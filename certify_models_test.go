@@ -22,8 +22,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactConjugate is a conjugate target that states its evidences, wrong by a few nats if failing is
-// set.
+// exactConjugate states its evidences, wrong by a few nats if failing is set.
 type exactConjugate struct {
 	*conjugate
 	failing bool
@@ -98,8 +97,8 @@ func TestExactSum(t *testing.T) {
 		require.InDelta(t, probability[at], model.Certified, 1e-12)
 		require.Zero(t, model.SE)
 	}
-	// Moments of draws and mixture agree within 4.5 standard errors: 10 comparisons, false alarms
-	// one in 15,000.
+	// Moments of draws and mixture agree to 4.5 standard errors: 10 checks, false alarms 1 in
+	// 15,000.
 	var mean, second [5]float64
 	for _, model := range certificate.Models {
 		_, m, covariance, active := target.exact(model.Code)
@@ -153,8 +152,8 @@ func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models
 	return sum, s.listed > 0, nil
 }
 
-// If the target makes the sum, probabilities of models are exact, and other probabilities are known
-// to within the unlisted mass.
+// If the target makes the sum, model probabilities are exact, and others to within the unlisted
+// mass.
 func TestSumOfTheTarget(t *testing.T) {
 	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
@@ -237,8 +236,7 @@ func TestExactWeightsOverModels(t *testing.T) {
 	}
 }
 
-// coins is a q(m) with independent sites: the first is 1 with the given probability, the others
-// with one half.
+// coins is a q(m) of independent sites: the first is 1 with probability first, the others with ½.
 type coins struct{ first float64 }
 
 func (c coins) LogProb(_ *vti.Context, codes *Node) *Node {

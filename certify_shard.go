@@ -11,13 +11,12 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Processes share a certificate at three places: evidences of models (package models), batches of
-// draws, and groups of chains. Each process does all other work by itself, so that each ends with
-// the whole certificate.
+// Processes share the evidences of models (package models), batches of draws, and groups of chains.
+// Each does all other work by itself, and ends with the whole certificate.
 
-// sharedBatches is the number of batches evaluated at a time if several processes share them;
-// otherwise it is one. Chosen by hand: their draws fit into memory, and they suffice for some tens
-// of processes.
+// sharedBatches is the number of batches evaluated at a time by several processes; one process
+// takes one. Chosen by hand: their draws fit into memory, and they suffice for some tens of
+// processes.
 const sharedBatches = 64
 
 func (e *evaluator) batches() int {
@@ -42,8 +41,7 @@ type batchPiece struct {
 	LogWeights []float64
 }
 
-// evaluateBatches evaluates batches, some of them perhaps in other processes. Evaluation must not
-// depend on random numbers.
+// evaluateBatches evaluates batches, perhaps some in other processes, without random numbers.
 func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) ([]batchPiece, error) {
 	return shard.Map(ctx, e.engine.Shard, shard.Stage[batchInput, batchPiece]{
 		Name: "draws",

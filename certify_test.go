@@ -34,9 +34,8 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 		certifiedTV += math.Abs(model.Certified-probability[index]) / 2
 		rawTV += math.Abs(model.Q-probability[index]) / 2
 	}
-	// Certification never makes the models of a Gaussian target worse than q(m) has them:
-	// components of the wide reference are control variates, so that draws of an exact flow have no
-	// error.
+	// Certification never makes a Gaussian target's models worse than q(m) has them: components of
+	// the wide reference are control variates, so that draws of an exact flow have no error.
 	require.LessOrEqual(t, certifiedTV, rawTV+1e-6)
 	require.Less(t, certifiedTV, 1e-3)
 	require.InDelta(t, 1, total, 1e-9)
@@ -61,9 +60,8 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// The flow starts as the normal approximation of every model, which is exact here. Evidences are
-// right before any training, while q(m) is still the prior. A flow with another start must be
-// refused, not believed.
+// The flow starts as the normal approximation of every model, which is exact here: evidences are
+// right before training, with q(m) at the prior. A flow with another start must be refused.
 func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	const draws = 1 << 14
 	target := newConjugate(40, 3)

@@ -20,9 +20,9 @@ const (
 	chainThin         = 4
 )
 
-// chainConfig returns the settings that all chains share; name is the name of their random streams.
-// The seed derives from the configured one, so that chains that the caller runs with the latter are
-// independent of these.
+// chainConfig returns the settings of all chains; name is the name of their random streams. The
+// seed derives from the configured one: chains that the caller runs with the latter are
+// independent.
 func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	starts, err := startsOfChains(e)
 	return rjmcmc.Config{
@@ -177,8 +177,7 @@ func warmChains() chainLength {
 	return l
 }
 
-// hopelessRHat is the R-hat above which chains end early. Chosen by hand: some chain is then still
-// far from all others.
+// hopelessRHat ends chains early. Chosen by hand: some chain is then still far from all others.
 const hopelessRHat = 1.5
 
 // longChains returns the length of all other chains.
@@ -193,7 +192,6 @@ func longChains(cfg CertifyConfig) chainLength {
 	return l
 }
 
-// reached reports whether chains are long enough, or not worth continuing.
 func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 	worst := models.WorstOf(sp, chains)
 	if l.patience > 0 && !(worst.RHat <= hopelessRHat) && chains.Draws()/chains.Chains*chains.Thin >= l.patience {

@@ -23,8 +23,7 @@ func (s single) LogPrior(codes *Node) *Node {
 	return Where(allowed, s.normals.LogPrior(codes), Infinity(codes.Graph(), dtypes.Float64, -1))
 }
 
-// Chains start in the models of package rjmcmc, or in draws from q(m) if the prior excludes most of
-// the former.
+// Chains start in the models of package rjmcmc, or in draws from q(m) if the prior excludes most.
 func TestStartsOfChains(t *testing.T) {
 	target := newNormals(t, 6)
 	e := newEvaluatorOf(t, target, 128)
@@ -63,7 +62,6 @@ func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]flo
 	return series
 }
 
-// rHatOf returns R-hat of the first n values of each series.
 func rHatOf(series [][]float64, n int) float64 {
 	first := make([][]float64, len(series))
 	for c := range series {

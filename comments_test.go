@@ -46,8 +46,7 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 	return lines, nil
 }
 
-// goFiles returns the Go files of the repository, including files with build tags and modules in
-// testdata.
+// goFiles returns the repository's Go files, also with build tags and in modules of testdata.
 func goFiles(t *testing.T) []string {
 	var paths []string
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

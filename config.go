@@ -18,18 +18,15 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up
-// to a million models.
+// Config configures Fit. Its zero value suits a few dozen coordinates and up to a million models.
 type Config struct {
 	// Flow is the family of q(θ | m). Fit fills in Dim and Features. If Precision is nil, it fills
 	// in Precision and Linear from the curvature of the log density at a mode of the largest model:
-	// over all pairs of coordinates up to cosmic.MaxCoupledDim of them, for each coordinate by
-	// itself above.
+	// over all pairs of up to cosmic.MaxCoupledDim coordinates, otherwise for each coordinate.
 	Flow cosmic.Config
 	// Backbone is q(θ | m) in place of Flow, which is then ignored: a family of plates of package
-	// hbm, for instance. Its String method, if any, is part of the settings that a checkpoint must
-	// match. It begins with IdentityStart: a pilot run would choose the models that it happens to
-	// fit.
+	// hbm, for instance. Checkpoints must match its String method, if any. It begins with
+	// IdentityStart: a pilot run would choose the models that it happens to fit.
 	Backbone Flow
 	// Models is q(m). nil stands for a table of logits over all models, which starts at the prior,
 	// or beyond modeldist.DefaultLimit models for a masked network, which starts uniform.
@@ -37,8 +34,7 @@ type Config struct {
 	// Steps is the number of training steps; 0 stands for 2,000. Defaults without a source were
 	// chosen by hand, on tables of some tens of rows and predictors.
 	Steps int
-	// Until, if not zero, is the time at which Fit ends after the step in progress, whatever Steps
-	// is.
+	// Until, if not zero, is the time at which Fit ends after the step in progress.
 	Until time.Time
 	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each round is
 	// twice as long as the one before and starts the learning rate and the tempering anew; the last
@@ -56,17 +52,15 @@ type Config struct {
 	InformationGain float64
 	// Tempering is the share of the steps during which the flow is trained on a flattened target,
 	// log η times a power that rises from 0.1 to 1, while q(m) stays unchanged. A flow that starts
-	// wide finds modes that a flow fitted to a single mode never draws, and q(m) does not choose
-	// models before their parameters are fitted. 0 means none: right for posteriors with one mode
-	// per model.
+	// wide finds modes that a flow fitted to a single mode never draws, and q(m) waits for fitted
+	// parameters. 0 means none: right for posteriors with one mode per model.
 	Tempering float64
 	// Annealing is the share of the steps during which q(m) follows p(m) Z_m to a power that rises
 	// from 0 to 1, where Z_m is the flow's estimate of the evidence of m. It keeps q(m) from
 	// settling on the models that it happens to find before the flow has moved: right for large
 	// spaces without a warm start. 0 means none.
 	Annealing float64
-	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
-	// LeaveOneOut.
+	// ControlVariate reduces the variance of q(m)'s score-function gradient; zero is LeaveOneOut.
 	ControlVariate ControlVariate
 	// Begin, if not nil, is the starting point of the fit; Flow, Models and Start are then ignored.
 	Begin *Beginning
@@ -87,18 +81,15 @@ type Config struct {
 	ClipNorm float64
 	// Seed is the root of every random stream.
 	Seed uint64
-	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or
-	// Float64.
+	// DType is the float type of flow and target: Float32 (also for the zero value) or Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest tolerated share of draws with a non-finite log density between
-	// two reports; above it Fit returns an error. 0 stands for 0.01. In the first 100 steps the
-	// limit is a half.
+	// MaxNonFinite is the largest share of draws with a non-finite log density between two reports,
+	// a half in the first 100 steps; above it Fit returns an error. 0 stands for 0.01.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
-	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last.
+	// Progress, if not nil, is called after the first, every LogEvery-th and the last step.
 	Progress func(Info)
 	// Checkpoint names the file that holds the state of training; "" writes none.
 	Checkpoint string
@@ -126,8 +117,7 @@ type Info struct {
 	NonFinite int
 	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
 	SkippedSteps int
-	// Elapsed is the time since Fit was called, and StepsPerSecond the speed since the previous
-	// report.
+	// Elapsed is the time since the start of Fit, StepsPerSecond the speed since the last report.
 	Elapsed        time.Duration
 	StepsPerSecond float64
 }
@@ -164,7 +154,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// withDefaults replaces every zero by its default.
 func (c Config) withDefaults() Config {
 	setDefault(&c.Steps, 2000)
 	setDefault(&c.Batch, 1024)
@@ -244,9 +233,8 @@ const (
 	LeaveOneOut ControlVariate = iota
 	// Running subtracts the moving average of the previous batches (D.1).
 	Running
-	// SurrogateMean subtracts the expectation of a diagonal surrogate for each model, adds the
-	// exact gradient of that expectation, and applies LeaveOneOut to the rest. It needs a table
-	// q(m).
+	// SurrogateMean subtracts a diagonal surrogate's expectation for each model, adds its exact
+	// gradient, and applies LeaveOneOut to the rest. It needs a table q(m).
 	SurrogateMean
 	// NoControl subtracts nothing.
 	NoControl

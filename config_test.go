@@ -25,8 +25,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// The settings contain every field that changes the state after a step, but not the times of
-// reports and checkpoints.
+// The settings contain every field that changes training, but not times of reports and checkpoints.
 func TestSettings(t *testing.T) {
 	settings := func(cfg Config) string {
 		text, err := cfg.withDefaults().settings("cpu", []int{2, 2})
@@ -40,8 +39,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Impossible sizes are refused at once, with the memory that they would need. Large possible sizes
-// are accepted.
+// Impossible sizes are refused with the memory that they would need; large possible ones are not.
 func TestSizesThatCannotBe(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

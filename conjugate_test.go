@@ -11,9 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// conjugate is a linear model with known noise and independent standard normal coefficients over
-// every subset of the columns after the first, which is always included. Its evidences and
-// posteriors are closed forms.
+// conjugate is a linear model with known noise and independent standard normal coefficients. It
+// includes the first column and any subset of the others, with evidences in closed form.
 type conjugate struct {
 	x     *mat.Dense // [n, D]
 	y     []float64
@@ -24,7 +23,7 @@ type conjugate struct {
 // Unimodal makes checks by chains unnecessary.
 func (*conjugate) Unimodal() bool { return true }
 
-// newConjugate simulates n rows with p selectable columns, correlated in pairs. The first two
+// newConjugate simulates n rows with p selectable columns in correlated pairs. The first two
 // matter.
 func newConjugate(n, p int) *conjugate {
 	random := stream.Rand(7, "conjugate")
@@ -69,8 +68,7 @@ func (c *conjugate) LogJoint(_, mask, theta *Node) *Node {
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
-// exact returns, for one code, log p(y | m) and the posterior mean and covariance of the active
-// coefficients.
+// exact returns a code's log p(y | m), and the active coefficients' posterior mean and covariance.
 func (c *conjugate) exact(code []int32) (logEvidence float64, mean *mat.VecDense, covariance *mat.SymDense, active []int) {
 	for j, on := range c.space.MaskRow(code, nil) {
 		if on {

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documents returns the pages written for readers, by path.
 func documents(t *testing.T) map[string]string {
 	pages := map[string]string{}
 	read := func(path string) {
@@ -132,12 +131,10 @@ func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
 
 var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
 
-// mostUnmapped is the number of files, without tests, that a package may have without a map of
-// them.
+// mostUnmapped is the number of files, without tests, above which a package needs a map of them.
 const mostUnmapped = 40
 
-// The documentation of a package names only existing files. Above mostUnmapped files it names all,
-// by name or pattern.
+// Package documentation names only existing files, and above mostUnmapped all, by name or pattern.
 func TestPackagesMapTheirFiles(t *testing.T) {
 	everywhere := map[string]bool{}
 	for _, path := range goFiles(t) {

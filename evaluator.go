@@ -7,8 +7,7 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// evaluator evaluates a target and its approximation. It is the proposal of the engine of package
-// models.
+// evaluator evaluates a target and its approximation, as the proposal of package models.
 type evaluator struct {
 	*evaluate.Evaluator
 	engine *models.Engine

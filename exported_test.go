@@ -102,8 +102,7 @@ func (e *exposure) walk(t types.Type, from string) {
 	}
 }
 
-// walkNamed visits the exported fields and methods of a type of the module, and notes an internal
-// type.
+// walkNamed visits the exported fields and methods of a type, and notes an internal type.
 func (e *exposure) walkNamed(t *types.Named, from string) {
 	for argument := range t.TypeArgs().Types() {
 		e.walk(argument, from)
@@ -202,7 +201,6 @@ func TestInternalTypesAreFound(t *testing.T) {
 	require.Equal(t, []string{"B", "C", "D", "F", "G", "H", "I"}, names)
 }
 
-// importOne imports a single package.
 type importOne struct{ p *types.Package }
 
 func (i importOne) Import(path string) (*types.Package, error) {

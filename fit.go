@@ -26,8 +26,8 @@ import (
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
 // names one, and returns the current posterior with an error that wraps ctx.Err(). Too many
 // non-finite densities also return an error with the posterior, for inspection; any other error
-// comes with a nil posterior. No error changes the file of the last checkpoint, not even a device
-// lost in the middle of a step.
+// comes with a nil posterior. No error changes the last checkpoint, not even a device lost within a
+// step.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(ctx, device, target, cfg, true)
@@ -56,7 +56,6 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 	return t.posterior(), nil
 }
 
-// late reports whether the time for training is over.
 func (t *trainer) late() bool { return t.step > 0 && budget.Passed(t.config.Until) }
 
 // train takes the remaining steps of a round, counted from 0. With pilot q(m) gets a warm start in
@@ -137,9 +136,8 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 	return t.posterior(), nil
 }
 
-// newTrainer prepares a fit. With anchor a flow without a quadratic starts from the one at a mode
-// of the largest model, unless it starts as the identity. Without anchor it starts from the
-// reference.
+// newTrainer prepares a fit. With anchor a flow without a quadratic, unless it starts as the
+// identity, starts from the one at a mode of the largest model; otherwise from the reference.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -180,8 +178,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		if err != nil {
 			return nil, err
 		}
-		// with the sizes filled in: if a default changes, an old checkpoint is refused with a
-		// reason
+		// with sizes filled in: if a default changes, an old checkpoint is refused with a reason
 		flow, cfg.Flow = own, own.Config()
 	}
 	t.config = cfg
@@ -218,9 +215,8 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	return t, t.compile()
 }
 
-// chooseModels fills in q(m): from cfg.Begin, else cfg.Models, else a table that starts at the
-// prior or, for too many models, a network. It also prepares the prior of a table and the control
-// variate if needed.
+// chooseModels fills in q(m) from cfg.Begin, else cfg.Models, else a table at the prior or, for too
+// many models, a network. It also prepares the prior of a table and the control variate.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
@@ -252,8 +248,8 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 	return err
 }
 
-// anchor gives the flow the quadratic at a mode of the largest model, if there is such a model and
-// the flow is not given.
+// anchor sets the quadratic of the flow from a mode of the largest model, if there is such a model
+// and the flow is not given.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
@@ -271,5 +267,4 @@ func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target,
 	return nil
 }
 
-// posterior returns the current state of training.
 func (t *trainer) posterior() *Posterior { return &Posterior{evaluator: t.evaluator, steps: t.step} }

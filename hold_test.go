@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// firstChange returns the number of steps after which the entropy of q(m), averaged over ten steps,
-// first differs from the prior's.
+// firstChange returns the steps until q(m)'s entropy, averaged over ten, differs from the prior's.
 func firstChange(t *testing.T, cfg vti.Config) int {
 	t.Helper()
 	target := newConjugate(40, 4)
@@ -29,9 +28,8 @@ func firstChange(t *testing.T, cfg vti.Config) int {
 	return changed
 }
 
-// From the identity q(m) stays at the prior until the flow has settled, for at most half of the
-// steps. From the anchor, and with LearnAtOnce, it moves from the start. The number of steps in a
-// launch changes nothing.
+// From the identity q(m) stays at the prior until the flow has settled, at most for half of the
+// steps. From the anchor, and with LearnAtOnce, it moves at once. Steps in a launch change nothing.
 func TestModelsWaitForTheFlow(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start = 400, vti.IdentityStart

@@ -14,9 +14,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Before any weight is known every model gets the same number of draws: evenBudget in all, within
-// leastDraws and mostDraws of each. Chosen by hand, not tuned: an estimate of Pareto's k̂ needs
-// some tens of draws.
+// Before any weight is known the models share evenBudget draws equally, each within leastDraws and
+// mostDraws. Chosen by hand, not tuned: an estimate of Pareto's k̂ needs some tens of draws.
 const (
 	leastDraws = 32
 	mostDraws  = 256
@@ -42,8 +41,7 @@ func evenAllocation(logPrior []float64) []int {
 // tally is the state of an importance sampler for one model.
 type tally struct {
 	logWeights []float64
-	// components holds the control variates of each draw in order; none where a draw did not come
-	// from the reference alone.
+	// components holds the draws' control variates in order; none if not from the reference alone.
 	components []float64
 	changed    bool // since estimated
 	estimated  models.Evidence
@@ -54,14 +52,12 @@ type tally struct {
 	logTotal float64
 	// heaviest holds the draws of largest weight, unordered.
 	heaviest []storedDraw
-	// logBound is an upper bound of the log evidence from another source than weights; −Inf for
-	// none.
+	// logBound is an upper bound of the log evidence from elsewhere than weights; −Inf for none.
 	logBound float64
 }
 
 func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
-// storedDraw is a draw kept for the weighted sample.
 type storedDraw struct {
 	theta                     []float64
 	logQ, logJoint, logWeight float64
@@ -87,7 +83,6 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 // mostHeavy is the number of heaviest draws kept of each model. Chosen by hand.
 const mostHeavy = 8
 
-// keepHeavy keeps a draw if it is one of the heaviest.
 func (t *tally) keepHeavy(draw storedDraw) {
 	at := len(t.heaviest)
 	if at == mostHeavy {
@@ -121,9 +116,8 @@ func (t *tally) estimate() models.Evidence {
 	return t.estimated
 }
 
-// representatives returns the draws that represent the model in the weighted sample, and their
-// smoothed log weights. Few draws with normalised weights would represent the proposal rather than
-// the posterior.
+// representatives returns the model's draws in the weighted sample, and their smoothed log weights.
+// Few draws with normalised weights would represent the proposal rather than the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastDraws {
 		if t.one.theta == nil {
@@ -257,7 +251,6 @@ func (b *batchRows) flush(ctx context.Context) error {
 	return s.evaluatePending(ctx)
 }
 
-// pendingBatch is a batch yet to be evaluated, with the models of its rows.
 type pendingBatch struct {
 	batchInput
 	owner []int

@@ -15,8 +15,7 @@ import (
 
 const module = "github.com/transdim/vti"
 
-// layers is the import table of the module: a package imports only from lower layers, never from
-// its own or a higher one.
+// layers is the import table of the module: a package imports only from lower layers.
 var layers = map[string]float64{
 	"cmd/vti": 6, "cmd/vtilab": 6,
 	"cmd/internal/answers":   5.9,

@@ -36,8 +36,7 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// learn passes the outputs of a training step on. While the target is tempered or q(m) is held
-// back, there is nothing to learn.
+// learn passes the outputs of a training step on, unless the target is tempered or q(m) held back.
 func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	learners := t.learners()
 	if len(learners) == 0 {

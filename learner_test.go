@@ -17,8 +17,7 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// surrogateFit trains a surrogate q(m) on a target and returns its total variation from the exact
-// posterior.
+// surrogateFit trains a surrogate q(m) and returns its total variation from the exact posterior.
 func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeldist.Belief, utility surrogate.Utility) float64 {
 	t.Helper()
 	models, err := modeldist.NewSurrogate(target.space.Cards(), modeldist.SurrogateConfig{Belief: belief, Utility: utility, Seed: 1})
@@ -37,8 +36,7 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 }
 
 // Each belief, with each way to explore, finds the posterior over models under a nearly exact flow.
-// Rewards are then nearly free of noise, and the remaining error comes from the decay of old
-// rewards.
+// Rewards are then nearly free of noise, and the error comes from the decay of old rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	target := newConjugate(40, 4)
 	cfg := smallConfig()

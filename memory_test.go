@@ -11,13 +11,12 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Training takes the memory of its variables, whatever the number of steps: 20,000 more leave the
-// heap within 40 kB, where one number for each would take 160 kB. TestMemoryOverAMillionSteps goes
-// further.
+// Training takes the memory of its variables: 20,000 more steps leave the heap within 40 kB, where
+// one number for each would take 160 kB. TestMemoryOverAMillionSteps goes further.
 func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 20_000) }
 
-// testFlatMemory compares the heap after 10,000 steps and at the end, with the control variates
-// that remember past steps.
+// testFlatMemory compares the heap after 10,000 steps and at the end, for control variates that
+// remember past steps.
 func testFlatMemory(t *testing.T, steps int) {
 	const first = 10_000
 	target := newConjugate(3, 2)

@@ -22,7 +22,6 @@ const networkRate = 0.005
 // evaluation of it. The last is a 64th of the first. Chosen by hand, not tuned.
 const networkHalvings = 6
 
-// modelUpdate is the input of a step on q(m).
 type modelUpdate struct {
 	variables []*context.Variable // of q(m)
 	gradients []*Node             // of the loss by the variables

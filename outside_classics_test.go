@@ -24,7 +24,6 @@ func TestOutsideClassics(t *testing.T) {
 	require.True(t, strings.HasPrefix(lines[2], "trusted Most probably 1 knot") || strings.HasPrefix(lines[2], "trusted Most probably 2 knots"), lines[2])
 }
 
-// logNormalDensity returns the log density of N(mean, sd²).
 func logNormalDensity(x, mean, sd float64) float64 {
 	return -0.5*math.Pow((x-mean)/sd, 2) - math.Log(sd) - 0.5*math.Log(2*math.Pi)
 }

@@ -35,8 +35,7 @@ func TestOutsidePlates(t *testing.T) {
 	}
 }
 
-// hospitalsThatDiffer returns the probabilities for the program ./plates, by the trapezoidal rule
-// over μ.
+// hospitalsThatDiffer returns ./plates' probabilities, by the trapezoidal rule over μ.
 func hospitalsThatDiffer(hospitals int) []float64 {
 	const rows, prior, step = 6, 0.3, 0.002
 	means := make([]float64, hospitals)

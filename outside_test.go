@@ -78,8 +78,8 @@ func TestOutsideCounts(t *testing.T) {
 		}
 		return sum + logNormal(a)
 	}
-	// The trapezoidal rule converges exponentially fast for such smooth densities; their sds are
-	// 0.04 in a and 0.3 in the slope.
+	// The trapezoidal rule converges exponentially here; the sds are 0.04 in a and 0.3 in the
+	// slope.
 	const step = 0.01
 	evidence := map[string]float64{}
 	for a := -2.0; a < 4; a += step {

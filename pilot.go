@@ -31,8 +31,8 @@ const pilotScope = "pilot"
 // sampling finds with the current flow. Score-function gradients only move the logits of drawn
 // models: from the prior over thousands of models they settle on the first good models. After this
 // start they only have to follow the flow. A network instead learns the models of short tempered
-// chains (fitToChains). Tables of more than maxListed models, and lists, which start from knowledge
-// of their items, stay unchanged.
+// chains (fitToChains). Tables of more than maxListed models stay unchanged, and so do lists, which
+// start from knowledge of their items.
 func pilotRun(ctx context.Context, e *evaluator) error {
 	switch q := e.Models.(type) {
 	case *modeldist.Autoregressive:
@@ -49,7 +49,6 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 // model: exp(−50) is never drawn, and its logit can still rise. Chosen by hand, not tuned.
 const pilotRange = 50
 
-// setToEvidences sets a table q(m) to p(m) times estimated evidences.
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
 	codes := space.ListModels(e.Target.Space())
 	if len(codes) != table.Count() {
@@ -73,8 +72,7 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 	return e.Set(logPrior, logMass)
 }
 
-// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model; −Inf or NaN stands
-// for a missing estimate.
+// Set sets a table q(m) to estimates of log p(m) Z_m of every model; −Inf or NaN means no estimate.
 func (e *evaluator) Set(logPrior, logMass []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
@@ -105,8 +103,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 
 // Settings of a network's fit to the models of chains. A share pilotBlur of them have one random
 // site drawn anew: a model that short chains missed must not become improbable, because training
-// removes probability much faster than it restores it. All chosen by hand, not tuned: enough for a
-// start.
+// removes probability much faster than it restores it. All chosen by hand, not tuned.
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800
@@ -181,7 +178,7 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
 }
 
-// Fit fits q(m) to models with weights: a table to the frequencies of unweighted models, all else
+// Fit fits q(m) to models with weights: a table to the frequencies of unweighted models, otherwise
 // by maximum likelihood.
 func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
@@ -205,7 +202,6 @@ func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64)
 	})
 }
 
-// setToCounts sets a table to the frequencies of drawn models.
 func (e *evaluator) setToCounts(drawn [][]int32) error {
 	codes := space.ListModels(e.Target.Space())
 	logPrior, err := e.LogPrior(codes)

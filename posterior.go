@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Posterior is a trained q(m) q(θ | m) with the target it approximates. Its methods are not safe
-// for concurrent use.
+// Posterior is a trained q(m) q(θ | m) with its target. It is not safe for concurrent use.
 type Posterior struct {
 	evaluator *evaluator
 	steps     int
@@ -38,7 +37,7 @@ func (p *Posterior) Weights() int {
 func (p *Posterior) Target() Target { return p.evaluator.Target }
 
 // Sample draws n models and their parameters from q, with the configured seed and the stream name:
-// another name gives independent draws. Inactive coordinates of theta [n,D] are 0. logQ[i] = log
+// another name gives independent draws. Inactive coordinates of theta [n,D] are 0. logQ[i] is log
 // q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	e := p.evaluator
@@ -109,8 +108,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // not, where r is the density of the flow with a wider reference (reference.go). Their mean is the
 // evidence Z_m for every r whose weights have a light tail, which Pareto's k̂ shows. If the space
 // has at most MaxModels models, each is weighted by itself and the result does not depend on q(m).
-// If weights alone are not trusted, tempered chains (chains.go) give the result, provided they
-// mixed.
+// If weights are not trusted, tempered chains (chains.go) give the result, provided they mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err

@@ -58,8 +58,7 @@ func (r reference) components(squares float64, active int) []float64 {
 	return ratios
 }
 
-// logWeights returns log η(θ | m) − log r(θ | m) of draws, where r is the density of θ if z comes
-// from this reference.
+// logWeights returns log η(θ | m) − log r(θ | m) of draws, with r the density from this reference.
 func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	logWeights := make([]float64, len(draws.LogQ))
 	for i := range logWeights {

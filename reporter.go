@@ -11,7 +11,6 @@ import (
 // errBadStart matches the error of the first report: the flow draws nothing usable at its start.
 var errBadStart = errors.New("bad start")
 
-// badStart is an error with its own text that matches errBadStart.
 type badStart struct{ error }
 
 // Is reports whether other is errBadStart.
@@ -26,8 +25,7 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now. It fails when too many draws of the
-// interval were not finite.
+// next reports the interval that ends at step. It fails when too many of its draws were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps := float64(step - r.step)
 	clock := time.Now()

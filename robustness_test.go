@@ -27,8 +27,7 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero))
 }
 
-// A step with a non-finite gradient changes only counters and random states, for every family of
-// q(m).
+// A step with a non-finite gradient changes only counters and random states, for every q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -78,8 +77,7 @@ func (r restricted) LogPrior(codes *Node) *Node {
 	return Where(both, Infinity(g, dtypes.Float64, -1), AddScalar(allowed, -math.Log(0.75)))
 }
 
-// Excluded models have no part in training or certification, and the others share their
-// probability.
+// Excluded models have no part in training or certification; the others share their probability.
 func TestExcludedModels(t *testing.T) {
 	target := restricted{newConjugate(30, 3)}
 	logEvidence, probability := target.posterior()

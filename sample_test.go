@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactMoments returns the posterior mean and variance of every coefficient, zero where it is
-// excluded, averaged over models.
+// exactMoments returns the posterior mean and variance of every coefficient over all models, zero
+// where it is excluded.
 func (c *conjugate) exactMoments() (mean, variance []float64) {
 	_, probability := c.posterior()
 	dim := c.space.Dim()
@@ -97,8 +97,7 @@ func TestSampleOfChains(t *testing.T) {
 }
 
 // A flow that is far too narrow and off by several standard deviations does no harm if every model
-// has a mode: its weights include Laplace proposals. Eight evidences at 4.5 standard errors: a
-// false alarm in 18,000.
+// has a Laplace proposal. Eight evidences at 4.5 standard errors: a false alarm in 18,000.
 func TestProposalsReplaceAPoorFlow(t *testing.T) {
 	target := newConjugate(30, 3)
 	logEvidence, probability := target.posterior()

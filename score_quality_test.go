@@ -17,9 +17,9 @@ import (
 )
 
 // ScoreVariance returns the variance of the gradient from a batch with a control variate, summed
-// over the logits of a table q(m), from the given number of batches. The trained state stays as in
-// the checkpoint of cfg, written by a fit with the control variate SurrogateMean. memory batches
-// precede for the moving average.
+// over the logits of a table q(m), from the given batches. memory batches precede for the moving
+// average. The checkpoint of cfg, by a fit with the control variate SurrogateMean, gives the
+// trained state.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true
 	t, err := newTrainer(gocontext.Background(), device, target, cfg, true)

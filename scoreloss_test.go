@@ -17,8 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A space of 2·3 codes, the last of them impossible, with a q(m) that is neither p(m) nor the
-// posterior.
+// A space of 2·3 codes, the last impossible, and a q(m) that is neither prior nor posterior.
 var (
 	scoreCards  = []int{2, 3}
 	scorePrior  = []float64{math.Log(0.1), math.Log(0.3), math.Log(0.2), math.Log(0.15), math.Log(0.25), math.Inf(-1)}
@@ -109,8 +108,7 @@ func exactScore() []float64 {
 	return f
 }
 
-// The expectation over all batches is the gradient of the expected loss, to rounding, for every
-// control variate.
+// For every control variate the expectation is the gradient of the expected loss, to rounding.
 func TestControlVariatesAreUnbiased(t *testing.T) {
 	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean, NoControl} {
 		t.Run(control.String(), func(t *testing.T) {

@@ -17,12 +17,11 @@ import (
 // long as the one before. A certificate of few draws decides whether to continue. The answer is a
 // certificate of fresh draws from separate random streams, so that stopping at the first good
 // certificate does not select a lucky one (package calibrate measures this). Tempered chains have
-// to confirm the weights, unless the target is a UnimodalTarget or evidences are known or estimated
-// model by model.
+// to confirm the weights, except for a UnimodalTarget or evidences known or estimated model by
+// model.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
-// error that wraps ctx.Err(). With Fit.Resume it continues at the same place of the same plan, to
-// the bit.
+// error that wraps ctx.Err(). With Fit.Resume it continues in the same plan, to the bit.
 func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Solution, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -48,7 +47,6 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	return solution, err
 }
 
-// solve runs the stages of the plan until none is left.
 func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	s.since = time.Now()
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// advice says how to reach a precise and trusted answer, and estimates the time at the speed of the
-// rounds so far.
+// advice says how to reach a precise and trusted answer, and how long it takes at the present
+// speed.
 func (s *solver) advice() string {
 	last := s.plan.Rounds[len(s.plan.Rounds)-1]
 	if s.best.Verdict == Trusted && last.Shortage <= 1 {
@@ -53,8 +53,8 @@ func (s *solver) lacking() string {
 }
 
 // tooMany says that the posterior is spread over more models than draws can show, or is "". It
-// precedes the cost of more work, which helps less. Chosen by hand: half of the draws have
-// different models.
+// precedes advice of more work, which helps less. Chosen by hand: half of the draws differ in
+// model.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
@@ -72,8 +72,7 @@ func (s *solver) longest() (seconds float64) {
 	return seconds
 }
 
-// costs returns the seconds of a training step and of a draw of a certificate, from the rounds of
-// this process, or 0 without any.
+// costs returns the seconds of a training step and of a certificate's draw in this process, or 0.
 func (s *solver) costs() (perStep, perDraw float64) {
 	var steps, draws, training, weighing float64
 	before := 0

@@ -17,16 +17,14 @@ type SolveConfig struct {
 	// parameters need four times this, in posterior standard deviations. 0 stands for 0.005.
 	Precision float64
 	// MaxTime, if not 0, is the time after which no new work starts and training stops. Modes and a
-	// first certificate of few draws are still computed, since every answer needs them. All other
-	// decisions depend on draws and counts alone: without a time limit the same seed gives the same
-	// bits on any machine. 0 stands for no limit while work helps, and DefaultMaxTime if the last
-	// round did not.
+	// first certificate of few draws are still computed. All other decisions depend on draws and
+	// counts alone: without a time limit the same seed gives the same bits on any machine. 0 stands
+	// for no limit while work helps, and DefaultMaxTime if the last round did not.
 	MaxTime time.Duration
 	// Untrained leaves out all training and keeps q(m): Solve certifies the starting point of Fit.
 	Untrained bool
-	// Lacks, if not nil, names a quantity that a trusted certificate leaves open and training could
-	// resolve, such as an imprecise moment; "" stands for none. Solve then trains, a few rounds at
-	// most.
+	// Lacks, if not nil, names a quantity that a trusted certificate leaves open, such as an
+	// imprecise moment; "" stands for none. Solve then trains, a few rounds at most.
 	Lacks func(*Certificate) string
 	// AnswerOnly leaves out the training that only q needs after a sum over all models, and the
 	// densities of draws under q if the answer does not come from them.
@@ -69,8 +67,7 @@ func (c SolveConfig) forTarget(target Target) SolveConfig {
 	return c
 }
 
-// InRounds returns the configuration with the rounds of Solve where it leaves them open. Load opens
-// a checkpoint of Solve with it.
+// InRounds returns the configuration with the default rounds of Solve, for Load of its checkpoints.
 func (c Config) InRounds() Config {
 	setDefault(&c.FirstRound, 50)
 	setDefault(&c.Steps, 3150)
@@ -129,9 +126,8 @@ type Solution struct {
 	Certificate *Certificate
 	// Rounds are the rounds in order.
 	Rounds []SolveRound
-	// Divergence is the Kullback-Leibler divergence KL(p ‖ q) of q(m) q(θ | m) from the certified
-	// posterior, in nats. It measures q without weights. NaN with AnswerOnly if the answer needs no
-	// draws of q.
+	// Divergence is KL(p ‖ q), in nats, of q(m) q(θ | m) from the certified posterior. It measures
+	// q without weights. NaN with AnswerOnly if the answer needs no draws of q.
 	Divergence float64
 	// Training is the time of training; 0 for work before a resumption.
 	Training time.Duration

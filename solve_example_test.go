@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The target is the one of the package example. Its posteriors are normal, so the flow at its
-// anchor suffices.
+// The target of the package example has normal posteriors, so the flow at its anchor suffices.
 func ExampleSolve() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)

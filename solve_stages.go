@@ -22,9 +22,9 @@ const (
 	// fewestDraws is the least number of draws of a full certificate, within its limit. Chosen by
 	// hand: k̂ is then known to 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact:
-	// a draw of q is then 0.6 times as probable as a draw of the posterior, in the geometric mean.
-	// Chosen by hand.
+	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact.
+	// Chosen by hand: its draws are then 0.6 times as probable as the posterior's, in the geometric
+	// mean.
 	closeDivergence = 0.5
 )
 
@@ -58,9 +58,8 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	return weigh(ctx, s.t.evaluator, cfg)
 }
 
-// mayCollapse reports whether the collapsed posterior is next: the first certificate of a run that
-// began with a network's answer is not trusted. It takes less time than the chains and the training
-// that trust would need.
+// mayCollapse reports whether the collapsed posterior is next, after an untrusted first certificate
+// of a network's answer. It is faster than the chains and training that trust would need.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }
@@ -100,8 +99,7 @@ func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
-// births certifies by births and deaths. If the result is not trusted, the plan continues as
-// without them.
+// births certifies by births and deaths. The plan continues without them if they are not trusted.
 func (s *solver) births(ctx context.Context) error {
 	if s.last == nil { // in a resumed run: weights check what they find
 		var err error
@@ -148,9 +146,8 @@ func (s *solver) needsPilot() bool {
 }
 
 // afterSum decides the next stage after a sum over all models, which needs no q: training, if q is
-// far from the sum and training helps. Nothing follows a sum by the target if q(m) is a network,
-// which weights do without too. Nothing follows in a run that began with a network's answer either:
-// it asks for the answer alone.
+// far from the sum and training helps. A sum by the target ends a run whose q(m) is a network,
+// which weights do without too. So does a sum in a run that began with a network's answer.
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
@@ -242,7 +239,6 @@ func (c *weighing) unreliable() (count int) {
 	return count
 }
 
-// train takes the steps of a round.
 func (s *solver) train(ctx context.Context) error {
 	limited, cancel := s.time.Context(ctx, budget.Training)
 	defer cancel()
@@ -338,15 +334,14 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 	return c, nil
 }
 
-// fits reports whether there is memory for a certificate of the given number of draws.
 func (s *solver) fits(draws int) bool {
 	cfg := s.cfg.Certify
 	cfg.Draws = draws
 	return cfg.CheckSize(s.target) == nil
 }
 
-// draws returns the number of draws of a full certificate: twice the need for the precision by the
-// last round, within bounds.
+// draws returns the number of draws of a full certificate: twice the last round's need, within
+// bounds.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
 	if len(s.plan.Rounds) == 0 {

@@ -33,7 +33,6 @@ func (b bent) LogJoint(codes, mask, theta *Node) *Node {
 	return b.conjugate.LogJoint(codes, mask, Concatenate([]*Node{intercept, others}, 1))
 }
 
-// inclusion returns the exact inclusion probabilities of the columns.
 func (c *conjugate) inclusion() []float64 {
 	p := len(c.space.Cards())
 	var masses []float64
@@ -55,9 +54,8 @@ func (c *conjugate) inclusion() []float64 {
 	return inclusion
 }
 
-// requirePrecise checks the probabilities of columns: their standard errors are below precision,
-// and their errors within five standard errors, which a right answer exceeds once in 1.7 million
-// comparisons.
+// requirePrecise checks the probabilities of columns: standard errors below precision, and errors
+// within five of them, which a right answer exceeds once in 1.7 million comparisons.
 func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision float64) {
 	t.Helper()
 	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
@@ -204,8 +202,7 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 	}
 }
 
-// At the time limit there is an answer with its verdict and advice. A run with more time resumes
-// from it.
+// At the time limit there is an answer with verdict and advice, from which a run can resume.
 func TestSolveStopsInTime(t *testing.T) {
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)

@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// solver is the state of a Solve.
 type solver struct {
 	cfg      SolveConfig
 	device   *gpu.Device
@@ -37,7 +36,6 @@ func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	return err
 }
 
-// firstStage returns the first stage of a plan.
 func (s *solver) firstStage() stage {
 	switch {
 	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // which is good where it serves, and chains are needed anyway
@@ -110,7 +108,6 @@ func (s *solver) begin(next stage, work Work, why, what string) error {
 	return s.t.save()
 }
 
-// stage is a stage of Solve.
 type stage string
 
 const (
@@ -129,13 +126,11 @@ type plan struct {
 	Next stage
 	Work Work
 	Why  string
-	// Trained is the number of rounds of training, including a current one, and Full the number of
-	// certificates of fresh draws.
+	// Trained counts rounds of training, begun ones included; Full counts full certificates.
 	Trained, Full int
 	// Unhelpful is the number of consecutive rounds of training that did not help.
 	Unhelpful int
-	// ByDraws reports whether weights come from draws of q even if evidences are known or estimated
-	// without it.
+	// ByDraws reports whether weights come from draws of q even if evidences are known without it.
 	ByDraws bool
 	// Born reports whether births and deaths have been tried.
 	Born bool `json:",omitempty"`
@@ -149,8 +144,7 @@ type plan struct {
 	Rounds []SolveRound
 }
 
-// restore reads the plan of the checkpoint from which training resumes, or else begins a plan with
-// stage first.
+// restore reads the plan of the checkpoint to resume, or else begins a plan with stage first.
 func (p *plan) restore(first stage, fit *Config) error {
 	*p = plan{Next: first, Why: "before any training"}
 	if !fit.Resume {

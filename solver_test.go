@@ -58,8 +58,7 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	require.Equal(t, 100, s.draws())
 }
 
-// A run that began with a network's answer ends with an exact sum, however far q is from it; other
-// runs continue training.
+// A run that began with a network's answer ends with an exact sum; other runs continue training.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, begin := range []*Beginning{nil, {}} {
 		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
@@ -84,7 +83,6 @@ func TestAdviceSaysHowLong(t *testing.T) {
 	require.Contains(t, s.advice(), "four times as many draws, for longer chains, which take about 8s here")
 }
 
-// exactNormals are normals whose evidences are known.
 type exactNormals struct{ normals }
 
 func (n exactNormals) Known() models.Known { return models.Known{Evidences: models.FromExact(n)} }

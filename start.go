@@ -13,13 +13,11 @@ import (
 type Start int
 
 const (
-	// PilotStart: the flow is its anchor, a normal approximation, and q(m) the result of a pilot
-	// run with that flow (pilot.go).
+	// PilotStart: the flow is its anchor, and q(m) the result of a pilot run with it (pilot.go).
 	PilotStart Start = iota
 	// AnchorStart: the flow is its anchor, and q(m) stays at its start, which is p(m) for a table.
 	AnchorStart
-	// IdentityStart, as in the paper: the flow is the identity, without any anchor, and q(m) stays
-	// at its start.
+	// IdentityStart, as in the paper: the flow is the identity, and q(m) stays at its start.
 	IdentityStart
 )
 

@@ -18,9 +18,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// stepGraph is one training step, which changes variables. inputs is the batch of a BatchedFlow, if
-// any. If a learner needs its draws it returns them: codes [B,S], rewards [B], movement, and
-// whether to learn (1 or 0).
+// stepGraph is one training step, which changes variables. inputs is the batch of a BatchedFlow.
+// For a learner it returns codes [B,S], rewards [B], movement, and whether to learn (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
@@ -98,8 +97,7 @@ func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, lo
 	return logQ, logJoint
 }
 
-// movement returns the first-order change of the flow's loss by increments of its variables, |Σ
-// gradient·increment|, in nats.
+// movement returns the first-order change of the flow's loss, |Σ gradient·increment|, in nats.
 func movement(gradients, increments []*Node, apply *Node) *Node {
 	change := ScalarZero(apply.Graph(), dtypes.Float64)
 	for i, gradient := range gradients {
@@ -133,9 +131,9 @@ func (t *trainer) counters() (counters, error) {
 }
 
 // All changing state of a step is in variables: weights, moments of Adam, random states, the number
-// of the step, running sums. A launch hands their buffers to the device, which may overwrite them
-// in place. Only the outputs for learners on the host come back. Reports and checkpoints read
-// variables when they are due.
+// of the step, running sums. A launch hands their buffers to the device, which may overwrite them.
+// Only the outputs for learners come back. Reports and checkpoints read variables when they are
+// due.
 
 // compile prepares the graphs of training, which are built on their first run.
 func (t *trainer) compile() (err error) {
@@ -154,8 +152,7 @@ func (t *trainer) compile() (err error) {
 	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
-	// Graphs have no loops, so several steps are several copies of one. Each reads the variables
-	// that the one before leaves.
+	// Graphs have no loops: several steps are copies of one, each reading the variables before it.
 	t.several, err = context.NewExec(backend, t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
 			step(ctx, g)

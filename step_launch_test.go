@@ -20,16 +20,15 @@ func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
 	return device.With(watched), watched
 }
 
-// trainedModels returns a table and a network q(m) for the models of a target: both sample and
-// learn on the device.
+// trainedModels returns a table and a network q(m): both sample and learn on the device.
 func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribution {
 	network, err := modeldist.NewAutoregressive(target.space.Cards(), modeldist.AutoregressiveConfig{Hidden: 8, Seed: 3})
 	require.NoError(t, err)
 	return map[string]vti.ModelDistribution{"table": nil, "network": network}
 }
 
-// A training step is one launch and no transfer. A report reads five sums, once, and every graph is
-// compiled once.
+// A training step is one launch and no transfer. A report reads five sums once. Graphs compile
+// once.
 func TestTrainingStaysOnTheDevice(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {

@@ -56,8 +56,7 @@ type WeighedFlow interface {
 // each plate, or one of many data sets. All other uses of the flow take the whole target.
 type BatchedFlow interface {
 	Flow
-	// Batch returns the inputs of a training step, counted from 0, from the host: tensors of the
-	// same shapes in every step.
+	// Batch returns the host's inputs of a training step, counted from 0, of constant shapes.
 	Batch(ctx gocontext.Context, step int) (inputs []any, err error)
 	// Densities draws parameters of models: codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
 	// part selected by inputs, [B] Float64. Over random parts, their difference has the same
@@ -95,8 +94,8 @@ type Learner interface {
 	// Begin starts over, or from the state that Store left in ctx.
 	Begin(ctx *Context) error
 	// Learn updates with a batch: the drawn codes [B*S], rewards [B] = log η(θ | m) − log q(θ | m)
-	// of draws θ, and movement, the change of expected rewards by the flow, in nats, since the
-	// batch before.
+	// of draws θ, and movement, the flow's change of expected rewards since the last batch, in
+	// nats.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store saves the state in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
@@ -104,10 +103,9 @@ type Learner interface {
 	Settle(ctx *Context) error
 }
 
-// QuadraticTarget is a Target that knows a quadratic approximation of the log density of each
-// model, exact for Gaussian densities. The flow then ends in the corresponding normal distribution,
-// model by model. Other targets get one from the Hessian at a mode of the largest model, if a model
-// uses all coordinates.
+// QuadraticTarget is a Target that knows a quadratic approximation of each model's log density,
+// exact for Gaussian densities. The flow then ends in that normal distribution, model by model.
+// Other targets use the Hessian at a mode of the largest model, if a model uses all coordinates.
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns H [B,D,D], symmetric and positive definite on the active coordinates, and b
@@ -126,8 +124,7 @@ type UnimodalTarget interface {
 	Unimodal() bool
 }
 
-// unimodal reports whether a target claims one mode in every model. Draws around a mode estimate
-// evidences only then.
+// unimodal reports whether a target claims one mode in every model, as draws around modes require.
 func unimodal(target Target) bool {
 	if u, ok := target.(UnimodalTarget); ok {
 		return u.Unimodal()

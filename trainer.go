@@ -71,8 +71,7 @@ func (t *trainer) saveAfter(step int) bool {
 	return step == t.round.last || step%t.config.CheckpointEvery == 0
 }
 
-// round is a part of training over which the learning rate rises and falls once, and with tempering
-// the target is flattened once.
+// round is a part of training with one cycle of the learning rate and, if any, of tempering.
 type round struct {
 	// first is the number of steps before the round, last the number at its end.
 	first, last int
@@ -118,8 +117,8 @@ func (s schedule) rate(largest float64) *Node {
 // threefold. Chosen by hand, not tuned.
 const coldestPower = 0.1
 
-// power returns the exponent of the target at the step. It rises linearly to 1 over the tempered
-// share of the round.
+// power returns the target's exponent, which rises linearly to 1 over the tempered share of the
+// round.
 func (s schedule) power(tempering float64) *Node {
 	if tempering == 0 {
 		return OnesLike(s.step)

@@ -30,8 +30,7 @@ type witness struct {
 type witnesses [][]witness
 
 const (
-	// mostWitnesses bounds each group to its heaviest, and mostGroups keeps the last groups. Chosen
-	// by hand.
+	// mostWitnesses bounds each group to its heaviest; the last mostGroups stay. Chosen by hand.
 	mostWitnesses = 32
 	mostGroups    = 32
 	// thinShare is the largest share of a single draw in a certificate that has seen its region.
@@ -95,13 +94,12 @@ func (c *weighing) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of weighted draws of chains. Chosen by hand: a share of DoubtfulMissed
-// is then 20 of them.
+// mostCompared is the number of weighted draws of chains. Chosen by hand: DoubtfulMissed is 20 of
+// them.
 const mostCompared = 4096
 
-// unseenOf returns draws of chains, as witnesses, in regions that the certificate by weights has
-// not seen, and their share of all draws. It returns none if weights do not come from draws of
-// parameters.
+// unseenOf returns draws of chains, as witnesses, in regions unseen by the certificate by weights,
+// and their share of all draws. It returns none if weights do not come from draws of parameters.
 func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
 	sample := &chains.Sample
 	if c.shares == nil {
@@ -121,8 +119,7 @@ func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float6
 	return evenly(unseen, c.LogEvidence+math.Log(share)), share, nil
 }
 
-// testimony returns witnesses from the draws of chains, for the whole posterior, or none if their
-// evidence is not resolved.
+// testimony returns witnesses of the whole posterior from chains, or none without their evidence.
 func testimony(c *Certificate) []witness {
 	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
@@ -240,12 +237,11 @@ type weighing struct {
 	byFlow bool
 }
 
-// Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of the
-// probability of a model changes a standard deviation by a tenth. If a draw at a point named by the
-// target (models.Known.ModeStarts) would have a weight that contradicts the certificate's draws, a
-// search for a mode starts there.
+// Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of a model's
+// probability changes a standard deviation by a tenth. If a point named by the target
+// (models.Known.ModeStarts) would have a contradictory weight, a search for a mode starts there.
 
-// Bounds of the points to weight, of one model and of all. Chosen by hand: a batch or two of
+// Bounds of the weighted points, of one model and of all. Chosen by hand: a batch or two of
 // densities for a model.
 const (
 	mostStarts    = 512

@@ -16,16 +16,14 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Certificate is the verdict on the posterior over graphs, given the errors of its families'
-// scores.
+// Certificate is the verdict on the posterior over graphs, given the errors of the scores.
 type Certificate struct {
 	Verdict vti.Verdict `json:"verdict"`
-	// Exact reports that evidences are closed forms and graphs were summed: edge probabilities have
-	// no error but rounding.
+	// Exact reports a sum over graphs by closed forms: edge probabilities have only rounding
+	// errors.
 	Exact bool `json:"exact,omitempty"`
-	// KHat bounds the Pareto shape of the worst family of a graph, except for graphs that together
-	// hold a tenth of the probability. Null without importance weights: for evidences by particles,
-	// and for chains.
+	// KHat bounds the Pareto shape of a graph's worst family, except for graphs that together hold
+	// a tenth of the probability. Null without importance weights: for particles and chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
@@ -40,18 +38,15 @@ type Certificate struct {
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// For chains: their number, and the largest R-hat and smallest effective number of draws over
-	// all edges and the log density.
+	// For chains: their number, and the worst R-hat and effective draws of edges and log density.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
-	// SearchedParents is the largest size at which all sets of parents of a node were evaluated,
-	// before chains began, to find parents that matter only together; 0 if constraints allow no
-	// larger sets.
+	// SearchedParents is the largest size at which all sets of parents were evaluated before chains
+	// began, to find parents that matter only together; 0 if constraints allow no larger sets.
 	SearchedParents int `json:"searched_parents,omitempty"`
 
-	// Unclear names columns with few different whole numbers that were taken as continuous and may
-	// be categories.
+	// Unclear names columns of few whole numbers, taken as continuous, that may be categories.
 	Unclear []string `json:"unclear_columns,omitempty"`
 
 	Reasons []string `json:"reasons,omitempty"`
@@ -89,8 +84,7 @@ func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]floa
 	return c
 }
 
-// certifyScores judges sums over all graphs whose evidences are closed forms, or in part importance
-// weights.
+// certifyScores judges sums over all graphs with closed forms, or in part importance weights.
 func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Verdict: vti.Trusted, Families: len(p.Scores.Families), WorstSE: worstError(edgeErrors)}
 	if p.Scores.KHat == nil {
@@ -160,8 +154,7 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 	return worst
 }
 
-// typicalKHat returns the k̂ of the worst family of a graph that at most a tenth of the graphs
-// exceed.
+// typicalKHat returns the k̂ of a graph's worst family, exceeded by a tenth of the graphs at most.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0

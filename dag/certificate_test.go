@@ -19,8 +19,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict depends on the k̂ of the families of graphs with weight, and on the errors of the
-// edges.
+// The verdict depends on the k̂ of families of graphs with weight, and on the errors of edges.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
@@ -105,8 +104,7 @@ func TestMissedEdges(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// Chains are judged by R-hat, effective draws, and the errors of edges, and every objection is
-// among the reasons.
+// Chains are judged by R-hat, effective draws, and errors of edges; every objection is a reason.
 func TestVerdictOnChains(t *testing.T) {
 	for name, test := range map[string]struct {
 		worst   rjmcmc.Summary
@@ -133,7 +131,6 @@ func TestVerdictOnChains(t *testing.T) {
 	}
 }
 
-// byProbability lists the families of a posterior, the most probable first.
 func byProbability(p *score.Posterior) (order []int) {
 	for f := range p.Marginals {
 		order = append(order, f)

@@ -26,16 +26,14 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is the agreement of two runs on the same nodes. Its models are graphs, whose codes
-// list their edges.
+// Comparison is the agreement of two runs on the same nodes. Codes of its graphs list their edges.
 type Comparison struct {
 	compare.Comparison
 	// Edges compares the probabilities of both directions of every pair of nodes.
 	Edges []compare.Pair `json:"edges"`
 }
 
-// Compare compares two finished runs on the same table. Different tables, rows or nodes are an
-// error.
+// Compare compares two finished runs, which must have the same table, rows and nodes.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -69,9 +67,8 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a new directory: the object as JSON, edges and graphs as CSV, and
-// the probabilities of the graphs against each other as SVG and PNG. A directory with a comparison
-// is an error.
+// Write stores the comparison in a new directory, which must hold none: the object as JSON, edges
+// and graphs as CSV, and the graphs' probabilities against each other as SVG and PNG.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
 }
@@ -84,7 +81,6 @@ func (r *StoredRun) summary() compare.Run {
 	return s
 }
 
-// listed returns the graphs of the result.
 func (r *Result) listed() (list []compare.Model) {
 	for _, g := range r.Graphs {
 		edges := make([]string, len(g.Edges))
@@ -109,8 +105,8 @@ func (r *Result) directions() map[string][2]Number {
 
 // Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
 // seed is the random seed of simulation beyond the draws. Categories are summed exactly for each
-// graph, numbers have closed forms given graph and parameters, and mixed tables are simulated;
-// networks are an error.
+// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
+// fail.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*query.Answer, error) {
 	p, _, err := s.Record.Problem()
 	if err != nil {

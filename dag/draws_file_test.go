@@ -15,8 +15,8 @@ import (
 	files "github.com/transdim/vti/internal/draws"
 )
 
-// The file of draws has the graphs in proportion to their probabilities. The density of every draw
-// agrees with loops over rows.
+// The file of draws has graphs in proportion to probability, and densities agree with loops over
+// rows.
 func TestDrawsFile(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Mechanism: sem.Linear, EdgePenalty: 0.4}, {Mechanism: sem.MLP, Hidden: 2}} {
 		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), model, tables.Constraints{})

@@ -32,7 +32,6 @@ const (
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a growing list of families.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
@@ -51,8 +50,8 @@ const (
 	swapped              // and those with another parent in place of one
 )
 
-// newFoundFamilies returns the families of the drawn graphs and all small ones, or all families if
-// there are at most most.
+// newFoundFamilies returns the drawn graphs' and all small families, or all if there are at most
+// most.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {
@@ -167,8 +166,7 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown returns the probability of the families added to the first list, for the node with the
-// most.
+// grown returns the probability of families added to the first list, for the node with the most.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

@@ -47,9 +47,8 @@ func GraphFormatNames() []string { return graphFormats.List() }
 func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 
 // Export writes the graph of a finished run for other programs: all edges with a probability of at
-// least least, which must be acyclic except in DOT and GraphML. With least 0 these two have the
-// edges of the pictures, and the others the most probable graph. BIF reads the table of the run
-// again.
+// least least, acyclic except in DOT and GraphML. With least 0 these two have the edges of the
+// pictures, and the others the most probable graph. BIF reads the table of the run again.
 func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	if !(least >= 0 && least <= 1) {
 		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
@@ -116,8 +115,7 @@ func modelString(names []string, g *dgraph.Graph) string {
 	return text.String() + "\n"
 }
 
-// dagitty writes a graph for dagitty, with names in quotation marks; names cannot contain these or
-// backslashes.
+// dagitty writes a graph for dagitty, with names in quotation marks and without \ and " within.
 func dagitty(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return c >= ' ' && c != '"' && c != '\\' })
 	var text strings.Builder
@@ -157,7 +155,6 @@ func graphML(names []string, probabilities [][]float64, least float64) string {
 	return text.String() + "</graph>\n</graphml>\n"
 }
 
-// best returns the most probable graph of an answer.
 func (r *Result) best() *dgraph.Graph {
 	g := dgraph.NewGraph(len(r.Data.Nodes))
 	if len(r.Graphs) > 0 {

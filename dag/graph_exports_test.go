@@ -19,8 +19,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Exports for other programs have every edge once, parents before children, and names that end
-// nothing.
+// Exports have every edge once, parents before children, and names that end nothing.
 func TestGraphExports(t *testing.T) {
 	names := []string{"a:b", `c"d`, "e<f"}
 	g := dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
@@ -92,8 +91,7 @@ func TestExportsOfARun(t *testing.T) {
 	require.ErrorContains(t, err, `unknown format of graphs "gml"`)
 }
 
-// A run without a table of probabilities, too large to hold, lacks only its file and queries of
-// that node.
+// A run whose table of probabilities is too large lacks only its file and queries of that node.
 func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b,c,d\n")

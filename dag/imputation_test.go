@@ -46,8 +46,7 @@ func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, to
 	})
 }
 
-// agreesWith runs chains and compares edges with sums over all completions and graphs, within 4
-// standard errors.
+// agreesWith compares edges by chains with sums over completions and graphs, to 4 standard errors.
 func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
 	t.Helper()
 	var totals []float64

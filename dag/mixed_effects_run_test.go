@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// For numbers alone effect sizes agree with BGe, which sums over paths: within 5 standard errors of
-// the 200 simulated draws.
+// For numbers alone effects agree with BGe's sums over paths, to 5 errors of the 200 simulated
+// draws.
 func TestMixedEffectsOfNumbersAreThoseOfBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 60, EdgeProbability: 0.6, Seed: 5})
 	require.NoError(t, err)

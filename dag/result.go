@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// resultSchema names the schema of Result.
 const resultSchema = "vti/graphs/1"
 
 // Result is the answer of a command in terms of the user's table: the object that --json prints. It
@@ -33,8 +32,7 @@ type Result struct {
 	// mean −ELBO, in nats, over families as drawn in training
 	Loss        *Number      `json:"loss,omitempty"`
 	Certificate *Certificate `json:"certificate,omitempty"`
-	// ModelCheck reports how well the model describes the table; Checks has statistics of each
-	// node.
+	// ModelCheck reports how well the model describes the table; Checks has statistics by node.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
@@ -92,8 +90,7 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class: the data, interventions included, do not distinguish its
-// Graphs; only the priors do.
+// ClassReport is an equivalence class: only the priors, not the data, distinguish its Graphs.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -104,8 +101,7 @@ type ClassReport struct {
 // Metrics compare the answer, and trivial answers, with a truth.
 type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
-	// TruthCycle is a cycle of the truth, if any; BestSHD the smallest structural distance of an
-	// acyclic graph from it.
+	// TruthCycle is a cycle of the truth, if any; BestSHD the least distance of an acyclic graph.
 	TruthCycle []string             `json:"truth_cycle,omitempty"`
 	BestSHD    *int                 `json:"best_possible_shd,omitempty"`
 	Answer     dgraph.MethodMetrics `json:"answer"`
@@ -151,7 +147,6 @@ type graphEstimates struct {
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }
 
-// fillGraphs reports edges, graphs, classes and metrics.
 func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphEstimates, truth *dgraph.Graph) (err error) {
 	judgeColumns(p, r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
@@ -250,7 +245,6 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 	return list
 }
 
-// metrics compares an answer with a truth.
 func metrics(p *score.Problem, ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {

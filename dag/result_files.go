@@ -32,8 +32,7 @@ func Files() []string {
 	}
 }
 
-// write writes an answer to the run directory, if any: as JSON, tables, and the graph for other
-// programs.
+// write writes an answer to the run directory, if any, as JSON, tables, and exported graphs.
 func write(p *score.Problem, r *Result, dir string) error {
 	if dir == "" {
 		return nil
@@ -68,8 +67,7 @@ func write(p *score.Problem, r *Result, dir string) error {
 	return nil
 }
 
-// graphTexts returns the graph in every format, or "" if a format cannot express it. The result
-// notes omissions.
+// graphTexts returns the graph in every format, or "" where impossible, which the result notes.
 func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
@@ -164,8 +162,8 @@ func (r *Result) Matrix() [][]float64 {
 // drawnEdge is the default least probability of an edge in a picture.
 const drawnEdge = 0.1
 
-// dot writes the edges with a probability of at least least in the language of Graphviz, with
-// widths by probability.
+// dot writes the edges with a probability of at least least for Graphviz, with widths by
+// probability.
 func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

@@ -28,7 +28,6 @@ type output struct {
 	loss             *Number // of training
 }
 
-// found holds a method's findings, from which a result is made.
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates
@@ -69,7 +68,6 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	return conclude(p, ctx, o, f)
 }
 
-// concludeChains makes a result of chains over graphs with parameters.
 func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, edges walk.Edges, sample score.Sample) (*Result, error) {
 	graphs := sample.Count()
 	f := found{certificate: c, graphs: chainEstimates(edges, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
@@ -78,8 +76,7 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 	return conclude(p, ctx, o, f)
 }
 
-// chainEstimates returns the estimates of chains. It assumes the effective draws of the worst edge
-// for every event.
+// chainEstimates returns the estimates of chains, with the worst edge's effective draws for all.
 func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
 	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
@@ -104,7 +101,6 @@ func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Resu
 	return result, write(p, result, o.dir)
 }
 
-// describe summarises the mechanisms by edge and by node.
 func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) (err error) {
 	independent := float64(len(f.sample.Parents))
 	graphs := math.Inf(1)

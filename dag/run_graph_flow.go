@@ -26,8 +26,7 @@ type RunConfig struct {
 	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0 stands
 	// for 131,072 with linear mechanisms and 16,384 with networks, which have none node by node.
 	Draws int
-	// Islands bounds the fine islands of particles behind networks, node by node; 0 stands for some
-	// minutes' work.
+	// Islands bounds the fine islands of particles for networks, node by node; 0: for some minutes.
 	Islands int
 	// Undivided asks for one flow for the parameters of all nodes together.
 	Undivided bool
@@ -96,7 +95,6 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 	return concludeNodes(ctx, problem, o, trained, cfg)
 }
 
-// withDefaults fills in the defaults.
 func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	if cfg.Draws == 0 {
 		cfg.Draws = flows.DefaultDraws
@@ -110,12 +108,10 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	return cfg
 }
 
-// warmFlips is the probability that an edge of a graph from which q(m) starts is turned on or off.
-// Chosen by hand.
+// warmFlips is the probability of flipping an edge in a starting graph of q(m). Chosen by hand.
 const warmFlips = 0.05
 
-// warmStart returns graphs of short chains on the closed forms of linear mechanisms, with the same
-// prior over graphs.
+// warmStart returns graphs of short chains on linear closed forms, with the same prior over graphs.
 func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided bool) (func(*rand.Rand) []int32, error) {
 	linear := *p
 	linear.Model.Mechanism, linear.Model.Hidden, linear.Model.NoBias = sem.Linear, 0, false
@@ -139,7 +135,6 @@ const (
 	undividedLeast   = 1 << 12
 )
 
-// concludeUndivided makes a result of weighted draws.
 func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
 	o.status("weights of draws")
 	target := flows.GraphTargetOf(trained.Target())

@@ -22,8 +22,8 @@ import (
 )
 
 // One flow with a learned q(m), node by node and undivided, finds the edge probabilities of the
-// exact sums, under either prior over graphs and with constraints. A run continues from its
-// checkpoint to the same numbers.
+// exact sums, under either prior and with constraints. A run continues from its checkpoint to the
+// same end.
 func TestRunGraphFlow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -172,8 +172,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 	require.NotEmpty(t, result.Checks)
 }
 
-// From a list without any probable family, neighbours lead to the probable ones, and the answer
-// states their probability.
+// From a list without probable families, neighbours lead to them; the answer states their
+// probability.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
@@ -218,8 +218,7 @@ func TestFamiliesThatMayBeMissing(t *testing.T) {
 }
 
 // cancelling has eight columns. x0 has no effects: x3 is nearly x1 + x2, and x0 is the small
-// difference. Any two of the three predict next to nothing of x0, and all three together predict
-// it.
+// difference. Any two of the three predict next to nothing of x0, and all three predict it.
 func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem {
 	const nodes = 8
 	random := dagtest.Random(5)

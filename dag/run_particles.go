@@ -24,8 +24,7 @@ type ParticlesConfig struct {
 	// Islands bounds the fine islands of particles; 0 stands for some minutes' work.
 	Islands int
 	Seed    uint64
-	// Chains asks for chains over graphs instead of sums over all. The list of their families grows
-	// as the posterior requires.
+	// Chains asks for chains over graphs instead of sums, with a growing list of families.
 	Chains bool
 	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
@@ -52,9 +51,8 @@ const (
 )
 
 // RunParticles finds the posterior over graphs with network mechanisms by a sum over graphs.
-// Particles that are tempered from the prior to the posterior of the first layer, with the output
-// layer integrated out, give the evidences of families. It writes tables and pictures to the run
-// directory.
+// Evidences of families come from particles tempered from the prior to the posterior of the first
+// layer, with the output layer integrated out. It writes tables and pictures to the run directory.
 func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	// the normal equations of the output layer of one particle
@@ -95,7 +93,6 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 	})
 }
 
-// scores prepares the evidences of families.
 func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status func(string)) *networks.Scores {
 	s := networks.NewScores(p, cfg.Seed, cfg.Islands, status)
 	s.Shard, s.MaxTime = cfg.Shard, cfg.MaxTime
@@ -106,8 +103,8 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds is the largest number of times that a list of families grows, each time by finer
-// evidences. Chosen by hand.
+// listRounds bounds how often a list of families grows, each time by finer evidences. Chosen by
+// hand.
 const listRounds = 4
 
 // concludeParticles makes a result of graphs of a growing list of families, with evidences by

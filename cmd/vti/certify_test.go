@@ -11,8 +11,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// Joined shards of a certificate give the result of one machine, except for its times and the name
-// of its directory.
+// Joined shards of a certificate give the result of one machine, except for times and directory.
 func TestCertifyByShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

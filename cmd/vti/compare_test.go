@@ -128,8 +128,7 @@ func TestCompareGraphs(t *testing.T) {
 	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
 }
 
-// Regressions with different formulas for the same response compare by their evidences and by their
-// common parameters.
+// Regressions of one response with different formulas compare by evidences and common parameters.
 func TestCompareRegressions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

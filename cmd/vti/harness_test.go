@@ -30,7 +30,6 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// vtiCommand runs a command line in this process.
 func vtiCommand(t *testing.T, args ...string) outcome {
 	t.Helper()
 	return vtiIn(context.Background(), t, args...)
@@ -43,8 +42,7 @@ func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// mustRun runs a command line that must end with the status of an answer: the tiny settings of
-// tests do not always earn trust.
+// mustRun runs a command line that must give an answer: tiny settings do not always earn trust.
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := vtiCommand(t, args...)
@@ -52,8 +50,7 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny puts settings that train and certify within a second or two in front of args, which override
-// them.
+// tiny puts settings that train and certify in a second or two before args, which override them.
 func tiny(args ...string) []string {
 	small := []string{"--steps", "60", "--batch", "512", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "32768", "--quiet"}
 	return slices.Concat(args[:1], small, args[1:])

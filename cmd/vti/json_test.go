@@ -103,7 +103,6 @@ type answerModel struct {
 	KHat          *float64 `json:"khat"`
 }
 
-// decode reads exactly one JSON object.
 func decode(t *testing.T, text string) answer {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -201,8 +200,7 @@ func TestJSONContract(t *testing.T) {
 }
 
 // TestAnswersAgree compares a certified run with trained q to the exact answer: the main promise,
-// at the size of a test. The tolerance on probabilities is the certificate's at its default
-// precision, 0.01.
+// at the size of a test. The tolerance is the certificate's at its default precision, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

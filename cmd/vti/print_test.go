@@ -55,8 +55,7 @@ func TestTrainingLine(t *testing.T) {
 	assert.Equal(t, "2 h 3 min", document.TimeText(7400))
 }
 
-// TestHumanOutput checks the text for a reader: factors, groups, always-in columns, and names of
-// models.
+// TestHumanOutput checks the text for readers: factors, groups, always-in columns, model names.
 func TestHumanOutput(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,c,k,y\n1,2,u,1,3\n2,5,v,1,4.5\n4,3,w,2,1\n5,1,v,2,7\n7,2,u,1,6\n3,3,w,3,2\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--always", "k", "--group", "pair=a,b", "--quiet", "--out", "my run")
@@ -75,8 +74,7 @@ func TestHumanOutput(t *testing.T) {
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 
-// Probabilities that four decimals cannot tell from 0 or 1 say so, and intervals of only zero state
-// their probability.
+// Probabilities that four decimals cannot tell from 0 or 1 say so; intervals of zero state theirs.
 func TestProbabilityText(t *testing.T) {
 	none := varsel.Number(math.NaN())
 	for _, test := range []struct {
@@ -116,8 +114,7 @@ func TestColours(t *testing.T) {
 // mostLines is two screens.
 const mostLines = 100
 
-// emptyNumbers matches uninformative numbers: probabilities and errors of 0.0000, and intervals of
-// only zero.
+// emptyNumbers matches probabilities and errors of 0.0000, intervals of zero, NaN and Inf.
 var emptyNumbers = regexp.MustCompile(`(^|[ (])0\.0000\b|± 0\.0+\b|\[0, 0\]|\bNaN\b|[+-]Inf\b`)
 
 // checkScreen checks the text of a command for a reader: two screens at most, no colours in a pipe,

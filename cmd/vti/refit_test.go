@@ -41,8 +41,8 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	for k, g := range groups.Groups[:5] {
 		others := append(append([]string{}, lines[:1+2*k]...), lines[3+2*k:]...)
 		want := all - evidence(fmt.Sprintf("without-%d", k), others)
-		// of 10,000 draws, with which densities of two rows differ by less than a factor of ten:
-		// the standard error is below 0.02
+		// of 10,000 draws; densities of two rows differ by a factor below ten: the standard error
+		// is below 0.02
 		assert.InDelta(t, want, float64(g.ELPD), 0.08, g.Group)
 		assert.Equal(t, "exact", g.Verdict)
 	}

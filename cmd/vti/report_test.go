@@ -267,8 +267,7 @@ func TestReportRefuses(t *testing.T) {
 // timedRunsVariable names run directories for timed reports, separated as in PATH.
 const timedRunsVariable = "VTI_TIMED_RUNS"
 
-// TestTimesOfReports logs the times to write and to open the pages of finished runs, medians of
-// three.
+// TestTimesOfReports logs the median times of three to write and open the pages of finished runs.
 func TestTimesOfReports(t *testing.T) {
 	dirs := filepath.SplitList(os.Getenv(timedRunsVariable))
 	if len(dirs) == 0 {

@@ -28,7 +28,6 @@ func long(t *testing.T, out string) []string {
 		"--steps", "3000", "--batch", "64", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8"}
 }
 
-// start runs a command line in a separate process.
 func start(t *testing.T, args []string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	self, err := os.Executable()
@@ -42,7 +41,6 @@ func start(t *testing.T, args []string) (*exec.Cmd, *strings.Builder) {
 	return cmd, &stderr
 }
 
-// waitFor waits until a file exists.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -153,8 +151,7 @@ func TestCancelled(t *testing.T) {
 	assert.Regexp(t, `to continue: vti hbm --resume one\n`, got.stderr)
 }
 
-// TestResumeRefuses: a directory that is damaged, foreign, or contradicted by a flag is refused and
-// unchanged.
+// TestResumeRefuses: a directory damaged, foreign, or contradicted by a flag is refused, unchanged.
 func TestResumeRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -215,8 +212,8 @@ func TestResumeRefuses(t *testing.T) {
 	})
 }
 
-// TestCertifyDraws certifies with fewer draws than the default, and then the trained run again with
-// more; both are in the record.
+// TestCertifyDraws certifies with fewer draws than the default, then with more; the record has
+// both.
 func TestCertifyDraws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -235,8 +232,7 @@ func TestCertifyDraws(t *testing.T) {
 	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
 }
 
-// TestFloatType trains in both types: each is in the record, gives different numbers, and is kept
-// by a resumed run.
+// TestFloatType trains in both types: the record and a resumed run keep each, and numbers differ.
 func TestFloatType(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -291,8 +287,7 @@ func TestStepsPerLaunch(t *testing.T) {
 	}
 }
 
-// All commands have one policy: flags that agree with the record may be given again, others are
-// refused by name.
+// All commands have one policy: repeated flags must agree with the record; others fail by name.
 func TestResumePolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

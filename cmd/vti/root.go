@@ -18,7 +18,6 @@ const (
 	checkGroup  = "check"
 )
 
-// rootCommand returns the root of the commands of all applications.
 func rootCommand(a *shell.App) *cobra.Command { return commandsOf(a, applications) }
 
 // commandsOf returns the root of the commands of the given applications.

@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTableOfSmallModels runs a table q(m) over models of at most three of 15 predictors to the
-// end, against the exact answer under the same limit: 5 standard errors of each of 15 predictors, a
-// false alarm in 10⁵.
+// TestTableOfSmallModels runs a table q(m) over models of at most three of 15 predictors, against
+// the exact answer under the same limit: 5 standard errors of each inclusion, a false alarm in 10⁵.
 func TestTableOfSmallModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a few seconds")

@@ -19,8 +19,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// TestTasks runs docs/tasks.md: at most two commands a task, in order, and then checks the line
-// that they must have printed.
+// TestTasks runs docs/tasks.md: at most two commands a task, and checks the line that they must
+// print.
 func TestTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a page of commands")

@@ -111,7 +111,6 @@ func readVerdict(t *testing.T, text string) (v vti.Verdict) {
 	return v
 }
 
-// joinedIn returns the probability that two nodes are joined.
 func joinedIn(r *dag.Result, pair [2]string) float64 {
 	for _, e := range r.Edges {
 		if e.From == pair[0] && e.To == pair[1] || e.From == pair[1] && e.To == pair[0] {

@@ -92,8 +92,7 @@ func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
 }
 
-// logSigma returns log σ of each row [B], which follows the weights in theta if the noise is
-// unknown.
+// logSigma returns log σ of each row [B], which follows the weights if the noise is unknown.
 func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	if t.layout.Sigma > 0 {
 		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
@@ -125,15 +124,14 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden returns the hidden units of networks [B,H,n], whose first layer starts theta, and the
-// values of the nodes [B,n].
+// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and node
+// values [B,n].
 func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
 	l, g := t.layout, node.Graph()
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*l.Hidden)), batch, nodes, l.Hidden)
-	// [B, H, n]; this order of operands, with a single sum over units, avoids a transposition of
-	// this size
+	// [B, H, n]; this order of operands, with a single sum over units, avoids a transposition
 	hidden = graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
 	own = graph.Gather(values, index)
@@ -234,8 +232,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 }
 
 // steepest is the largest curvature in units of the prior's: beyond it, rounding would make
-// precisions indefinite. noiseSteps is the number of alternations between noise and weights. Chosen
-// by hand.
+// precisions indefinite. noiseSteps counts alternations between noise and weights. Chosen by hand.
 const (
 	steepest   = 1e12
 	noiseSteps = 3

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// waves is a user's mechanism: x_j = Σ a_i sin(2 x_i) over its parents plus N(0, 0.5²), with a_i ~
-// N(0, 1).
+// waves is a user's mechanism: x_j = Σ a_i sin(2 x_i) + N(0, 0.5²) over parents i, a_i ~ N(0, 1).
 type waves struct{ columns [][]float64 }
 
 func (w waves) Nodes() int { return len(w.columns) }

@@ -94,7 +94,6 @@ func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior,
 	return s, graphs, nil
 }
 
-// update reads the scores and sums over graphs.
 func (s *Evidences) update(ctx gocontext.Context, p *score.Problem, status func(string)) (*score.Posterior, error) {
 	s.scores = score.Scores{Families: p.Families}
 	s.Draws = 0
@@ -128,9 +127,8 @@ func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget i
 	}
 }
 
-// supplement allocates draws after which the mass that families may have missed together is half of
-// the limit of trust, if their k̂ stay: at most most for all. It reports whether they are needed
-// and useful.
+// supplement allocates draws, at most most, after which families may have missed half of the mass
+// that trust allows, if their k̂ stay. It reports whether they are needed and useful.
 func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most int) bool {
 	clear(allocation)
 	if graphs.Missed() <= verdict.DoubtfulMissed {
@@ -159,7 +157,6 @@ func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most i
 // supplements is the largest number of supplements. Chosen by hand.
 const supplements = 2
 
-// keep draws parameters of families and stores them.
 func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
 	for f, draws := range allocation {
 		s.kept[f] += draws
@@ -167,8 +164,7 @@ func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
 	return s.Evidences.Draw(ctx, allocation, true)
 }
 
-// fillUp allocates missing draws of parameters to families that matter: summaries need them even if
-// the evidences do not.
+// fillUp allocates missing draws of parameters to families that matter, for summaries.
 func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int) {
 	for f, m := range graphs.Marginals {
 		allocation[f] = 0
@@ -178,8 +174,7 @@ func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int)
 	}
 }
 
-// A family of at least the given probability has at least the given number of draws of its
-// parameters.
+// Families of at least leastDescribed probability have at least leastKept draws of parameters.
 const (
 	leastDescribed = 1e-3
 	leastKept      = 100

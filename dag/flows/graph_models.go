@@ -31,8 +31,8 @@ type GraphModels struct {
 var _ vti.GroupedModels = (*GraphModels)(nil)
 
 // NewGraphModels returns a q(m) of networks with the given number of hidden units; 0 stands for
-// four for each node, within 32 and 256. It starts uniform: any node is next, and each possible
-// edge has probability one half.
+// four for each node, within 32 and 256. It starts uniform: over next nodes, and with edges at one
+// half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
 	if hidden == 0 {
 		hidden = min(max(4*s.Nodes, 32), 256)
@@ -91,8 +91,7 @@ type edges struct {
 	most               float64 // parents of a node
 }
 
-// edges prepares the parents' distributions for nodes [R,N], one-hot, and the members [R,N] of the
-// sets before them.
+// edges prepares the parents' distributions for nodes [R,N], one-hot, after the sets members [R,N].
 func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
 	g := node.Graph()
 	of := func(sets []dgraph.Set) *graph.Node { // [R,N]
@@ -179,8 +178,8 @@ func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
 	return graph.Reshape(graph.Add(next, parents), -1)
 }
 
-// Sample draws graphs, N consecutive rows each, several along each order: uniforms [G·N,1+N] ->
-// codes [G·N,1+N] int32.
+// Sample draws graphs of N consecutive rows, several along each order: uniforms [G·N,1+N] -> codes
+// [G·N,1+N] int32.
 func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node {
 	ctx = ctx.Checked(false)
 	g, nodes := uniforms.Graph(), m.structure.Nodes
@@ -218,9 +217,9 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 // the order among all orders of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents
 // are credited with the loss of their node, less the mean of the same node in the other graphs
 // along the same order. The next node is credited with the losses of its position and later ones,
-// averaged over the graphs along the order, less the mean over the other orders. Both include r, in
-// which all edges take part. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts
-// rows left out.
+// averaged over the graphs along the order, less the mean over other orders. Both include r, which
+// depends on all edges. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts rows
+// left out.
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes

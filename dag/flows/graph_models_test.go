@@ -72,8 +72,7 @@ func testStructures() map[string]dgraph.Structure {
 
 func keyOfRows(rows [][]int32) string { return space.Key(slices.Concat(rows...)) }
 
-// q(m) sums to one over all orders and allowed graphs, and its draws have its frequencies, with
-// several graphs along each order.
+// q(m) sums to one over all orders and allowed graphs, and has the frequencies of its draws.
 func TestGraphModels(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, s := range testStructures() {
@@ -116,9 +115,8 @@ func TestGraphModels(t *testing.T) {
 	}
 }
 
-// ScoreLoss has the gradient of the expected loss, a sum over all orders and graphs of few nodes.
-// For more nodes it has less variance than a score function that credits all choices with all
-// losses.
+// ScoreLoss has the gradient of the expected loss, summed over all orders and graphs of few nodes.
+// For more nodes its variance is less than with all choices credited with all losses.
 func TestScoreLossOfGraphModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -218,8 +216,7 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 	}
 }
 
-// Codes for the start of q(m) are allowed graphs, along one of their orders, and without flips the
-// graph itself.
+// Codes for the start of q(m) are allowed graphs along their orders, unchanged without flips.
 func TestWarmCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, s := range testStructures() {

@@ -62,8 +62,7 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 }
 
 // Lenient returns the target for chains, which change a site at a time. It ignores the bits of
-// required and forbidden edges, so that the order can change without them; all their values share
-// the probability of the rest.
+// decided edges, so that the order can change without them; their values share the probability.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
@@ -74,8 +73,7 @@ func (t *GraphTarget) Lenient() *GraphTarget {
 type GraphSpace struct {
 	dgraph.Ordered
 	mechanism Mechanism
-	// if not nil, its required edges are present along the order and its forbidden ones absent,
-	// whatever the bits
+	// if not nil, its required edges are present and its forbidden ones absent, whatever the bits
 	lenient *dgraph.Structure
 }
 
@@ -197,7 +195,6 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
-// quadraticGraphs is a GraphTarget whose mechanism has quadratics.
 type quadraticGraphs struct {
 	*GraphTarget
 	own quadratics
@@ -205,8 +202,7 @@ type quadraticGraphs struct {
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
 
-// Quadratic returns the nodes' quadratics along its diagonal: codes [B,S], mask [B,D] -> [B,D,D],
-// [B,D].
+// Quadratic has the nodes' quadratics on its diagonal: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
 	node, _ := t.Codes.rows(codes)

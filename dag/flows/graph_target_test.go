@@ -16,9 +16,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density and the mask combine the families'. The prior over codes sums to one and agrees
-// with the structure: a graph has a fixed share of it whatever the number of its codes, or one
-// share for each code.
+// The joint density and the mask combine the families'. The prior over codes sums to one and
+// follows the structure: a fixed share for a graph whatever the number of its codes, or one for
+// each code.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))

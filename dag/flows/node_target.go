@@ -33,8 +33,7 @@ func NewNodeTarget(m Mechanism) vti.Target {
 // Space returns the set of families.
 func (t *NodeTarget) Space() space.Space { return t.families }
 
-// LogPrior is zero, and -Inf if a node would be its own parent: the posterior over graphs weights
-// the families. [B,S] -> [B]
+// LogPrior is zero, and -Inf for a node as its own parent: graphs weight the families. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
 	own := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
@@ -47,7 +46,6 @@ func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
 
-// quadraticNodes is a NodeTarget whose mechanism has quadratics.
 type quadraticNodes struct {
 	*NodeTarget
 	quadratics

@@ -36,8 +36,7 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// randomOrder sorts the nodes of an acyclic graph. Each place gets a random node whose parents all
-// come before.
+// randomOrder sorts an acyclic graph, with a random choice among nodes whose parents came before.
 func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {

@@ -7,8 +7,7 @@ type Mechanism int
 
 const (
 	// AnyMechanism is Categorical for discrete data, Mixed for tables with both kinds of columns,
-	// and BGe for continuous ones, or Linear if the noise scale or the prior of the weights is
-	// given.
+	// and for continuous ones BGe, or Linear if noise scale or weight prior is given.
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear
@@ -17,8 +16,7 @@ const (
 	// BGe is linear, with an intercept and a noise scale of every node, and with the prior that
 	// gives all graphs of an equivalence class the same evidence.
 	BGe
-	// Categorical is a table of probabilities for each combination of values of the parents, for
-	// discrete data.
+	// Categorical is a table of probabilities for each combination of the parents' values.
 	Categorical
 	// Mixed is for tables of numbers and categories. Numbers have the mechanism of BGe with an
 	// intercept that may differ by category; categories have multinomial logistic regressions.

@@ -86,8 +86,7 @@ func (l Layout) Mask(f dgraph.Family) []bool {
 	return mask
 }
 
-// Mean returns the mechanism's value of a node for one row of the data. Unused coordinates must be
-// zero.
+// Mean returns the mechanism's value of a node for one row. Unused coordinates must be zero.
 func (l Layout) Mean(theta, row []float64) (sum float64) {
 	if l.Mechanism == Linear {
 		for i, x := range row {

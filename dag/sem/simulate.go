@@ -13,21 +13,19 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Simulation describes simulated data with a known graph: the design of F.1, with every edge of the
-// graph in use.
+// Simulation describes simulated data with a known graph: the design of F.1, with every edge in
+// use.
 type Simulation struct {
 	// Nodes and Rows; 0 stands for 10 and 1,024.
 	Nodes, Rows int
-	// EdgeProbability is the probability of each edge along a uniformly random order; 0 stands for
-	// 0.5.
+	// EdgeProbability is the probability of each edge along a random order; 0 stands for 0.5.
 	EdgeProbability float64
 	// ExpectedDegree, if not 0, is the mean number of parents of a node, and sets EdgeProbability.
 	ExpectedDegree float64 `json:",omitempty"`
 	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias hold for every
 	// node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is a
-	// category with two or three levels. Shifts of numbers by a level of a parent, and slopes and
-	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by
-	// level.
+	// category of two or three levels. Shifts of numbers by a parent's level, and slopes and shifts
+	// of a level's logits, are uniform on ±[0.5, 1.5], with signs that alternate by level.
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
@@ -112,7 +110,6 @@ func (s Simulation) Validate() error {
 	return nil
 }
 
-// validateNetwork checks the fields for categories.
 func (s Simulation) validateNetwork() error {
 	switch {
 	case s.Network == nil && s.Mechanism == Categorical:

@@ -8,7 +8,6 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// mixed draws rows of numbers and categories.
 func (s Simulation) mixed() *Simulated {
 	out, order := s.graph()
 	out.Levels = make([][]string, s.Nodes)
@@ -19,8 +18,7 @@ func (s Simulation) mixed() *Simulated {
 	size := func(least, most float64) float64 {
 		return math.Copysign(least+(most-least)*random.Float64(), random.Float64()-0.5)
 	}
-	// effects of a parent on a node [parent][node][level of the node][level of the parent]; a
-	// number has one level
+	// effects [parent][node][level of the node][level of the parent]; a number has one level
 	effects := make([][][][]float64, s.Nodes)
 	for i := range effects {
 		effects[i] = make([][][]float64, s.Nodes)
