@@ -40,8 +40,9 @@ func ExampleModel() {
 		panic(err)
 	}
 	fmt.Println(len(drawn[groupMean]), len(drawn[x]), m.CheckData(drawn))
-	// Output: mean[2] group mean[group[3]][2] x[group[3] sample[50]][2] parents of x: [group
-	// mean[group[3]][2]] 6 300 <nil>
+	// Output:
+	// mean[2] group mean[group[3]][2] x[group[3] sample[50]][2] parents of x: [group mean[group[3]][2]]
+	// 6 300 <nil>
 }
 
 // wards are the stays of three patients of each of six wards, in days above the usual stay.
