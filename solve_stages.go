@@ -146,8 +146,8 @@ func (s *solver) needsPilot() bool {
 }
 
 // afterSum decides the next stage after a sum over all models, which needs no q: training, if q is
-// far from the sum and training helps. A sum by the target ends a run whose q(m) is a network,
-// which weights do without too. So does a sum in a run that began with a network's answer.
+// far from the sum and training helps. A run ends with a sum by the target if q(m) is a network,
+// which weights do without too. A run that began with a network's answer also ends with the sum.
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:

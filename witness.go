@@ -238,8 +238,8 @@ type weighing struct {
 }
 
 // Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of a model's
-// probability changes a standard deviation by a tenth. If a point named by the target
-// (models.Known.ModeStarts) would have a contradictory weight, a search for a mode starts there.
+// probability changes a standard deviation by a tenth. If the weight of a point named by the target
+// (models.Known.ModeStarts) contradicts the certificate's draws, a search for a mode starts there.
 
 // Bounds of the weighted points, of one model and of all. Chosen by hand: a batch or two of
 // densities for a model.

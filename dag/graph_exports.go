@@ -115,7 +115,8 @@ func modelString(names []string, g *dgraph.Graph) string {
 	return text.String() + "\n"
 }
 
-// dagitty writes a graph for dagitty, with names in quotation marks and without \ and " within.
+// dagitty writes a graph for dagitty, with names in quotation marks. Quotation marks, backslashes
+// and control characters in names become underscores.
 func dagitty(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return c >= ' ' && c != '"' && c != '\\' })
 	var text strings.Builder

@@ -74,7 +74,8 @@ func TestHumanOutput(t *testing.T) {
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 
-// Probabilities that four decimals cannot tell from 0 or 1 say so; intervals of zero state theirs.
+// Probabilities that four decimals cannot tell from 0 or 1 say so. Intervals of only zero state
+// their probability.
 func TestProbabilityText(t *testing.T) {
 	none := varsel.Number(math.NaN())
 	for _, test := range []struct {

@@ -62,7 +62,8 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 }
 
 // Lenient returns the target for chains, which change a site at a time. It ignores the bits of
-// decided edges, so that the order can change without them; their values share the probability.
+// required and forbidden edges, so that the order can change without them. All values of these bits
+// share the probability of the rest.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
