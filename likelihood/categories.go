@@ -8,8 +8,7 @@ import (
 )
 
 // Categories is the distribution of a response y in one of K categories, 0 to K−1, given M linear
-// predictors η of its row and P parameters z shared by all rows. Each z has a standard normal
-// prior.
+// predictors η of its row and P parameters z shared by all rows. Each z is N(0, 1) a priori.
 type Categories interface {
 	// Levels is K, Predictors is M and Parameters is P.
 	Levels() int
@@ -25,8 +24,8 @@ type Categories interface {
 // OrderedCategories are Categories with K−1 cut points. Given these their distribution is [*Cuts].
 type OrderedCategories interface {
 	Categories
-	// Sticks are the z [K−1] of cut points. Cut is the distribution with given cut points and no z:
-	// it has no Expand.
+	// Sticks are the z [K−1] of cut points. Cut is the distribution without z, and so without
+	// Expand.
 	Sticks(points []float64) []float64
 	Cut(points []float64) *Cuts
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// Cuts is the distribution of ordered categories given their cut points. As a [Row] its scale has
-// no meaning.
+// Cuts is the distribution of ordered categories given cut points. As a [Row] it has no scale.
 type Cuts struct {
 	cutLink
 	// Points [K−1] are the cut points, increasing.
@@ -39,8 +38,7 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	return k, w, u
 }
 
-// LogKernelAt is log p(y | η). For a narrow category without trials it comes from the width and the
-// mean density.
+// LogKernelAt is log p(y | η). In a narrow category without trials it uses the mean density.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {

@@ -14,8 +14,7 @@ type Kind int
 const (
 	// GaussianKind: y ~ N(η, σ²).
 	GaussianKind Kind = iota
-	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), the mixture of equation 20 with the mean
-	// inside both normals.
+	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), as equation 20 with the mean in both normals.
 	RobustKind
 	// StudentKind: (y−η)/σ has a Student t distribution with ν degrees of freedom.
 	StudentKind
@@ -184,12 +183,10 @@ func (k Kind) Binary() bool { return k == LogisticKind }
 // Survival reports whether the response is a time. A negative response stands for a lower bound.
 func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
 
-// HasUnit reports whether the response is a positive number in some unit, while η has none: another
-// unit only shifts η.
+// HasUnit reports whether the response is positive and in a unit: another unit only shifts η.
 func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
 
-// widestLogOffset is the largest distance between offsets of log rates: a factor of 2e17 between
-// exposures.
+// widestLogOffset is the largest distance between offsets of log rates: a factor of 2e17.
 const widestLogOffset = 40
 
 // CheckOffset refuses exposures in place of their logarithms: offsets [n] of the given name, nil
@@ -260,7 +257,7 @@ type Shape struct {
 	Outlier, Ratio float64
 }
 
-// New returns the likelihood of a kind. It panics when the kind is unknown, or has categories (see
+// New returns the likelihood of a kind. It panics for an unknown kind, or one with categories (see
 // [NewCategories]).
 func New(k Kind, shape Shape) Likelihood {
 	if k < 0 || int(k) >= len(kinds) || kinds[k].make == nil {

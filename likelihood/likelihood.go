@@ -44,8 +44,7 @@ type Row interface {
 // HeavyTailed is a Row of y = η + σ ε whose log density is not concave.
 type HeavyTailed interface {
 	Row
-	// CurvatureAt returns the slope of log p in η and the curvature of −log p, which is negative in
-	// the tails.
+	// CurvatureAt returns the slope of log p in η and the curvature of −log p, negative in tails.
 	CurvatureAt(y, eta, scale float64) (slope, curvature float64)
 }
 

@@ -19,8 +19,7 @@ import (
 // at is a point of the tests.
 type at struct{ eta, scale float64 }
 
-// likelihoods calls each with every kind of the table, its default shape and others, and test
-// points.
+// likelihoods calls each with every kind, its default shape and others, and test points.
 func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []at)) {
 	shapes := map[Kind][]Shape{
 		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
@@ -373,8 +372,7 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.Less(t, worst, 1e-9)
 	assert.Greater(t, worstTextbook, 1e-7)
 
-	// sums of ten rows of counts near a million: exact to a tenth of a nat in float32, and to 1e-9
-	// in float64
+	// sums of ten counts near a million: to a tenth of a nat in float32, 1e-9 in float64
 	var y, eta []float64
 	for i := range 10 {
 		eta = append(eta, math.Log(1e6)+0.02*float64(i))

@@ -70,8 +70,7 @@ func logNormalCDF(x float64) float64 {
 
 func logNormalPDF(x float64) float64 { return -x*x/2 - halfLog2Pi }
 
-// normalQuantile is the x ≤ 0 with log Φ(x) = p, for p ≤ −log 2: by Newton's method, from below, as
-// log Φ is concave.
+// normalQuantile is the x ≤ 0 with log Φ(x) = p, by Newton's method from below: log Φ is concave.
 func normalQuantile(p float64) float64 {
 	x := -math.Sqrt(math.Max(0, -2*(p+math.Ln2)))
 	for range 20 {

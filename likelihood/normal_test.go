@@ -24,8 +24,7 @@ func bigMills(x float64) float64 {
 	return value
 }
 
-// log Φ keeps its digits: against math.Erfc near the middle, and the continued fraction in the
-// tail.
+// log Φ keeps its digits: against math.Erfc near the middle, a continued fraction in the tail.
 func TestLogNormalCDF(t *testing.T) {
 	for x := -5.0; x < 8; x += 0.0625 {
 		require.InEpsilon(t, math.Erfc(-x/math.Sqrt2)/2, math.Exp(logNormalCDF(x)), 2e-14, "%v", x)

@@ -83,8 +83,8 @@ func (o *ordered) Levels() int     { return o.levels }
 func (o *ordered) Predictors() int { return 1 }
 func (o *ordered) Parameters() int { return o.levels - 1 }
 
-// LogProb takes the difference of two tails by the larger of them, each on the side of zero where
-// it is small.
+// LogProb takes the difference of two tails by the larger, on the side of zero where both are
+// small.
 func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	rows, cuts := len(y), o.Parameters()
 	eta = Reshape(eta, -1, rows)
@@ -185,8 +185,7 @@ func (o *ordered) Sticks(points []float64) []float64 {
 	return z
 }
 
-// meanNodes are the nodes of the rule for the mean density of narrow categories, whose error is
-// below 10⁻¹⁵.
+// meanNodes is the number of nodes for the mean density of narrow categories: errors below 10⁻¹⁵.
 const meanNodes = 10
 
 var meanAt, meanWeight = func() (at, weight []float64) {

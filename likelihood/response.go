@@ -12,8 +12,7 @@ import (
 
 // Read returns the values [n] of a response column, which must have no missing cells. Two labels of
 // a 0/1 response, or two numbers other than 0 and 1, are read as 0 and 1 in increasing order, and
-// levels are their texts; levels is nil otherwise. Errors name the column by the argument, such as
-// "target".
+// levels are their texts; levels is nil otherwise. Errors name the column as given.
 func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
 	what = fmt.Sprintf("%s %q", what, c.Name)
 	binary := kind.Binary()
@@ -47,8 +46,7 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	return y, levels, nil
 }
 
-// mostCategories bounds the number of categories: a response with more is a count, or a number.
-// Chosen by hand.
+// mostCategories bounds categories: a response with more is a count or number. Chosen by hand.
 const mostCategories = 50
 
 // ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no
@@ -111,8 +109,7 @@ func Check(t *table.Table, what string, y []float64, kind Kind) error {
 	return nil
 }
 
-// Censor negates the times that are only lower bounds. The column is 1 for these and 0 for times of
-// an end.
+// Censor negates the times that are only lower bounds, where the column is 1 instead of 0.
 func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, error) {
 	if !kind.Survival() {
 		return nil, fmt.Errorf("%s: censored times, %q, are for the %s and %s likelihoods; this one is %s", t.Path, column, ExponentialKind, WeibullKind, kind)

@@ -15,8 +15,7 @@ type weibull struct {
 	constant bool
 }
 
-// nodes are u, and ended: 1 for times of an end, 0 for lower bounds. shape is nil for constant
-// hazards.
+// nodes are u, and ended: 1 for ends, 0 for lower bounds. shape is nil for constant hazards.
 func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	u = Sub(logOf(Abs(y)), eta)
@@ -72,8 +71,7 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
-// LogConstant is −log t − 1 for the time of an end, where the kernel is largest at u = 0, and 0
-// else.
+// LogConstant is −log t − 1 for an end, where the kernel is largest at u = 0, and 0 else.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1

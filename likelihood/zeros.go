@@ -7,8 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// zeroInflated is 0 with probability ω/(1 + ω), and otherwise a Poisson count of mean exp η, which
-// may also be 0.
+// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η, even 0.
 type zeroInflated struct{}
 
 func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {

@@ -28,18 +28,15 @@ func (r Range) has(x float64) bool { return r.Low <= x && x <= r.High }
 
 func (r Range) draw(random *rand.Rand) float64 { return r.Low + (r.High-r.Low)*random.Float64() }
 
-// FamilyConfig describes the tables that a network is trained for. A zero range stands for its
-// default.
+// FamilyConfig describes the tables that a network is trained for. Zeros stand for defaults.
 type FamilyConfig struct {
 	// Model has the likelihood and the priors: Gaussian with unknown σ, robust with known scales,
 	// logistic or Poisson.
 	Model ModelOptions `json:"model"`
-	// Predictors is the number of selectable predictors, 2 to 8. Rows is the number of rows, 20 to
-	// 150.
+	// Predictors is the range of selectable predictors, 2 to 8, and Rows of rows, 20 to 150.
 	Predictors Range `json:"predictors"`
 	Rows       Range `json:"rows"`
-	// Correlation is the correlation of neighbouring predictors, or of all, in simulated tables: 0
-	// to 0.9.
+	// Correlation is between neighbouring predictors, or all, in simulated tables: 0 to 0.9.
 	Correlation Range `json:"correlation"`
 	// Noise is σ1 of the robust likelihood in units of the response's sd; 0.02 to 0.9.
 	Noise Range `json:"noise"`
@@ -47,8 +44,7 @@ type FamilyConfig struct {
 	Start int `json:"start"`
 }
 
-// startOfNetworks is raised whenever the approximations change: a network has learned to correct
-// the old ones.
+// startOfNetworks is raised when the approximations change: networks correct the old ones.
 const startOfNetworks = 2
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -98,8 +94,7 @@ func (c FamilyConfig) Validate() error {
 
 // Family is the family of the tables that a network is trained for. Predictors are numbered by
 // their probability under an approximation, so that the answer for a table moves with its columns.
-// The family has coordinates for the intercept, the largest number of predictors and, if it is
-// unknown, log σ.
+// Coordinates are the intercept, the largest number of predictors and an unknown log σ.
 type Family struct {
 	cfg   FamilyConfig
 	space *space.Subsets
@@ -153,8 +148,7 @@ func (f *Family) dim() int {
 	return f.most + 1
 }
 
-// Fits returns an error that names the difference between a problem and the family; nil if the
-// problem belongs to it.
+// Fits returns an error that names the difference between a problem and the family, if any.
 func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
@@ -199,8 +193,8 @@ func (f *Family) Fits(p *Problem) error {
 }
 
 // beginsWithOnes reports whether the first coordinate, and no other, is in every model, and has
-// ones in all rows. It may be an intercept or a predictor: only the prior differs, which a network
-// reads with the data.
+// ones in all rows. It may be an intercept or a predictor: only the prior differs, which networks
+// read.
 func beginsWithOnes(d *Design) bool {
 	if len(d.Always) != 1 || d.Always[0] != 0 {
 		return false
@@ -259,8 +253,7 @@ func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
 	return f.drawResponse(x, random)
 }
 
-// drawResponse draws a model, parameters and responses for a design behind a column of ones; nil if
-// the table is refused.
+// drawResponse draws model, parameters and responses for a design; nil if the table is refused.
 func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []float64) {
 	n, columns := x.Dims()
 	p := columns - 1
@@ -319,8 +312,7 @@ func (f *Family) acceptable(y []float64) bool {
 	return spread >= leastSpread && spread <= mostSpread
 }
 
-// drawDesign draws standardised predictors behind a column of ones; nil if one of them is
-// constant.
+// drawDesign draws standardised predictors behind a column of ones; nil if one is constant.
 func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, p+1, nil)
 	chained := random.IntN(2) == 0 // correlated with the one before, or all alike

@@ -32,8 +32,7 @@ func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	return family, settings, nil
 }
 
-// CheckFrom returns an error with the family of the network in a file if the network does not serve
-// the problem.
+// CheckFrom returns an error, with the family, if the network in a file does not fit the problem.
 func (p *Problem) CheckFrom(path string) error {
 	family, _, err := ReadFamily(path)
 	if err == nil {

@@ -95,8 +95,7 @@ type reading struct {
 	average float64
 }
 
-// rows are the arrays of the rows: predictors, response, numbers of the row at the mode, and
-// presence.
+// rows are the arrays of the rows: predictors, response, numbers at the mode, and presence.
 func (r *reading) rows() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
@@ -114,8 +113,7 @@ func (r *reading) rows() []amortize.Array {
 	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
-		// residual in units of the noise, standardised response, and log weight relative to the
-		// mean
+		// residual in units of the noise, standardised response, log of weight over mean
 		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
 		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
@@ -150,8 +148,7 @@ func (r *reading) table() amortize.Array {
 	}, tableNumbers)
 }
 
-// prior is the array of the prior of the coordinates: means, standard deviations, and the log of
-// the scale.
+// prior is the array of the coordinates' prior: means, standard deviations, and log scale.
 func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
@@ -201,8 +198,7 @@ func (f *Family) spread(masses []float64, sites []int) []float64 {
 	return wide
 }
 
-// index is the index of the family's code of a table's model m, whose lowest bit is the first
-// predictor.
+// index is the index in the family of a table's model m, whose lowest bit is the first predictor.
 func (f *Family) index(m int, sites []int) (index int) {
 	for j, at := range sites {
 		index |= (m >> j & 1) << (f.most - 1 - at)

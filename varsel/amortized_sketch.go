@@ -95,8 +95,7 @@ func (s *sketch) logMass(members []int) float64 {
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
 
-// given is logMass given σ, less terms that are the same for all models, and the residual sum of
-// squares at the mode.
+// given is logMass given σ, up to a constant, and the residual sum of squares at the mode.
 func (s *sketch) given(members []int, logScale float64) (value, left float64) {
 	k, all := len(members), len(s.linear)
 	precision := math.Exp(-2 * logScale)

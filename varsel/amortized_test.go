@@ -104,8 +104,7 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	}
 }
 
-// A table whose columns and rows are in another order is the same problem of the family, at other
-// places.
+// A table with another order of columns and rows is the same problem, at other places.
 func TestFamiliesFollowTheColumns(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		f := smallFamily(t, kind)
@@ -297,8 +296,7 @@ func divergence(p, q []float64) (sum float64) {
 	return sum
 }
 
-// byPredictors are the probabilities of models in the order of the bits of their index, the first
-// predictor lowest.
+// byPredictors are the probabilities of models by index, the first predictor the lowest bit.
 func byPredictors(logModels []float64) []float64 {
 	q := make([]float64, len(logModels))
 	for index, logQ := range logModels { // the first site is highest

@@ -17,8 +17,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// smallProblem has few rows, strong effects, and a response that suits the likelihood; counts are
-// near a million.
+// smallProblem has few rows, strong effects, and a suitable response; counts are near a million.
 func smallProblem(t *testing.T, kind likelihood.Kind, rows int, model ModelOptions) *Problem {
 	t.Helper()
 	source := correlatedColumns(rows, 3)
@@ -46,8 +45,7 @@ func smallProblem(t *testing.T, kind likelihood.Kind, rows int, model ModelOptio
 	return problem
 }
 
-// approximation returns the mode and the precision of the model with an index, and its active
-// coordinates.
+// approximation returns the mode, the precision and the active coordinates of a model.
 func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, code []int32) (mode *mat.VecDense, precision *mat.SymDense, active []int) {
 	t.Helper()
 	for j, on := range target.space.MaskRow(code, nil) {

@@ -35,8 +35,7 @@ func fewRows(t *testing.T, model ModelOptions) map[string]*Problem {
 	return problems
 }
 
-// The evidence of the smallest model is the integral of its joint density, by a rule over the
-// intercept and log σ.
+// The evidence of the smallest model is the integral over the intercept and log σ.
 func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := problem.Target

@@ -139,8 +139,7 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 	return floats.LogSumExp(terms)
 }
 
-// nullEvidence is the evidence of the model without predictors in closed form: Γ(K) Π n_k! /
-// Γ(n+K).
+// nullEvidence is the evidence without predictors in closed form: Γ(K) Π n_k! / Γ(n+K).
 func nullEvidence(o orderedTable) float64 {
 	logGamma := func(x float64) float64 {
 		value, _ := math.Lgamma(x)

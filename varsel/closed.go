@@ -73,13 +73,11 @@ const (
 	// mostAssignments the largest number for all models together. Chosen by hand: a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
-	// mostAssignedDim bounds the coordinates k of a model, whose work is of order k³. Chosen by
-	// hand.
+	// mostAssignedDim bounds the coordinates k of a model, of work k³. Chosen by hand.
 	mostAssignedDim = 8
 )
 
-// newAssignments sums over the sets of outliers; nil if there are too many, or for another
-// likelihood.
+// newAssignments sums over the sets of outliers; nil if too many, or for other likelihoods.
 func newAssignments(t *Target, model ModelOptions) *regression.Assignments {
 	count, ok := space.Count(t.space)
 	rows := len(t.Responses.Y)

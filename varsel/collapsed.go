@@ -12,8 +12,8 @@ import (
 // collapsed is the posterior of a robust Target with known scales over models m and sets of
 // outliers a: given both, the model is Gaussian and the coefficients integrate out. With many rows
 // that contradict each other a single model can have hundreds of modes, one for every likely set of
-// outliers; a change of one row leads from one mode to the next. [assignments] sums over all a
-// where rows are few.
+// outliers; a change of one row leads from one mode to the next. For few rows [assignments] sums
+// over a.
 type collapsed struct {
 	target   *Target
 	fixed    []int       // coordinates of every model
@@ -24,8 +24,7 @@ type collapsed struct {
 }
 
 // mostCollapsedWork bounds the multiplications of a sweep through rows and sites, a millisecond of
-// work. mostPriorDraws bounds the draws of a model from the prior until heredity allows one. Chosen
-// by hand.
+// work. mostPriorDraws bounds the draws of a model until heredity allows one. Chosen by hand.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000

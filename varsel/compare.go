@@ -19,11 +19,9 @@ type Comparison struct {
 	Inclusion []compare.Pair `json:"inclusion"`
 }
 
-// Compare compares two finished runs on the same table. Runs on different tables, rows, targets or
-// predictors are refused.
+// Compare compares two finished runs. Different tables, rows, targets or predictors are refused.
 //
-// The cross-entropy needs the table of B, unchanged, at the path in its record; otherwise it is
-// left out with a note.
+// The cross-entropy needs the unchanged table of B; otherwise it is left out with a note.
 func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
@@ -70,8 +68,7 @@ func summary(run *StoredRun) compare.Run {
 }
 
 // Write stores the comparison in a new directory: the object as JSON, its two tables as CSV, and a
-// plot of the models' probabilities as SVG and PNG. A directory that already holds a comparison is
-// refused.
+// plot of the models' probabilities as SVG and PNG. A directory with a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
 }

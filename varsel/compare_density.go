@@ -29,14 +29,12 @@ type CrossEntropy struct {
 	// OwnDraws is the same mean over B's draws under the density that they come from: about the
 	// entropy of its posterior.
 	OwnDraws Number `json:"own_draws"`
-	// Draws is the number of draws used. NonFinite is the number of them without a finite density,
-	// which are left out.
+	// Draws is the number of draws used. NonFinite counts those without a finite density, left out.
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite"`
 }
 
-// mostDraws bounds the work of a cross-entropy: one density takes a pass of the flow for each
-// coordinate.
+// mostDraws bounds the work: one density takes a pass of the flow for each coordinate.
 const mostDraws = 10000
 
 // crossEntropy returns nil and a note when A has no draws or B no density to evaluate.
@@ -128,8 +126,8 @@ func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, c
 	return codes, theta, chains
 }
 
-// negativeMean is −mean of the finite values with its standard error. Chains are independent; draws
-// of one chain are not.
+// negativeMean is −mean of the finite values with its standard error. Only different chains are
+// independent.
 func negativeMean(values []float64, chains []int32) *CrossEntropy {
 	result := &CrossEntropy{Draws: len(values)}
 	var kept []float64

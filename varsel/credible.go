@@ -16,8 +16,7 @@ import (
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`
-	// Probability is the probability of models with a member. ExactlyOne is the probability of
-	// models with one alone.
+	// Probability is the probability of a member in the model, ExactlyOne of exactly one.
 	Probability Number `json:"probability"`
 	ExactlyOne  Number `json:"exactly_one"`
 	// Purity is the smallest absolute correlation between two members.
@@ -28,8 +27,7 @@ type CredibleSet struct {
 const DefaultCredible = 0.95
 
 const (
-	// fewForSets is the largest number of predictors for which a table of inclusion probabilities
-	// suffices.
+	// fewForSets is the largest number of predictors for which inclusion probabilities suffice.
 	fewForSets = 5
 	// pure is the least absolute correlation between members of a set, as in susieR.
 	pure = 0.5
@@ -43,8 +41,7 @@ func CheckCredible(level float64) error {
 	return nil
 }
 
-// credibleSets returns the credible sets of models, or draws of models, given by their members and
-// probabilities.
+// credibleSets returns the credible sets of models, or draws, by members and probabilities.
 func (p *Problem) credibleSets(models int, of func(k int) (members []int, probability float64)) (sets []CredibleSet) {
 	predictors := p.Design.Predictors
 	if len(predictors) <= fewForSets {

@@ -18,8 +18,7 @@ func Files() []string {
 	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// finish adds the description of the problem to a result, and writes it to a run directory, if
-// there is one.
+// finish describes the problem in a result, and writes it to a run directory, if any.
 func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
 	names := p.coefficientNames()

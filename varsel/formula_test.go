@@ -41,8 +41,7 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 	return design.PredictorNames(), logs
 }
 
-// The terms of a formula equal predictors from columns, groups and interactions: each model has the
-// same evidence.
+// Terms of a formula equal columns, groups and interactions: each model has the same evidence.
 func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	for text, by := range map[string]DesignOptions{

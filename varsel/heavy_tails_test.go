@@ -82,8 +82,7 @@ func checkExpansion(t *testing.T, target heavyTailed, codes [][]int32) {
 	}
 }
 
-// With hardly any noise, each start fits k rows exactly, for k coefficients, and all sets of k rows
-// occur.
+// With hardly any noise each start of k coefficients fits k rows exactly, and all sets occur.
 func TestModeStartsFitTheirRows(t *testing.T) {
 	for name, sigma := range map[string]float64{"known": 1e-6, "unknown": 0} {
 		design, err := NewDesign(correlated(t, likelihood.StudentKind, 6, 2, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.StudentKind})

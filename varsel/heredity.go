@@ -99,8 +99,7 @@ func (h *heredity) constraint() modeldist.Constraint {
 	return modeldist.Parents{Of: h.parents, Any: h.any}
 }
 
-// violations counts, for codes [B,G], the predictors in a model without the parents they need: [B]
-// int32.
+// violations counts, for codes [B,G], predictors without the parents they need: [B] int32.
 func (h *heredity) violations(codes *Node) *Node {
 	g := codes.Graph()
 	n := len(h.parents)

@@ -61,8 +61,7 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 
 // Four predictors can replace four others, and a fifth is needed beside either: inclusion
 // probabilities agree with the sum over all models of at most five. Models in between are less
-// probable by tens of nats, and screening ends with one of the two. The other was once missed, and
-// the answer trusted.
+// probable by tens of nats, and screening ends with one of the two. The other was once missed.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

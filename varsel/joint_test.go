@@ -139,8 +139,7 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 
 // Two and three of 40 predictors that matter only together to a response of categories, with an
 // order and without, are in the model. In a table of these alone, by the evidences of all models,
-// the full model is more probable than any other by 20 nats, more than the 12 nats for being three
-// among 40.
+// the full model leads by 20 nats, more than the 12 nats for being three among 40.
 func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -36,8 +36,7 @@ const (
 	// search ends; a search that ends above newtonLost has failed. Importance weights correct the
 	// rest. Chosen by hand.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
-	// cautiousSteps is the number of first steps that climb from anywhere; see [likelihood.Row].
-	// Chosen by hand.
+	// cautiousSteps first steps climb from anywhere; see [likelihood.Row]. Chosen by hand.
 	cautiousSteps = 1
 	// laplaceDegrees is the degrees of freedom of the t distribution: tails heavier than the tails
 	// of the normal priors bound the weights. Chosen by hand; fewer lose more in many dimensions.
@@ -100,8 +99,7 @@ func (f *laplaceFit) predict(theta []float64) {
 	}
 }
 
-// plane is the part of values [rows of each linear predictor] for the linear predictor of
-// coefficient j.
+// plane is the part of values [M·n] for the linear predictor of coefficient j.
 func (f *laplaceFit) plane(j int, values []float64) []float64 {
 	n, m := len(f.target.Responses.Y), f.Coordinates[j]%f.target.Planes()
 	return values[m*n : (m+1)*n]
@@ -127,8 +125,7 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
 // newtonStep factors the curvature at the linear predictors in eta, and sets step to the mode of
-// the quadratic, where the gain is half the decrement. It reports whether the curvature is positive
-// definite.
+// the quadratic, where the gain is half the decrement. ok reports that the curvature is definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	if f.expansion == nil {
 		f.expandRows(s, cautious)

@@ -51,8 +51,7 @@ const (
 // be. Chosen by hand.
 const firstOfRidge = 64
 
-// newLaplaceLine follows the mode of the coefficients along x. a has the coordinates of the
-// coefficients alone.
+// newLaplaceLine follows the mode of the coefficients along x; a has their coordinates alone.
 func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
 	step := lineStep

@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A split proposal is a density: over its draws the mean ratio of another proposal's density to it
-// is one.
+// A split proposal is a density: the mean ratio of another density to it over its draws is one.
 func TestSplitProposalIsADensity(t *testing.T) {
 	o := unorderedTables()[1]
 	problem := o.problem(t, likelihood.CategoricalKind)

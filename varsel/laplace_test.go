@@ -41,8 +41,7 @@ func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
 	return newLaplaceFit(t, a, 1, a.Mean)
 }
 
-// naiveEvidence integrates the density of an intercept and one coefficient over a fine grid, row by
-// row.
+// naiveEvidence integrates over a fine grid of an intercept and one coefficient, row by row.
 func naiveEvidence(t *Target, a regression.Active) float64 {
 	const points, reach = 400, 12.0
 	f, err := fitOf(t, a)
@@ -170,8 +169,7 @@ func TestModesFarAway(t *testing.T) {
 	}
 }
 
-// BenchmarkProposals times an evidence of a model of five predictors of 100 in 200 rows, by 32
-// draws.
+// BenchmarkProposals times an evidence of five predictors of 100 in 200 rows, by 32 draws.
 func BenchmarkProposals(b *testing.B) {
 	kind := likelihood.LogisticKind
 	problem := simulatedProblem(b, design.Simulation{Rows: 200, Predictors: 100, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1}, ModelOptions{Likelihood: kind})

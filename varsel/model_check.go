@@ -119,8 +119,7 @@ func (p *Problem) knownScale() float64 {
 	return 1
 }
 
-// moments are the mean and the standard deviation of a response; if it has none, η and its noise
-// scale.
+// moments are mean and standard deviation of a response; if it has none, η and its noise scale.
 func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	mean, sd = response.Mean(eta, scale), math.Sqrt(response.Variance(eta, scale))
 	if math.IsNaN(mean) {

@@ -25,8 +25,7 @@ type ModelOptions struct {
 	UnknownSigma1 bool    `json:"unknown_sigma1"`
 	// Degrees are the degrees of freedom of the Student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
-	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
-	// 1.5.
+	// SlabScale is the prior sd of a coefficient on the working scale; 0 stands for 1.5.
 	SlabScale float64 `json:"slab_scale"`
 	// Slab is the prior of the coefficients in a model. SlabScale applies to the normal one; the
 	// others need the Gaussian likelihood with unknown noise.
@@ -47,7 +46,7 @@ type ModelOptions struct {
 
 // manyMaxSize is the default largest size of a model among more than manyPredictors predictors. It
 // bounds the work, which grows with it; the posterior should have little mass there. Both chosen by
-// hand, not tuned.
+// hand.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20

@@ -51,8 +51,7 @@ func (p *Problem) extraNames() (names []string) {
 	return names
 }
 
-// responseGiven is the distribution of a response given its linear predictor, under a draw on the
-// scale of the table.
+// responseGiven is the distribution of a response given η, under a draw on the table's scale.
 func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	if c, ok := p.Target.Responses.Categories.(likelihood.OrderedCategories); ok {
 		return c.Cut(values[p.Design.Dim():])
@@ -60,8 +59,7 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 }
 
-// cuts are the cut points of the parameters z on the scale of the table, where the coefficients are
-// beta.
+// cuts are the cut points of the parameters z on the scale of the table, with coefficients beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
 	points := p.Target.Responses.Categories.At(z).(*likelihood.Cuts).Points
 	shift := p.Design.Scaling.Shift(beta)

@@ -99,8 +99,7 @@ func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	return dense.Factorize(l, k, 0)
 }
 
-// invert finds inverse and mean, and adds their terms to logEvidence, which has the evidence
-// without coefficients.
+// invert finds inverse and mean, and adds their terms to logEvidence without coefficients.
 func (s *outlierState) invert() bool {
 	k, dim := len(s.at), len(s.slope)
 	f, ok := s.factor()
@@ -204,8 +203,7 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	s.logEvidence += gain
 }
 
-// proposeSite proposes to add a predictor to the model, or to take it out, one coordinate after the
-// other.
+// proposeSite proposes to add a predictor or take it out, one coordinate after the other.
 func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	size := s.size + 1 - 2*int(s.code[site])
 	threshold := s.logPrior[s.size] - s.logPrior[size] - random.ExpFloat64()

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// paperDesign is the design of the paper's section 5.1: the table has a column of ones, and nothing
-// is standardised.
+// paperDesign is the paper's section 5.1: a column of ones in the table, nothing standardised.
 var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: likelihood.RobustKind}
 
 // paperProblem is the paper's robust selection problem, "high" or "mid" misspecified.

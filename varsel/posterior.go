@@ -42,8 +42,7 @@ type knowledge struct{ find func() engine.Known }
 // Known implements vti.KnownTarget.
 func (k knowledge) Known() engine.Known { return k.find() }
 
-// Posterior is the target to work on, with all known facts of its models: Slots if there is one,
-// else Target.
+// Posterior is the target with all known facts of its models: Slots if there is one, else Target.
 func (p *Problem) Posterior() vti.Target {
 	of := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
@@ -97,8 +96,7 @@ func (p *Problem) aroundModes() engine.Proposer {
 	return proposer
 }
 
-// forms are evidences and posteriors of models in closed form, or by a quadrature each; nil if
-// there are none.
+// forms are evidences and posteriors in closed form, or by a quadrature each; nil for none.
 func (p *Problem) forms() engine.Exact {
 	switch {
 	case p.Model.Slab != (exact.Slab{}):
@@ -132,8 +130,7 @@ func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float
 	}
 }
 
-// modeStarts are the starts of searches for the modes of a model. Their coordinates are at their
-// places among all.
+// modeStarts are starts of searches for the modes of a model, with all coordinates.
 func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().ElementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }

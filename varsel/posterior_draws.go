@@ -71,8 +71,8 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 	return draws
 }
 
-// fromOriginal inverts toOriginal for one draw: it writes the target's coordinates to theta [D] and
-// returns the model.
+// fromOriginal inverts toOriginal for one draw: it sets the coordinates theta [D] and returns the
+// model.
 func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
 		return p.Slots.fromOriginal(code, values, theta)
@@ -113,8 +113,7 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 
 // summarizeDraws returns the posterior of every coefficient and of sigma or cut points, from
 // weighted draws. chain numbers the chain of each draw from 0; nil for independent draws. orbits,
-// if not nil, are the orbits of the draws. Where models are lists, columns without a draw are left
-// out.
+// if not nil, are the orbits of the draws. With lists, columns without a draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())

@@ -24,8 +24,7 @@ const (
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
 )
 
-// Problem is a data set with a likelihood and priors. Every command of variable selection works on
-// one.
+// Problem is a data set with a likelihood and priors, for every command of variable selection.
 type Problem struct {
 	Design *Design
 	Model  ModelOptions
@@ -133,8 +132,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// useLists prepares the target whose models are lists, where that is asked for or there are many
-// predictors.
+// useLists prepares the target of lists, on request or for many predictors.
 func (p *Problem) useLists() (err error) {
 	t, model, predictors := p.Target, p.Model, len(p.Design.Predictors)
 	switch {

@@ -51,8 +51,7 @@ func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 	require.Less(t, stat.Mean(divergences, nil), 0.05)
 }
 
-// Tables far from their noise scale, with near copies of columns, have finite approximations with a
-// Cholesky factor.
+// Tables far from their noise scale, with near copies, have finite approximations with a factor.
 func TestPropagationOfNastyTablesIsFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

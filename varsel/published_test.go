@@ -90,8 +90,7 @@ func columnsOf(model uint64) (members []int) {
 	return members
 }
 
-// fits are R² and size of every model of a regression, in the order of their bits, the first column
-// lowest.
+// fits are R² and size of every model in the order of their bits, the first column lowest.
 type fits struct {
 	leastSquares
 	all  []float64
@@ -108,8 +107,7 @@ func fitAll(t *testing.T, data *table.Table, target string) fits {
 	return f
 }
 
-// inclusion sums models whose log Bayes factor against the empty one is given by R² and size, under
-// a uniform prior.
+// inclusion sums models with log Bayes factors by R² and size, under a uniform prior.
 func (f fits) inclusion(logBayes func(squared float64, size int) float64) []float64 {
 	logs := make([]float64, len(f.all))
 	for model, squared := range f.all {

@@ -32,8 +32,7 @@ type Record struct {
 	run.ChainSizes
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
-	// From is the file of an amortized network that the run begins with. With FromOnly it is not
-	// trained further.
+	// From is the file of a network that the run begins with; FromOnly leaves it untrained.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
 	// AllModels is Problem.AllModels.
@@ -94,8 +93,7 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 const (
 	fewSteps  = 1000
 	manySteps = 3000
-	// listSteps is shorter: q(m) starts at the odds of screening, and each model at its least
-	// squares.
+	// listSteps is shorter: q(m) starts at screening, and each model at its least squares.
 	listSteps = 300
 	// mostListSteps are four rounds of vti.Solve.
 	mostListSteps = 750

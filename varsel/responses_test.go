@@ -26,8 +26,7 @@ func designOf(t *testing.T, opt DesignOptions, columns ...*table.Column) *Design
 	return design
 }
 
-// Counts of successes have the posterior of their trials one by one, and an evidence larger by the
-// number of orders.
+// Counts of successes have the posterior of single trials, and an evidence times the orders.
 func TestTrialsAreRows(t *testing.T) {
 	counts := designOf(t, DesignOptions{Target: "k", Trials: "n", Likelihood: likelihood.LogisticKind},
 		table.Numbers("k", []float64{1, 3, 0}), table.Numbers("n", []float64{2, 3, 1}), table.Numbers("x", []float64{0.5, -1, 2}))

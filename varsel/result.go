@@ -43,8 +43,7 @@ type Result struct {
 	CredibleSets []CredibleSet `json:"credible_sets,omitempty"`
 	Models       []ModelReport `json:"models"`
 	Coefficients []Coefficient `json:"coefficients"`
-	// SizePrior are the prior probabilities of models with 0, 1, 2, … predictors; absent where they
-	// depend on heredity.
+	// SizePrior are the prior probabilities of 0, 1, 2, … predictors; absent under heredity.
 	SizePrior []Number `json:"size_prior,omitempty"`
 	RunDir    string   `json:"run_dir,omitempty"`
 }
@@ -52,8 +51,7 @@ type Result struct {
 // DataSummary describes the data of a run.
 type DataSummary struct {
 	Rows int `json:"rows"`
-	// Predictors are the selectable predictors, in the order of the bits or numbers of a model's
-	// code.
+	// Predictors are the selectable predictors, in the order of a model's code.
 	Predictors []string `json:"predictors"`
 }
 
@@ -71,8 +69,7 @@ type CertificateReport struct {
 	ESS           Number  `json:"ess"`
 	Draws         int     `json:"draws"`
 	ModelsChecked int     `json:"models_checked"`
-	// every model was checked; otherwise only models that q(m) proposed, and others can have been
-	// missed
+	// every model was checked; otherwise only models that q(m) proposed: others can be missing
 	Complete bool     `json:"complete"`
 	Reasons  []string `json:"reasons,omitempty"`
 }
@@ -152,8 +149,7 @@ const (
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
-// used, else 0.
+// ExitStatus is the status of the process: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int {
 	switch {
 	case r.Certificate != nil:

@@ -167,8 +167,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 }
 
 // frequenciesUnderQ are the probabilities of n events under q(m); events lists the events that a
-// model satisfies. They are sums over all models, or shares of the draws from q(m) if not all
-// models are there.
+// model satisfies. They are sums over all models, or else shares of the draws from q(m).
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
 	if c.Complete {

@@ -43,8 +43,7 @@ func smallFit() vti.Config {
 	return vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Steps: 200, Batch: 256, Seed: 5}
 }
 
-// The three ways to an answer agree: enumeration, certified variational inference and reversible
-// jump.
+// Enumeration, certified variational inference and reversible jump agree.
 func TestThreeWaysAgree(t *testing.T) {
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	exact, err := RunExact(t.Context(), problem, nil, "")

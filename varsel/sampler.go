@@ -27,8 +27,7 @@ const (
 	CategoricalSampler
 	// SurrogateSampler draws models by a Gaussian process for their evidence (GP-UCB), in a table.
 	SurrogateSampler
-	// AutoregressiveSampler decides predictor by predictor; one network gives all conditional
-	// probabilities.
+	// AutoregressiveSampler decides predictor by predictor; one network has all conditionals.
 	AutoregressiveSampler
 )
 
@@ -104,15 +103,13 @@ type SurrogateOptions struct {
 	Utility surrogate.Utility `json:"utility"`
 }
 
-// Learning has the options of the learning of q(m), as in records; the zero value is the default of
-// vti.Config.
+// Learning has the options of learning q(m) in records; zeros are the defaults of vti.Config.
 type Learning struct {
 	// Start is the start of flow and q(m).
 	Start vti.Start `json:"start"`
 	// ControlVariate is the control variate of the score-function gradient.
 	ControlVariate vti.ControlVariate `json:"control_variate"`
-	// InformationGain bounds the change of the entropy of q(m) in a step, in nats; negative: no
-	// bound.
+	// InformationGain bounds the change of q(m)'s entropy in a step, in nats; negative: none.
 	InformationGain float64 `json:"information_gain,omitempty"`
 }
 

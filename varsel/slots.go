@@ -278,8 +278,7 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 	}
 }
 
-// about are the correlation with the response and the scaled start log odds of each item, and zeros
-// for "no more".
+// about are correlation with the response and scaled start log odds of each item, 0 for "no more".
 func (t *SlotTarget) about() [][]float64 {
 	rows := make([][]float64, len(t.order)+1)
 	for item, predictor := range t.order {

@@ -9,8 +9,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// placed is a member of a list: its predictor, and the place of its block of coordinates in the
-// list.
+// placed is a member of a list: its predictor, and the place of its block of coordinates.
 type placed struct{ predictor, place int }
 
 // byTable returns the members of a model in table order.

@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// packedProblem has an always-in column, a predictor of two columns, and more predictors than
-// places.
+// packedProblem has an always-in column, a predictor of two columns, and few places.
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
 	return slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 7, 2),

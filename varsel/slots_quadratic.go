@@ -50,8 +50,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	return precision, linear
 }
 
-// information returns the columns X [B,D,n] of each model, WX with the working weights W, and XWX'
-// [B,D,D].
+// information returns X [B,D,n] of each model, WX with the working weights W, and XWX' [B,D,D].
 func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, information *Node) {
 	x = t.gather(codes, dtype)
 	weighted = Mul(x, regression.Constant(x, t.start.Weights, 1, 1, len(t.start.Weights)))

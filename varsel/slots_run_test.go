@@ -46,8 +46,7 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 				require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 				for s, want := range exact.Inclusion {
 					got := result.Inclusion[s]
-					// Four standard errors on a hundred numbers: a false alarm in 150 choices of
-					// seeds.
+					// Four standard errors on a hundred numbers: a false alarm in 150 seeds.
 					require.InDelta(t, float64(want.Certified), float64(got.Certified), 4*float64(got.SE)+1e-3, "%s from %s", want.Name, start)
 					require.Less(t, float64(got.SE), 0.02)
 				}

@@ -80,8 +80,7 @@ func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model M
 	return problem
 }
 
-// TestSlotsAreTheSamePosterior compares the packed log joint density and prior with those of bits,
-// for every likelihood.
+// TestSlotsAreTheSamePosterior compares the packed densities with bits, for every likelihood.
 func TestSlotsAreTheSamePosterior(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{}, {Sigma: 1}, {Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},

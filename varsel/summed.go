@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ExactProblem is the problem for [exact.Enumerate]. It fails for likelihoods without a closed
-// form.
+// ExactProblem is the problem for [exact.Enumerate]; an error without a closed form.
 func (p *Problem) ExactProblem() (exact.Problem, error) {
 	if !p.Model.Likelihood.Conjugate() {
 		return exact.Problem{}, fmt.Errorf("exact answers exist for the gaussian and lognormal likelihoods only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
@@ -31,16 +30,14 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	return problem, nil
 }
 
-// Bounds of the sums over all models that a run makes. Chosen by hand: summedWork is about half a
-// minute of one core.
+// Bounds of a run's sums. Chosen by hand: summedWork is about half a minute of one core.
 const (
 	mostSummed = 1 << mostListedGroups
 	summedWork = 1.5e9 // models times the cube of their mean number of coordinates
 	// summedModels is the largest number of models listed with a sum, the most probable ones. Draws
 	// of parameters come from them.
 	summedModels = 1 << 16
-	// unlistedModels bounds the probability of the models that are not listed, where fewer are
-	// listed.
+	// unlistedModels bounds the probability of unlisted models, where fewer are listed.
 	unlistedModels = 1e-9
 )
 

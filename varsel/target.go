@@ -49,8 +49,7 @@ type models interface {
 	vti.Target
 	// bits has the likelihood and the priors.
 	bits() *Target
-	// active is the model of a code, members lists its predictors, ascending, and code is the
-	// inverse of members.
+	// active is the model of a code, members its predictors, ascending, and code inverts members.
 	active(code []int32) regression.Active
 	members(code []int32) []int
 	code(members []int) []int32

@@ -67,8 +67,7 @@ func (c likelihoodCase) problem(t *testing.T) *Problem {
 	return problem
 }
 
-// Every log joint density agrees with sums over rows and coordinates written as plain loops in
-// float64.
+// Every log joint density agrees with plain loops over rows and coordinates in float64.
 func TestLogJointAgainstLoops(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		t.Run(c.name, func(t *testing.T) {

@@ -189,8 +189,7 @@ func TestUnorderedWithoutParameters(t *testing.T) {
 	}
 }
 
-// Two categories are logistic regression: the same density at the same coordinates, all constants
-// included.
+// Two categories are logistic regression: the same density, with all constants.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	o := unorderedTables()[8]
 	fits := map[likelihood.Kind]*laplaceFit{}
@@ -209,8 +208,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 }
 
-// The order of levels sets the log odds in results, and changes neither densities nor
-// probabilities.
+// The order of levels sets the log odds in results, but no densities or probabilities.
 func TestOrderOfLevels(t *testing.T) {
 	random := stream.Rand(4, "order of levels")
 	o := unorderedTables()[0]

@@ -80,8 +80,7 @@ func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
 	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
 }
 
-// intervals is the number of timed intervals, after an untimed one. mostSteps bounds the steps of
-// each.
+// intervals are timed, after an untimed one; mostSteps bounds the steps of each.
 const (
 	intervals = 4
 	mostSteps = 1000
@@ -124,8 +123,7 @@ func (b *stepBenchmark) wrap(err error) error {
 	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
-// run trains for a number of intervals with the same number of steps, and keeps the median of all
-// but the first.
+// run trains for intervals of every steps, and keeps the median of all but the first.
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
@@ -194,8 +192,7 @@ const (
 	graphHidden = 10
 )
 
-// robustProblem is the robust design of the paper, 50 rows and a column of ones, with a number of
-// predictors.
+// robustProblem is the robust design of the paper, with 50 rows and a column of ones.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Design: design.PaperDesign, Predictors: predictors, Misspecification: design.HighMisspecification, Seed: seed})
 	if err != nil {

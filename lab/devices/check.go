@@ -21,8 +21,7 @@ const (
 	// Draws are models, as numbers. Their difference is the share that differs, since a differently
 	// rounded sum can fall on the other side of a threshold.
 	Draws
-	// Training are losses, entropies and densities during and after training, where differences add
-	// up.
+	// Training are losses, entropies and densities of training, where differences add up.
 	Training
 )
 
@@ -99,8 +98,7 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the results on a correct device. steps is the number of steps of training
-// runs.
+// NewReference computes the results on a correct device, with training runs of steps steps.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {
@@ -137,8 +135,7 @@ func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtype
 	return nil
 }
 
-// compare returns the largest difference between numbers of a class; any is false if there are
-// none.
+// compare returns the largest difference between numbers of a class, if there are any.
 func compare(want, got []measured, class Class) (worst float64, any bool) {
 	for i, w := range want {
 		if w.class != class {
@@ -169,8 +166,7 @@ func shareOfDifferences(want, got []float64) float64 {
 	return float64(count) / float64(len(want))
 }
 
-// relativeDifference is |x − y| over the larger of 1 and |x|: 0 for equals, NaN and infinities
-// included.
+// relativeDifference is |x − y| over max(1, |x|): 0 for equals, also NaN and infinities.
 func relativeDifference(x, y float64) float64 {
 	switch {
 	case x == y || math.IsNaN(x) && math.IsNaN(y):

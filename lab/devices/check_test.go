@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// shared is the reference of all tests. Few steps suffice to tell right from wrong; a full check
-// takes all of them.
+// shared is the reference of all tests. Few steps suffice to tell right from wrong.
 func shared(t testing.TB) *Reference {
 	t.Helper()
 	steps := 10
@@ -39,8 +38,7 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 	return wrong
 }
 
-// The processor agrees with the interpreter in both float types; processors with other arithmetic
-// do not.
+// The processor agrees with the interpreter in both float types; other arithmetic does not.
 func TestCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

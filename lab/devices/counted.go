@@ -7,12 +7,10 @@ import (
 
 // Work is the work of a computation before compilation.
 type Work struct {
-	// Flops are the multiplications and additions of products of matrices; masked weights count
-	// like others.
+	// Flops are the multiplications and additions of matrix products, masked weights included.
 	Flops float64 `json:"flops"`
 	// Bytes are the sizes of the factors and results of products, and of the inputs and outputs of
-	// the computation, which pass through memory even if everything else is fused. Caches can hold
-	// a part.
+	// the computation, which pass through memory, or caches, even if everything else is fused.
 	Bytes float64 `json:"bytes"`
 }
 

@@ -90,8 +90,7 @@ func (e *evaluation) perturb(scale float64) error {
 	return nil
 }
 
-// slopes are the derivatives of the sum of x with respect to all trainable variables of a graph, in
-// one flat array.
+// slopes are the derivatives of the sum of x by all trainable variables, in one flat array.
 func slopes(ctx *context.Context, x *Node) *Node {
 	g := x.Graph()
 	var flat []*Node

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// flowSubjects are the flows, with an anchor that couples coordinates: both directions, and all
-// derivatives.
+// flowSubjects are both directions and all derivatives of the flows, with coupling anchors.
 func flowSubjects() (all []subject) {
 	for _, kind := range []cosmic.Kind{cosmic.Diagonal, cosmic.Affine, cosmic.Spline} {
 		all = append(all, subject{"flow " + strings.ToLower(kind.String()), func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -66,8 +66,7 @@ func familyCodes(t vti.Target, rows int) [][]int32 {
 	return codes
 }
 
-// Selection simulates a problem of variable selection; counts and binary responses follow the same
-// linear predictor.
+// Selection simulates a selection problem with the same linear predictor for every kind.
 func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {
@@ -98,8 +97,7 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 	return varsel.NewProblem(design, model)
 }
 
-// graphs simulates a problem of graph discovery: the families of a graph, and the parameters of
-// one.
+// graphs simulates graph discovery: the families of a graph, and the parameters of one.
 func graphs(simulation sem.Simulation) (vti.Target, error) {
 	data, err := sem.Simulate(simulation)
 	if err != nil {

@@ -46,8 +46,7 @@ var methodStyles = map[string]methodStyle{
 	"empty":      {"empty graph", color.Gray{Y: 0x90}, vg.Points(1.5), nil, draw.BoxGlyph{}, vg.Points(2.5)},
 }
 
-// writeFigure draws the four scores against the number of rows, with bars of one standard
-// error, as SVG and PNG.
+// writeFigure draws the scores against rows, with bars of one standard error, as SVG and PNG.
 func writeFigure(path string, table []Row) error {
 	panels := [][]*plot.Plot{{}}
 	var legend plot.Legend

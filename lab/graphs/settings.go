@@ -64,8 +64,7 @@ func union[T cmp.Ordered](a, b []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// readSettings reads the settings of the benchmark in a directory; nil if the directory is empty or
-// missing.
+// readSettings reads the settings in a directory; nil if the directory is empty or missing.
 func readSettings(dir string) (*Study, error) {
 	path := filepath.Join(dir, settingsFile)
 	content, err := os.ReadFile(path)

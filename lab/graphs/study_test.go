@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// A benchmark of two data sets: runs, table and figure are there; a second call only reads; other
-// settings are refused.
+// A benchmark makes runs, table and figure; a second call only reads; other settings fail.
 func TestStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

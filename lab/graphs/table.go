@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Row are the means over data sets of the paper's four scores, each with its standard error, of one
-// method at one size.
+// Row are the paper's four scores of one method at one size, with standard errors over data sets.
 type Row struct {
 	Rows     int        `json:"rows"`
 	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty

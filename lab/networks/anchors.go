@@ -307,8 +307,8 @@ func (t *Task) response(y, eta float64) (logDensity, slope, information float64)
 	return -math.Max(-margin, 0) - math.Log1p(math.Exp(-math.Abs(margin))), y * miss / temperature, miss * (1 - miss) / (temperature * temperature)
 }
 
-// predict is x'θ, or the prediction of the network with weights θ. It sets slopes to the slopes
-// along θ, unless nil.
+// predict is x'θ, or the prediction of the network with weights θ. It sets slopes along θ, unless
+// nil.
 func (t *Task) predict(x, theta, slopes []float64) float64 {
 	if !t.kind.isNetwork() {
 		if slopes != nil {

@@ -82,8 +82,7 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	}
 }
 
-// Gradients are gradients of the log density, anchors are where these vanish, and z ↔ θ are
-// inverses.
+// Gradients agree with the log density, vanish at anchors, and z ↔ θ are inverses.
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
@@ -160,8 +159,7 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// The densities of graphs equal the densities that anchors expand, up to a constant of the data
-// set.
+// Graphs have the densities that anchors expand, up to a constant of the data set.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

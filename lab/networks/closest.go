@@ -91,8 +91,7 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	return at.RawVector().Data, slopes, nil
 }
 
-// approach moves a number by a part of the way to next, and returns the whole way relative to the
-// larger of 1 and next.
+// approach moves a number by a part of the way to next. It returns the way over max(1, next).
 func approach(number *float64, next, part float64) (way float64) {
 	way = math.Abs(next-*number) / (1 + math.Abs(next))
 	*number += part * (next - *number)

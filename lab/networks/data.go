@@ -143,8 +143,7 @@ func (t *Task) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return problem, err
 }
 
-// problem is a data set as a network reads it, and its anchor, which is nil without a computed
-// start.
+// problem is a data set as a network reads it, and its anchor; nil without a computed start.
 func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	rows, present := make([]float64, mostRows*t.width()), make([]float64, mostRows)
 	for i, row := range d.rows {

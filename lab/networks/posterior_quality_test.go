@@ -93,8 +93,8 @@ func part(rows *mat.Dense, k, n int) *mat.Dense {
 	return rows.Slice(k*count/n, (k+1)*count/n, 0, dim).(*mat.Dense)
 }
 
-// hamiltonian are draws from the posterior of a data set, and the accepted share. The length of
-// steps is found first.
+// hamiltonian are draws from the posterior of a data set, and the accepted share. Steps are tuned
+// first.
 func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, accepted float64) {
 	dim := t.parameters()
 	draws = mat.NewDense(chainIterations, dim, nil)

@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// The evidence of random effects is the density of all samples under their joint normal
-// distribution.
+// The evidence of random effects is the joint normal density of all samples.
 func TestEvidenceOfEffects(t *testing.T) {
 	const groups, samples = 3, 2
 	sd := [3]float64{1, 0.5, 0.25}

@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Every study shows its direction in its quick form. Figures 6 to 10 are figures 2 and 5 with other
-// settings.
+// Every study shows its direction in its quick form. Figures 6 to 10 vary figures 2 and 5.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains small networks")

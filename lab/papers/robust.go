@@ -20,8 +20,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// robust is a table of the robust design of VTI under a prior of its coefficients, named as in the
-// settings.
+// robust is a table of the robust design under a prior, both named as in the settings.
 type robust struct {
 	level, prior string
 	predictors   int
@@ -283,8 +282,7 @@ func variation(a, b map[string]float64) (sum float64) {
 	return sum
 }
 
-// startDensity is log q at the start of training: models of equal probability, active coordinates
-// standard normal.
+// startDensity is log q at the start: uniform over models, active coordinates standard normal.
 func startDensity(code []int32, theta []float64) float64 {
 	sum := -float64(len(code)) * math.Ln2
 	for i, x := range theta {

@@ -41,8 +41,7 @@ func TestFillModels(t *testing.T) {
 	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
 }
 
-// Probabilities of models by draws agree with the list of a certificate, up to the mass of a model
-// without a draw.
+// Probabilities by draws agree with a certificate, up to the mass of a model without a draw.
 func TestModelsUnder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a flow")

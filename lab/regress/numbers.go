@@ -39,16 +39,14 @@ var (
 	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
 	// exact are the fields that count as exact if an answer states no error.
 	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
-	// moments are the fields without errors whose error is a part of the standard deviation beside
-	// them.
+	// moments are the fields whose error is a part of the standard deviation beside them.
 	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
 	// labels are the fields that identify elements of a list.
 	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}
 )
 
 const (
-	// sqrtDraws is the square root of the assumed number of independent draws behind moments
-	// without errors.
+	// sqrtDraws is √ of the assumed number of independent draws behind moments.
 	sqrtDraws = 20
 	// densityError is the assumed standard error of log predictive densities.
 	densityError = 0.1
@@ -58,8 +56,7 @@ const (
 )
 
 // numbersOf collects the numbers of a JSON answer that have standard errors or are exact, by their
-// paths. Elements of lists without a label are left out: their places may differ between answers
-// that agree.
+// paths. Elements of lists without a label are left out, as their places may differ.
 func numbersOf(answer any) map[string]Number {
 	found := map[string]Number{}
 	collect(answer, "", found)

@@ -41,8 +41,7 @@ func TestLongLists(t *testing.T) {
 }
 
 // A number that moved by more than its errors, an exact one that moved at all, a worse verdict, a
-// wrong answer, a missing run and a field without an answer are found; differences within errors
-// are not.
+// wrong answer, a missing run and a missing field are found; differences within errors are not.
 func TestCompare(t *testing.T) {
 	before := Record{
 		"a": {Verdict: "trusted", CPU: 2, Numbers: map[string]Number{"p": {0.5, 0.01}, "log": {-3, 0}, "m[x]/p": {1, 0}, "m[y]/p": {1, 0}}},

@@ -19,8 +19,7 @@ type Hierarchy struct {
 	// Flags follow the table.
 	Flags []string
 	// LME4 and Stan are seconds of processor time on the same table: of lme4, and of Stan with four
-	// chains of a thousand draws without its compilation, measured on machines of two cores; 0 if
-	// unknown.
+	// chains of a thousand draws without compilation, on machines of two cores; 0 if unknown.
 	LME4, Stan float64
 	// Flat reports that the reference has estimates and standard errors of lme4, whose priors are
 	// flat: it has no evidence, and only large tables agree with it.
@@ -119,14 +118,12 @@ type HierarchyRow struct {
 	Seeds   int             `json:"seeds"`
 	// LargestShift is the largest difference of a posterior mean from the reference, in standard
 	// deviations of the reference. SDRatio is the range of standard deviations over the
-	// reference's. Compared counts the quantities, and Unresolved the missing means and standard
-	// deviations.
+	// reference's. Compared counts quantities, and Unresolved missing moments.
 	LargestShift *float64    `json:"largest_shift"`
 	SDRatio      *[2]float64 `json:"sd_ratio"`
 	Compared     int         `json:"compared"`
 	Unresolved   int         `json:"unresolved"`
-	// EvidenceError is the largest difference of a log evidence from the reference, whose standard
-	// error is EvidenceSE.
+	// EvidenceError is the largest error of a log evidence; the reference's error is EvidenceSE.
 	EvidenceError *float64 `json:"evidence_error"`
 	EvidenceSE    float64  `json:"evidence_se"`
 	// Seconds is the median of wall-clock times. LME4 and Stan are their stored processor seconds.

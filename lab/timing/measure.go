@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exact is the command that sums over all models: it draws nothing, and its answers need no
-// verdict.
+// exact is the command that sums over all models: its answers need no verdict.
 const exact = "exact"
 
 // Answer has the compared parts of the answer of a command.
@@ -47,8 +46,7 @@ type Timing struct {
 	// Verdict is the worst verdict of all repetitions.
 	Verdict verdict.Verdict `json:"verdict"`
 	// LargestError is the largest error of an inclusion probability against the reference, over all
-	// repetitions; nil without a reference. AgainstFixed is the largest difference from the answer
-	// with fixed effort.
+	// repetitions; nil without a reference. AgainstFixed is the difference from fixed effort.
 	LargestError *float64 `json:"largest_error,omitempty"`
 	AgainstFixed *float64 `json:"largest_difference_from_fixed,omitempty"`
 	// Fixed is the time with fixed effort, and FixedVerdict its verdict; 0 if not measured.
@@ -60,8 +58,7 @@ type Timing struct {
 
 // Measurement has the settings of measurements.
 type Measurement struct {
-	// Program is the program of vti. Repetitions is the number of runs of a command, with seeds
-	// from Seed on.
+	// Program is vti. Repetitions is the number of runs of a command, with seeds from Seed on.
 	Program     string
 	Repetitions int
 	Seed        uint64
@@ -152,8 +149,7 @@ func (m Measurement) answer(ctx context.Context, c Case, path string, repetition
 // seconds are the wall-clock time of a command, and the processor time of all its threads.
 type seconds struct{ wall, cpu float64 }
 
-// run runs a command, whose run directory is removed with the scratch folder, and reads its JSON
-// into answer.
+// run runs a command with its run directory in the scratch folder, and reads its JSON.
 func (m Measurement) run(ctx context.Context, args []string, answer any) (spent seconds, err error) {
 	dir := filepath.Join(m.Scratch, strconv.FormatInt(time.Now().UnixNano(), 36))
 	args = append(args, "--json", "--quiet", "--out", dir)
@@ -209,8 +205,7 @@ func (m Measurement) reference(ctx context.Context, c Case, path string) (map[st
 	return nil, nil
 }
 
-// storedInclusion reads a file with columns model, whose codes have a bit for each of x1, x2, …,
-// and logz.
+// storedInclusion reads a file with columns model, a bit for each of x1, x2, …, and logz.
 func storedInclusion(path string) (map[string]float64, error) {
 	data, err := table.ReadFile(path)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// program writes a program with the output of vti: its answer depends on the seed, and on whether
-// the command is exact.
+// program writes a stand-in for vti: its answer depends on the seed and the command exact.
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "vti")
 	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh
@@ -27,8 +26,7 @@ esac
 	return path
 }
 
-// The worst verdict and the largest error of all repetitions are reported; an unusable answer is
-// still an answer.
+// The worst verdict and the largest error are reported; an unusable answer is still an answer.
 func TestMeasurement(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "hald.csv"), nil, 0o644))

@@ -98,8 +98,7 @@ func Cases() []Case {
 }
 
 // Table is the file of the table: simulated in the folder scratch, or found in one of the folders
-// of data or their subfolders, first the one with the table's name. ok is false if no folder has
-// it.
+// of data or their subfolders, first the one of its name. If not, ok is false.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	if c.Simulation != nil {
 		data, err := design.Simulate(*c.Simulation)

@@ -138,8 +138,7 @@ func direction(values []float64, centre bool) []float64 {
 	return out
 }
 
-// duplicates returns for each unit vector the index of the first earlier one equal to it up to
-// sign, or -1.
+// duplicates returns for each unit vector the index of the first one equal up to sign, or -1.
 //
 // Equal vectors have equal projections on any direction, so only neighbours among the sorted
 // absolute projections are compared: O(D n + D log D) instead of O(D² n).

@@ -94,8 +94,8 @@ type Design struct {
 	// categories of a response; nil otherwise.
 	Levels []string
 	// Y is the response [n], or its logarithm for a logarithmic likelihood. For continuous
-	// likelihoods it is less the offset, then centred and scaled. Times that are only lower bounds
-	// are negative.
+	// likelihoods it is less the offset, then centred and scaled. Lower bounds of times are
+	// negative.
 	Y []float64
 	// Offset [n] is added to the linear predictor. It is nil if there is none, or if the likelihood
 	// is continuous and the offset subtracted from the response.
@@ -113,8 +113,7 @@ type Design struct {
 	Predictors []Predictor
 	// Scaling maps coefficients back to the scale of the table.
 	Scaling Scaling
-	// Places [n] are the numbers of the rows in the file, counted in units of PlaceUnit: "line" or
-	// "row".
+	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
 	// DroppedRows counts the rows left out by the DropNA policy.
@@ -122,8 +121,7 @@ type Design struct {
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
 
-	// Σ log y of a response whose logarithms are fitted; less the logarithm of the number of orders
-	// of trials
+	// Σ log y of a response with fitted logarithms, less the log number of orders of trials
 	logSum float64
 }
 
@@ -398,8 +396,7 @@ func (opt Options) offsets(t *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// validateCategories reports options that do not suit a response of categories, or suit only such a
-// response.
+// validateCategories reports options that only suit, or do not suit, a response of categories.
 func (opt Options) validateCategories() error {
 	switch kind := opt.Likelihood; {
 	case !kind.HasCategories() && opt.Levels != nil:

@@ -44,8 +44,7 @@ func ExampleNew() {
 	// [soil rain] [[1 2] [3]] [0]
 }
 
-// TestDesignLeastSquares: least squares on the working scale, mapped back, agree with the published
-// fits.
+// TestDesignLeastSquares: least squares on the working scale, mapped back, are published fits.
 func TestDesignLeastSquares(t *testing.T) {
 	for name, test := range map[string]struct {
 		target string

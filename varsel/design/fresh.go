@@ -20,8 +20,7 @@ type Fresh struct {
 	// Places [n] are the numbers of the rows in the file, counted in units of Unit.
 	Places []int
 	Unit   string
-	// Notes are about rows that are left out, and predictors outside their range in the table of
-	// the design.
+	// Notes are about rows left out, and predictors outside their range in the design's table.
 	Notes []string
 }
 
@@ -65,8 +64,7 @@ func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fre
 	return &f.Fresh, f.fill(filepath.Base(seen.Path))
 }
 
-// Variables are the columns of a table behind predictors and offset, and the rows of the table that
-// a design has.
+// Variables are the columns of a table behind predictors and offset, and the rows of a design.
 func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows *table.Table, err error) {
 	t, layout, err := newLayout(t, opt)
 	if err != nil {

@@ -83,8 +83,7 @@ func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	return l, checkPredictorNames(t, l.blocks)
 }
 
-// columnUses returns the use of every column named in the options, and refuses unknown columns and
-// columns with two uses.
+// columnUses returns the use of every named column. Unknown columns and two uses are errors.
 func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	if opt.Target == "" {
 		return nil, fmt.Errorf("%s: no target column was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))

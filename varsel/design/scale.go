@@ -45,9 +45,8 @@ func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 	return dst
 }
 
-// FromOriginal is the inverse of ToOriginal: it writes the coefficients on the working scale to dst
-// and returns it. beta [D] holds zero for every coordinate outside the model. dst may be beta; nil
-// allocates.
+// FromOriginal inverts ToOriginal: it writes coefficients on the working scale to dst and returns
+// it. beta [D] holds zero for every coordinate outside the model. dst may be beta; nil allocates.
 func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	dst = s.buffer("FromOriginal", dst, beta)
 	shift := s.YMean
@@ -141,8 +140,7 @@ func (d *Design) scale(columns []rawColumn, y []float64, opt Options) error {
 	return nil
 }
 
-// centreAndSpread returns mean and standard deviation, or zero and root mean square, with n−1
-// denominators.
+// centreAndSpread returns mean and standard deviation, or 0 and root mean square, over n−1.
 func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)

@@ -41,8 +41,7 @@ func (d *SimulationDesign) UnmarshalText(text []byte) error {
 	return simulationDesigns.Unmarshal(text, d)
 }
 
-// Misspecification is the distance between the noise of a [PaperDesign] and the noise of the robust
-// likelihood.
+// Misspecification is the distance of the noise of a [PaperDesign] from the robust likelihood.
 type Misspecification int
 
 const (
@@ -146,8 +145,7 @@ type SimulatedData struct {
 	Effects []Effect
 }
 
-// simulatedDigits is the number of digits of a predictor, in memory as in a file: more add nothing
-// but size.
+// simulatedDigits is the number of digits of a predictor, in memory as in a file.
 const simulatedDigits = 6
 
 // Simulate draws a data set. The same simulation gives the same data.

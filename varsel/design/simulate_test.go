@@ -84,8 +84,7 @@ func TestSimulatePaper(t *testing.T) {
 			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
 			in := len(data.Effects)
 			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
-			// the variance of the mixture, with the error of a sample variance from its fourth
-			// moment
+			// the variance of the mixture, with its error from the fourth moment
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
 			for half, effect := range c.effects {

@@ -22,7 +22,7 @@ const MaxGroups = 25
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and the coordinates of its groups. It is on the working
+// where model m uses the Always coordinates and the coordinates of its groups, on the working
 // scale.
 type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
@@ -42,15 +42,13 @@ type Problem struct {
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64
-	// TopModels is the number of models to list; zero lists all when there are at most 4096, else
-	// 100.
+	// TopModels is the number of models to list; 0 lists all up to 4096, else 100.
 	TopModels int
 	// Scaling, when set, maps the coefficients to the scale of the table.
 	Scaling *design.Scaling
 	// LogConstant is added to every log evidence: [design.Design.LogJacobian], or zero.
 	LogConstant float64
-	// Progress, when set, is called from time to time, never concurrently, with the number of
-	// models done.
+	// Progress, when set, is called, never concurrently, with the number of models done.
 	Progress func(done, total int)
 }
 

@@ -48,8 +48,7 @@ func ExampleEnumerate() {
 	// 16 [1 1 0 0]
 }
 
-// randomProblem has an intercept, correlated columns, groups of several columns, and nonzero prior
-// means.
+// randomProblem has an intercept, correlated columns, groups of columns, and nonzero prior means.
 func randomProblem(seed uint64, rows int, groups [][]int, dim int) Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := Problem{
@@ -259,8 +258,7 @@ func TestEnumerateAgainstDense(t *testing.T) {
 			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			logEvidence, models, inclusion, mean, sd := naiveAnswer(&p)
-			// The oracle factorises V = XSX' + σ²I: its rounding grows with the condition number of
-			// V.
+			// The oracle factorises V = XSX' + σ²I: its rounding grows with V's condition.
 			var largest float64
 			for i := range p.X.RawMatrix().Data {
 				sd := p.PriorSD[i%len(p.PriorSD)] * p.X.RawMatrix().Data[i]
@@ -300,8 +298,7 @@ func TestEnumerateAgainstDense(t *testing.T) {
 	}
 }
 
-// TestEnumerateDenseNotices: the comparison must fail for a prior that is off by one part in a
-// million.
+// TestEnumerateDenseNotices: the comparison fails for a prior off by one part in a million.
 func TestEnumerateDenseNotices(t *testing.T) {
 	p := randomProblem(1, 25, [][]int{{1}, {2}, {3}}, 4)
 	want, _, _, _, _ := naiveAnswer(&p)
@@ -311,8 +308,7 @@ func TestEnumerateDenseNotices(t *testing.T) {
 	assert.Greater(t, math.Abs(want-r.LogEvidence), 2e-9)
 }
 
-// TestEnumerateUnits: scaling the data and correcting by the Jacobian gives the evidence in
-// original units.
+// TestEnumerateUnits: scaled data and the Jacobian give the evidence in original units.
 func TestEnumerateUnits(t *testing.T) {
 	data := readTable(t, "hald.csv")
 	d, err := design.New(data, design.Options{Target: "y"})
@@ -383,8 +379,7 @@ func TestEnumerateCancel(t *testing.T) {
 	assert.Less(t, calls, 100)
 }
 
-// TestEnumerateCollinear: columns that agree to eight digits, which only a very wide prior
-// separates.
+// TestEnumerateCollinear: columns equal to eight digits, which only a wide prior separates.
 func TestEnumerateCollinear(t *testing.T) {
 	p := randomProblem(10, 40, [][]int{{1}, {2}, {3}}, 4)
 	for i := range 40 {

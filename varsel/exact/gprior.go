@@ -152,8 +152,7 @@ func (m *GPrior) Unexplained() float64 { return m.rest }
 // rate is b of σ² ~ InvGamma(N/2, b) given g.
 func (m *GPrior) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }
 
-// Draw writes coefficients [p₀ + p₁] from their posterior, and returns log σ and the log density of
-// both.
+// Draw writes a draw of the coefficients [p₀ + p₁], and returns log σ and the log density of both.
 func (m *GPrior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64) {
 	shrink := 1 / (1 + math.Exp(-m.logG[pick.Log(m.logPosterior, random.Float64())]))
 	sigma := math.Sqrt(m.rate(shrink) / distuv.Gamma{Alpha: m.degrees / 2, Beta: 1, Src: random}.Rand())

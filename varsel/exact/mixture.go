@@ -26,8 +26,7 @@ func (m *mixture) below(x float64) (probability, density float64) {
 	return probability, density
 }
 
-// quantile returns the smallest x with P(X ≤ x) ≥ level, by Newton steps inside a shrinking
-// bracket.
+// quantile returns the smallest x with P(X ≤ x) ≥ level, by Newton steps in a bracket.
 func (m *mixture) quantile(level float64) float64 {
 	if len(m.components) == 0 {
 		return 0
@@ -101,8 +100,7 @@ func (m *moments) merge(other moments) {
 func (m *moments) sd() float64 { return math.Sqrt(m.squares / m.mass) }
 
 // marginal is the posterior of one quantity given that it is in the model. It has moments, and for
-// quantiles the most probable models one by one, and one normal distribution with the moments of
-// the rest.
+// quantiles the most probable models, and one normal with the moments of the rest.
 type marginal struct {
 	all, rest  moments
 	components []component

@@ -11,8 +11,7 @@ import (
 )
 
 // TestEnumerateQuantiles checks the quantiles against the distribution function of the mixture over
-// all models computed densely, first with every model in the mixture, then with most in the
-// remainder.
+// all models by dense algebra, first with all in the mixture, then with most in the remainder.
 func TestEnumerateQuantiles(t *testing.T) {
 	var groups [][]int
 	for j := 1; j <= 11; j++ {

@@ -85,8 +85,7 @@ func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, re
 
 // triangularise reflects columns w [k][n] and r [n] in place so that w becomes triangular: Q'A = R,
 // larger columns first. It returns the rows of R, [k] each, in the given order of the columns;
-// their number is at most the rank. numbers [k·min(k, n)] is memory for them, and squares [k] is
-// scratch.
+// their number is at most the rank. numbers [k·min(k, n)] gets them; squares [k] is scratch.
 func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float64) {
 	k := len(w)
 	if k == 0 {
@@ -179,8 +178,7 @@ func orthogonalise(lines [][]float64, c []float64) {
 	}
 }
 
-// rotate turns (x, y) by an angle: (cos x − sin y, sin x + cos y), and returns their sums of
-// squares.
+// rotate turns (x, y) to (cos x − sin y, sin x + cos y), and returns their sums of squares.
 func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 	y = y[:len(x)]
 	for i, a := range x {

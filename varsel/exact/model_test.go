@@ -67,8 +67,7 @@ type hardModel struct {
 	sigmas   []float64
 }
 
-// hardModels have few rows, more columns than rows, near copies, extreme scales and almost no
-// noise.
+// hardModels have few rows, more columns, near copies, extreme scales and almost no noise.
 func hardModels() map[string]hardModel {
 	random := stream.Rand(7, "hard")
 	regression := func(n, k int, noise float64) hardModel {
@@ -255,8 +254,8 @@ func TestScalePosteriorWithoutNoise(t *testing.T) {
 }
 
 // No peak of the posterior of log σ is overlooked, for any prior and residuals: a sum over a fine
-// grid of all numbers that can be squared, for few rows, a coefficient for each row, and residuals
-// from none to large.
+// grid of all numbers that can be squared, for few rows, a coefficient for each row, and any
+// residuals.
 func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 	random := stream.Rand(4, "peaks")
 	for trial := range 60 {

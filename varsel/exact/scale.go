@@ -44,8 +44,7 @@ const (
 	// scaleCoarse is the spacing of the search for peaks. The terms of the log density change over
 	// distances of ½ or more, so that no peak falls between two points unseen.
 	scaleCoarse = 0.25
-	// scaleDepth is the depth below the peak, in nats, to which the posterior is followed: e^-38 is
-	// 3e-17.
+	// scaleDepth is how far below the peak, in nats, the posterior is followed: e^-38 is 3e-17.
 	scaleDepth = 38
 )
 

@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// naiveUnknown integrates the dense evidence over log σ by a trapezoid rule much finer and wider
-// than needed.
+// naiveUnknown integrates the dense evidence over log σ by a very fine and wide trapezoid rule.
 func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
 	const points = 3000
 	low, high := -7.0, 7.0
@@ -77,8 +76,7 @@ func TestEnumerateResolvesLittleNoise(t *testing.T) {
 
 // The quadrature over log σ against a fine Riemann sum, for random models: from 2 to 1,000 rows,
 // with and without residuals, with singular values and squares over many magnitudes. A coefficient
-// that the prior hardly allows may explain everything, so that the posterior has a mode with and a
-// mode without it.
+// that the prior hardly allows may explain everything, so that the posterior has two modes.
 func TestIntegralOfRandomModels(t *testing.T) {
 	random := rand.New(rand.NewPCG(99, 99))
 	models := []Model{}

@@ -15,8 +15,7 @@ const (
 	NormalSlab SlabKind = iota
 	// FixedG: Zellner's g-prior, β ~ N(0, g σ² (X'X)⁻¹), for a given g.
 	FixedG
-	// ZellnerSiow: g ~ InvGamma(½, n/2), which makes β multivariate Cauchy (Zellner and Siow
-	// 1980).
+	// ZellnerSiow: g ~ InvGamma(½, n/2), multivariate Cauchy β (Zellner and Siow 1980).
 	ZellnerSiow
 	// HyperG: p(g) = ½ (1 + g)^(−3/2), a = 3 of Liang et al. (2008).
 	HyperG
@@ -26,8 +25,7 @@ const (
 
 // Slab is the prior of the coefficients of the predictors in a model. All but the normal one are
 // mixtures over g of g-priors. Under these log σ and the coefficients in every model, the intercept
-// among them, have flat priors, and X is orthogonal to their columns. The zero value is the normal
-// slab.
+// among them, have flat priors, and X is orthogonal to their columns. Zero is the normal slab.
 type Slab struct {
 	Kind SlabKind
 	// G is g of FixedG. g is the largest of G, with Rows n, and with Columns the square of the

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// enumeration are all models of a problem, numbered by the bits of their code, the first group
-// lowest.
+// enumeration are all models of a problem by the bits of their code, the first group lowest.
 type enumeration struct {
 	*Problem
 	columns  [][]float64 // of the compressed rows [D]

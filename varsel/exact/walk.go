@@ -61,8 +61,7 @@ const (
 // and normal terms add to the curvature, with the same error where they dominate.
 func walkStep(least float64) float64 { return 1 / math.Sqrt(65+1.55/(least*least)) }
 
-// newWalk prepares a walk over the values of log σ that matter in the smallest and in the largest
-// model.
+// newWalk prepares a walk over the values of log σ that matter in the smallest or largest model.
 func (e *enumeration) newWalk() (*walk, error) {
 	dim := len(e.PriorSD)
 	w := &walk{enumeration: e, dim: dim, linear: make([]float64, dim), nu: make([]float64, dim)}

@@ -39,8 +39,7 @@ type Assigned struct {
 // negligibleShare is the share of the posterior below which it adds nothing to moments.
 const negligibleShare = 1e-22
 
-// NewAssignments are assignments for a share ε of outliers, whose noise scale is κ times the scale
-// of others.
+// NewAssignments are assignments for a share ε of outliers with κ times the noise of others.
 func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }

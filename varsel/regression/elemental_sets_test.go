@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Where the noise scale is known, normal equations agree with singular values, and with too few
-// digits they say so.
+// Where the noise is known, normal equations agree with singular values, or report too few digits.
 func TestElementalSetsGivenTheScale(t *testing.T) {
 	random := stream.Rand(4, "elemental sets")
 	column := func() []float64 {

@@ -90,8 +90,7 @@ func (p *Propagation) Precision() *mat.SymDense {
 	return precision
 }
 
-// predictor is x of a row, and the mean and variance of its linear predictor. It sets along to the
-// covariance times x.
+// predictor is x of a row, with mean and variance of x'θ. It sets along to the covariance times x.
 func (p *Propagation) predictor(i int) (x []float64, mean, variance float64) {
 	k := len(p.linear)
 	x = p.rows[i*k : (i+1)*k]
@@ -101,8 +100,7 @@ func (p *Propagation) predictor(i int) (x []float64, mean, variance float64) {
 	return x, floats.Dot(p.along, p.linear), floats.Dot(p.along, x)
 }
 
-// Run goes over the rows until the changes are small, and returns the log evidence; NaN if rounding
-// destroyed it.
+// Run iterates until changes are small, and returns the log evidence; NaN if rounding destroyed it.
 func (p *Propagation) Run() float64 {
 	k := len(p.linear)
 	for range propagationRounds {
@@ -115,8 +113,7 @@ func (p *Propagation) Run() float64 {
 			}
 			restMean := (mean/variance - p.nu[i]) / rest
 			_, tiltedMean, tiltedVariance := p.responses.Tilted(p.y[i], restMean, 1/rest)
-			// A row that contradicts the others widens; an approximation without precision is the
-			// nearest.
+			// A row that contradicts the others widens; no precision is the nearest.
 			tau := math.Max(0, 1/tiltedVariance-rest)
 			change := propagationDamping * (tau - p.tau[i])
 			shift := propagationDamping * (tiltedMean*(rest+tau) - rest*restMean - p.nu[i])

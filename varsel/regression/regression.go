@@ -48,8 +48,7 @@ func (t *Regression) LogScaleOf(active *Node) *Node {
 	return ColumnOf(active, t.Scale)
 }
 
-// ColumnOf returns column j of x [B,D] as [B,1], by a product, which every backend can
-// differentiate.
+// ColumnOf returns column j of x [B,D] as [B,1], by a product that every backend differentiates.
 func ColumnOf(x *Node, j int) *Node {
 	dim := x.Shape().Dim(1)
 	unit := make([]float64, dim)
@@ -70,8 +69,7 @@ func LogNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
 	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
 }
 
-// WithZeroColumn appends a column of zeros: the coordinate of log σ is no part of the linear
-// predictor.
+// WithZeroColumn appends a column of zeros for log σ, which is no part of the linear predictor.
 func WithZeroColumn(x *mat.Dense) *mat.Dense {
 	rows, columns := x.Dims()
 	wider := mat.NewDense(rows, columns+1, nil)

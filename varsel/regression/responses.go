@@ -52,8 +52,7 @@ func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	return sum
 }
 
-// LogKernels is the part of the log density that depends on eta [n] and scale, for responses that
-// are not compressed.
+// LogKernels is the part of the log density with eta [n] and scale, for uncompressed responses.
 func (r Responses) LogKernels(eta []float64, scale float64) float64 {
 	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
 }
@@ -70,8 +69,7 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 	return weights, response
 }
 
-// Expand writes the slope and the curvature of the log density in each of eta; cautious is as in
-// Working.
+// Expand writes slope and curvature of the log density in each of eta; cautious as in Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
 	newton := r.NewtonAt
 	if cautious {

@@ -19,8 +19,7 @@ import (
 // its posterior odds given the members. This keeps detailed balance. Times in which hardly anything
 // can happen take no work: the process leaves a poor model at once, by any way. Weighted by their
 // durations, its jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump
-// the odds of all predictors take one multiplication for each predictor and member, given their
-// inner products.
+// new odds take one multiplication for each predictor and member, given inner products.
 type births struct {
 	target  Lists
 	first   int          // column of the first item
@@ -52,8 +51,7 @@ const (
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// Lists are the posterior over models of a Gaussian response as lists of predictors, each with one
-// column.
+// Lists are the posterior over models of a Gaussian response as lists of single columns.
 type Lists struct {
 	*regression.Regression // of all predictors
 	Space                  *space.Lists

@@ -16,8 +16,7 @@ const leastGrown = 1e-4
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// factorise finds the factor of X'X + σ²/s² over the members; false where it is not positive
-// definite.
+// factorise finds the factor of X'X + σ²/s² over the members; false if it is not definite.
 func (s *birthState) factorise(logSigma float64) (ok bool) {
 	k := len(s.members)
 	triangle := slices.Grow(s.triangle[:0], k*k)[:k*k]

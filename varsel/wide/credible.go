@@ -12,8 +12,7 @@ import (
 type CredibleSet struct {
 	// Members are the predictors, the most probable one first.
 	Members []int
-	// Probability is the probability of models with a member of the set, One of models with exactly
-	// one.
+	// Probability is the probability of models with a member, One of models with exactly one.
 	Probability, One float64
 	// Purity is the smallest absolute correlation between two members; 1 for a single one.
 	Purity float64

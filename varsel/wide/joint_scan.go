@@ -231,8 +231,7 @@ func (s *jointScan) needed(gain float64) float64 {
 	return -s.squares * math.Expm1(-2*gain/s.freedom)
 }
 
-// best are the pairs with the largest gains beyond the gains of their members alone, at most most
-// of them, best first.
+// best are the pairs with the largest gains beyond their members alone, at most most, best first.
 func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }

@@ -59,8 +59,7 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// The best triples are the best of all triples, and their gain is the difference of log evidences
-// where σ is known.
+// The best triples are the best of all, with the difference of log evidences where σ is known.
 func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.3} {
 		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 40, [2]float64{1, 0}, 0.3,

@@ -41,8 +41,7 @@ const (
 // by hand.
 const leastJointOdds = 1e-3
 
-// Weight is the weight of the predictor in proposals: its probability, and a share of the rest for
-// all.
+// Weight is the predictor's weight in proposals: its probability, and a share of the rest.
 func (s *Screening) Weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.LogOdds[predictor])) + 1/float64(len(s.LogOdds))
 }
@@ -72,8 +71,7 @@ func (s Search) Screen() *Screening {
 	}
 	found.Weights, found.Response, found.LogScale = f.weights, f.response, f.logScale
 
-	// odds of members against their absence and against exchanges; of the others by entering in
-	// either way
+	// odds of members against absence and exchanges; of the others by entering in either way
 	add := f.evidences(base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {

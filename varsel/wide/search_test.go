@@ -16,8 +16,7 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// searchOf has predictors with coefficients ~ N(0, 1.5²) under a noise scale; 0 stands for an
-// unknown one.
+// searchOf has predictors with coefficients ~ N(0, 1.5²) under a noise scale, unknown if 0.
 func searchOf(d *design.Design, sigma float64) Search {
 	n, dim := d.X.Dims()
 	r := &regression.Regression{
