@@ -83,8 +83,7 @@ const InferCommand = "hbm infer"
 
 // InferRun configures [Regression.Infer].
 type InferRun struct {
-	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape the shape of its
-	// regression.
+	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape its shape.
 	Model string
 	Shape *Shape
 	// Seed is the root of every random stream.

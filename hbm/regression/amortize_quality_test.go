@@ -52,8 +52,7 @@ type madeTable struct {
 	label []string // of the groups
 }
 
-// makeTable draws a table of groups of 2 to 14 rows, with its own standard deviations, correlation,
-// coefficients, and scale of x.
+// makeTable draws a table of groups of 2 to 14 rows, with its own parameters and scale of x.
 func makeTable(random *rand.Rand, kind likelihood.Kind, groups int) *madeTable {
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
 	row := likelihood.New(kind, likelihood.Shape{})

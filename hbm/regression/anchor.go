@@ -78,8 +78,8 @@ const (
 	narrowestUnit = 1e-3
 )
 
-// fitUnits sets the unit of each standard deviation from the width of its posterior, at the mode of
-// the model of all terms.
+// fitUnits sets the unit of each standard deviation from the width of its posterior in the full
+// model.
 func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	full := make([]int32, len(r.space.cards))
 	for s, card := range r.space.cards {
@@ -110,8 +110,7 @@ func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	return nil
 }
 
-// start is where the search for modes begins: noise of the size of the response, and an intercept
-// at its mean.
+// start is where the search for modes begins: noise of the size of the response, and its mean.
 func (r *Regression) start() []float64 {
 	start := make([]float64, r.Dim())
 	for j, c := range r.Frame.Columns {

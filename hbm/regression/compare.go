@@ -21,14 +21,13 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is the agreement of two regressions. It has models and terms if both are selections
-// from the same formula.
+// Comparison is the agreement of two regressions. Selections from one formula have models and
+// terms.
 type Comparison struct {
 	compare.Comparison
 	// Terms compares the probabilities of the states of each term.
 	Terms []compare.Pair `json:"terms,omitempty"`
-	// Estimates compares the posteriors of the numbers in both runs: effects, standard deviations,
-	// and effects of levels.
+	// Estimates compares the posteriors of numbers in both runs, effects of levels too.
 	Estimates []Estimates `json:"estimates"`
 }
 

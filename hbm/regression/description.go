@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 )
 
-// PriorSummary is the prior of a number of the answer in the models that have it, in the units of
-// the table.
+// PriorSummary is the prior of a number in the models that have it, in the units of the table.
 type PriorSummary struct {
 	Name string `json:"name"`
 	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with the mean and

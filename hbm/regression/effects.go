@@ -22,8 +22,7 @@ const (
 	drawChunk    = 64      // draws that one stream of random numbers serves
 )
 
-// posteriorSample holds equally weighted draws of all quantities, in the units of the table. Absent
-// effects are zero.
+// posteriorSample holds equally weighted draws in the units of the table. Absent effects are zero.
 type posteriorSample struct {
 	// weighted draws for the means and standard deviations of their quantities, or nil
 	moments    *momentDraws
@@ -38,8 +37,7 @@ type posteriorSample struct {
 	rough      float64 // the share of draws whose density rounding has changed by roughRounding
 }
 
-// chooseDraws picks the draws of a weighted sample for summaries: the more effects there are, the
-// fewer draws.
+// chooseDraws picks draws of a weighted sample for summaries: fewer draws for more effects.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
@@ -70,8 +68,7 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	return s
 }
 
-// sample draws the effects of all levels given weighted draws of the other coordinates. ess is the
-// effective number of these draws.
+// sample draws the effects of all levels given weighted draws, ess of them effective, of the rest.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	rows := r.chooseDraws(weighted.Weight, seed)
 	s := r.emptySample(len(rows))

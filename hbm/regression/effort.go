@@ -31,8 +31,7 @@ const leastESS = 1.1 * verdict.DoubtfulESS
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that a model takes seconds: of several, models that do not matter get a pilot
-	// only
+	// pilots says that a model takes seconds: models that do not matter get a pilot only
 	pilots bool
 	// sharp says that densities cost little: draws are added until the moments are known well, and
 	// proposals whose weights have a heavy tail are mended
@@ -213,7 +212,7 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 }
 
 // follow gives m the proposal and the starts of searches for modes of a model with a superset of
-// its hyperparameters.
+// these.
 func (f *integral) follow(of, m *modelIntegral, e effort) {
 	m.by = of.by
 	if len(m.free) == 0 {

@@ -16,8 +16,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A run without training has the effective draws that the precision asks for, and begins no more
-// when the time is over.
+// A run without training has the requested effective draws, and begins none after its time.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

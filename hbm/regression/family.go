@@ -23,11 +23,10 @@ import (
 // FamilyRun configures [Regression.RunFamily].
 type FamilyRun struct {
 	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. Progress is
-	// called with the loss of the response in its own units; with Amortize, with the mean over
-	// simulated tables.
+	// called with the loss of the response in its own units; with Amortize, with its mean.
 	Fit hbm.Config
-	// Members is the number of groups in a step, of the grouping in which all others are nested. If
-	// there is none it is the number of rows; 0 stands for all. With Fit.Amortize a step uses whole
+	// Members is the number of groups in a step, of the grouping in which all others are nested.
+	// Without a grouping it is the number of rows; 0 stands for all. Fit.Amortize uses whole
 	// tables.
 	Members int
 	Certify hbm.CertifyConfig
@@ -104,8 +103,7 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	return err
 }
 
-// CheckFamily returns an error if a family cannot be fitted to the regression with this number of
-// members in a step.
+// CheckFamily returns an error if a family cannot be fitted with this number of members in a step.
 func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if r.Options.Select && len(r.space.masks) > mostPlateModels {
 		return fmt.Errorf("the terms of the formula make %d models to select from: with family %v at most %d, leave terms out or use --family %s", len(r.space.masks), family, mostPlateModels, MarginalFamily)

@@ -29,8 +29,7 @@ type selected struct {
 	fit    vti.Config
 }
 
-// selection sets up a selection of terms by a family. Draws end at the time until, unless it is
-// zero.
+// selection sets up a selection of terms by a family. Draws end at until, unless zero.
 func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Time) (*selected, error) {
 	if family == hbm.Joint {
 		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", family, hbm.PAVIF, hbm.Branch)
@@ -74,8 +73,7 @@ func (r *Regression) selection(cfg FamilyRun) (*selected, error) {
 	return plates.selection(cfg.Fit.Family, cfg.Fit, cfg.Certify.Until)
 }
 
-// runSelection is RunFamily for a selection of terms: the engine answers for a Target with a model
-// for each selection.
+// runSelection is RunFamily for a selection of terms, as a Target with a model for each selection.
 func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
 	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)

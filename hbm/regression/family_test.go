@@ -121,8 +121,7 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 	return sum
 }
 
-// The model with plates has the density of the regression, and its plates are nested as in the
-// data.
+// The model with plates has the density of the regression, and plates nested as in the data.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},

@@ -37,8 +37,7 @@ func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dens
 	return tensors.MustCopyFlatData[float64](out[0])
 }
 
-// naiveLogJoint is log p(y, θ | m) of a gaussian response, with the covariance of all rows written
-// out.
+// naiveLogJoint is log p(y, θ | m) of a gaussian response, with the covariance of all rows.
 func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) float64 {
 	mask := r.space.MaskRow(code, nil)
 	n := len(r.y)
@@ -212,8 +211,7 @@ func TestGaussianMarginal(t *testing.T) {
 	}
 }
 
-// The prior density of a model integrates to one over its standard deviation, its correlation and
-// its noise.
+// The prior density of a model integrates to one over standard deviation, correlation and noise.
 func TestPriorsIntegrateToOne(t *testing.T) {
 	for prior := HalfNormalSD; prior <= ExponentialSD; prior++ {
 		r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ (1 + x | g)"}), Options{SDPrior: prior, SDScale: 0.7, Correlation: 1.3})

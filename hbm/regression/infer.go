@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral answers by integrals if the regression has any. The family then only contributes
-// the ELBO.
+// answerIntegral answers by integrals, if there are any. The family then only gives the ELBO.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
@@ -35,8 +34,8 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	return r.writeResult(result, sample)
 }
 
-// lowerUnlike makes an answer of an amortized family doubtful at most if its table is unlike the
-// training tables.
+// lowerUnlike makes an amortized answer at most doubtful if its table is unlike the training
+// tables.
 func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
 	const unlike = "the table is unlike those that were simulated for training: "

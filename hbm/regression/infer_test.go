@@ -92,8 +92,7 @@ func TestShapeOfGroupings(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckInfer(shape), "in training each group of class lay in one of school, and here they are crossed")
 }
 
-// Simulated tables are on the working scale, like every table, and the largest of them is thinned
-// to all sizes.
+// Simulated tables are on the working scale, and the largest of them is thinned to all sizes.
 func TestSimulatedTables(t *testing.T) {
 	r := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 + x | school) + (1 | class)"}), Options{})
 	large, err := New(r.Frame.Enlarged(), r.Options)

@@ -47,8 +47,7 @@ type innerPoint struct {
 	u      [][]float64 // and for its nodes
 }
 
-// point returns a point with Λ of the inner grouping and the distribution of a response. The caller
-// sets eta.
+// point returns a point with Λ of the inner grouping and a response. The caller sets eta.
 func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
 	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, memory: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
@@ -67,8 +66,7 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	return p
 }
 
-// at returns the point of the effects, less their prior mean, of the population and the outer
-// groupings.
+// at returns the point of the population and outer effects, less their prior mean.
 func (l *innerRule) at(given *conditional, effects []float64, response response) *innerPoint {
 	p := l.point(given.factors[slices.Index(l.r.groups, l.r.inner)], response)
 	p.eta = given.predictor(effects)
@@ -104,8 +102,7 @@ func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
 // mostPerLevel bounds the effects of a level: the number of nodes of a rule is exponential in it.
 const mostPerLevel = 4
 
-// smallBlock is a small symmetric matrix, later its Cholesky factor, row by row on and below the
-// diagonal.
+// smallBlock is the lower triangle of a small symmetric matrix, or its Cholesky factor, row by row.
 type smallBlock [mostPerLevel * (mostPerLevel + 1) / 2]float64
 
 func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }

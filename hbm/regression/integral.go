@@ -26,8 +26,7 @@ type integrator interface {
 	// estimate returns the logarithm of an unbiased estimate of p(y, h | m), and the results that
 	// draws of the effects need.
 	estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects)
-	// near returns the integrator of a model whose searches for modes start at the modes given the
-	// hyperparameters in θ.
+	// near returns an integrator whose searches for modes start at the modes given θ.
 	near(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
@@ -54,8 +53,7 @@ type modelIntegral struct {
 	mended   int // how often the proposal was
 }
 
-// integral estimates the posterior from draws: by integrals over the hyperparameters of every model
-// that the prior allows.
+// integral estimates the posterior by integrals over the hyperparameters of every possible model.
 type integral struct {
 	r    *Regression
 	seed uint64
@@ -83,8 +81,7 @@ func (r *Regression) newIntegral(seed uint64) *integral {
 	return found
 }
 
-// integrate finds the evidence of every model: effects are integrated out, and hyperparameters by
-// importance sampling.
+// integrate finds the evidence of every model, hyperparameters by importance sampling.
 func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	found := r.newIntegral(seed)
 	if e.pilots && len(found.list) > 1 {
@@ -126,8 +123,7 @@ func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draw
 	return nil
 }
 
-// improve adds draws until evidences and moments are known well, the largest number of draws is
-// reached, or the time is over.
+// improve adds draws until evidences and moments are known well, or draws or time are used up.
 func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
 	for round := 0; ; round++ {
 		f.combine()
@@ -313,8 +309,7 @@ const (
 	hiddenEvidence = 4
 )
 
-// mayMatter reports whether a model may have a part in the answer, by its current evidence and
-// probability.
+// mayMatter reports whether a model may matter, by its current evidence and probability.
 func mayMatter(evidence models.Evidence, probability float64) bool {
 	highest := math.Log(probability) + 3*evidence.SE
 	if evidence.KHat > verdict.DoubtfulKHat {

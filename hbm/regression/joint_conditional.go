@@ -55,8 +55,7 @@ func (c *conditional) solve(rest []float64) (squares float64) {
 	return squares
 }
 
-// leastSquares returns the rows whose squares add up to |y − D (μ + F v)|² / σ² + |v|², for y − D
-// μ.
+// leastSquares returns rows whose squares sum to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.
 func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	e := c.e
 	n := len(e.rows)

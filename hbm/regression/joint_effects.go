@@ -52,8 +52,7 @@ const (
 	mostOrthogonal = 1e7
 )
 
-// effectBlock is a set of effects that are correlated a priori: of a level, or of the population,
-// in one plane.
+// effectBlock is a set of effects correlated a priori: of a level, or the population, in one plane.
 type effectBlock struct {
 	first, size int
 	group       int // −1 for the population
@@ -168,8 +167,7 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior is the distribution at the hyperparameters in θ without the response: it has no centre and
-// no factor.
+// prior is the distribution given hyperparameters alone: it has no centre and no factor.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
@@ -296,8 +294,7 @@ func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *ran
 	return given.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
 }
 
-// drawAt draws the effects, less their prior mean, given the hyperparameters of a point of a model,
-// which it writes to θ.
+// drawAt draws the effects, less their prior mean, given a point of a model, which it writes to θ.
 func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	m.at(m.sample.Points[place], theta)
 	if kept := m.kept[place]; kept.given != nil {

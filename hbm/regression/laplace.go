@@ -42,8 +42,7 @@ type laplaceEffects struct {
 	levels     [][]levelPair // of each level of the inner grouping: the pairs of its planes
 }
 
-// levelPair is a pair of two planes of a level of the inner grouping, and the place of the first of
-// its values among the values of P.
+// levelPair is a pair of planes of a level of the inner grouping, and its first place in P.
 type levelPair struct{ plane, other, first int }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
@@ -123,8 +122,7 @@ func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
 }
 
 // given returns the approximation at the hyperparameters in θ of the model with the coordinates in
-// mask, with the Laplace approximation of log p(y | h, m); false if it cannot be computed in double
-// precision.
+// mask, and about log p(y | h, m); false if it cannot be computed in double precision.
 func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bool) {
 	p := l.proposal(mask, theta)
 	if !p.climb() || !p.moveOuter() {
@@ -140,8 +138,8 @@ func (l *laplaceEffects) outerOf(v []float64) []float64 {
 	return outer
 }
 
-// drawn are outer effects, with their log densities given h: under the posterior, unnormalised, and
-// under the proposal.
+// drawn are outer effects, with log densities given h: of the posterior, unnormalised, and
+// proposal.
 type drawn struct {
 	v          []float64 // [E], inner effects as the proposal has them
 	logP, logQ float64
@@ -214,8 +212,7 @@ func (p *outerProposal) pair(z []float64) [2]drawn {
 	return pair
 }
 
-// logPosterior is log p(y, o | h) for the outer effects in v. Searches for modes start at its inner
-// effects.
+// logPosterior is log p(y, o | h) for outer effects in v. Searches start at its inner effects.
 func (p *outerProposal) logPosterior(v []float64) float64 {
 	l := p.l
 	q := l.r.perLevel()

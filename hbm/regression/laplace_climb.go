@@ -59,7 +59,7 @@ func (p *outerProposal) climb() bool {
 		p.climbFrom(make([]float64, p.l.effects), longestClimb)
 }
 
-// climbFrom climbs from start, which it overwrites, by steps that change no predictor by more than
+// climbFrom climbs from start, which it overwrites. No step changes a predictor by more than
 // longest.
 func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	l, r := p.l, p.l.r

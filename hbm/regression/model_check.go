@@ -249,8 +249,7 @@ func (r *Regression) unscaled(i int, y float64) float64 {
 	return y
 }
 
-// CheckSummary compares a statistic of the response with the same statistic of responses drawn from
-// the posterior.
+// CheckSummary compares a statistic of the response with responses drawn from the posterior.
 type CheckSummary struct {
 	Statistic string `json:"statistic"`
 	Observed  Figure `json:"observed"`

@@ -40,8 +40,7 @@ func (r *Regression) layOutSteps(add func(coordinate) int) {
 	}
 }
 
-// shareCategories are ordered categories whose probabilities at a predictor of 0 have the prior of
-// shares.
+// shareCategories are ordered categories; at a predictor of 0 they have the prior of shares.
 const shareCategories = likelihood.CumulativeLogitKind
 
 func (m monotonic) shares(theta []float64) []float64 {

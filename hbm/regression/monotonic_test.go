@@ -259,8 +259,8 @@ func newStepSums(x, y []float64) *stepSums {
 // stepSigmas is the number of values of log σ in the sum over them.
 const stepSigmas = 40
 
-// grid returns log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of the
-// coefficient b given these.
+// grid returns log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of b given
+// these.
 func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
 	column := make([]float64, len(s.count))
 	mean := 0.0

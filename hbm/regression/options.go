@@ -28,8 +28,7 @@ var sdPriors = enum.New[SDPrior]("prior of standard deviations", "half-normal", 
 // String returns the name on the command line.
 func (p SDPrior) String() string { return sdPriors.String(p) }
 
-// text writes the prior with this scale in the syntax of --prior: an exponential prior has its
-// rate.
+// text writes the prior in the syntax of --prior: an exponential prior has its rate.
 func (p SDPrior) text(scale float64) string {
 	if p == ExponentialSD {
 		return fmt.Sprintf("%s(%.4g), mean %.4g", p, 1/scale, scale)
@@ -66,12 +65,11 @@ type Options struct {
 	Degrees float64 `json:"degrees"`
 	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response, to which its
 	// priors refer. For a positive response ResponseMean is the centre of the prior of the
-	// intercept. If ResponseSD is 0, both come from the table. A response that is drawn from the
-	// priors needs both set.
+	// intercept. If ResponseSD is 0, both come from the table. Responses drawn from the priors need
+	// both.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
-	// Terms are the priors of single effects and standard deviations. They replace the priors
-	// above.
+	// Terms are the priors of single effects and standard deviations; they replace the others.
 	Terms []TermPrior `json:"terms,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
@@ -137,7 +135,7 @@ type TermPrior struct {
 	Effect string
 	// Group is the grouping of varying effects; "" for a population effect.
 	Group string
-	// Mean is the mean of a population effect. Scale is its standard deviation, or the scale of
+	// Mean is the mean of a population effect, Scale its standard deviation, or the scale of
 	// SDPrior.
 	Mean, Scale float64
 	SDPrior     SDPrior
@@ -217,8 +215,8 @@ func (p *TermPrior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// setTermPriors puts the priors of single terms into their coordinates. The error for a prior of no
-// term names the possible terms.
+// setTermPriors sets the priors of single terms. The error for a prior of no term names the
+// possible terms.
 func (r *Regression) setTermPriors() error {
 	for _, p := range r.Options.Terms {
 		var names []string

@@ -62,8 +62,7 @@ func HasPlates(response likelihood.Kind) bool {
 // It is the model with all terms; other models lack some of them (see platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
 
-// plates is Plates with the nesting of the groupings, and the coordinates at which inference
-// starts.
+// plates is Plates with the nesting of the groupings, and the start of inference.
 func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
@@ -153,8 +152,7 @@ func means(x, z *mat.Dense) *mat.Dense {
 	return a
 }
 
-// within returns the level of another grouping in which each level of g lies; nil if a level lies
-// in several.
+// within returns the level of other in which each level of g lies; nil if one lies in several.
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {

@@ -91,8 +91,7 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }
 
-// effectOf returns the effects of a column of a grouping, or the effect of the population in models
-// in which they do not vary.
+// effectOf returns the effects of a column of a grouping, or of the population if none vary.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	own := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {

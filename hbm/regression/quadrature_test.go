@@ -35,8 +35,7 @@ const counts18 = `y,b,x,g,h
 1,1,1.2,d,u
 `
 
-// gridLogDensity is log p(y | θ) of a response, with the effects of the inner grouping summed over
-// a grid.
+// gridLogDensity is log p(y | θ) of a response, with the inner effects summed over a grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)

@@ -39,8 +39,7 @@ type Record struct {
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
 	// Amortize is the number of simulated tables in a training step of a family for other tables,
-	// and Shape is the structure that they must share with this table; 0 and nil for all other
-	// runs.
+	// and Shape their structure; 0 and nil for all other runs.
 	Amortize int    `json:"amortize,omitempty"`
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.

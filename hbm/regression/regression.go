@@ -265,8 +265,7 @@ func (r *Regression) centre() float64 {
 // Dim is D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 
-// LogJacobian turns log evidences of the working response into those of the response in the units
-// of the table.
+// LogJacobian turns log evidences of the working response into the units of the table.
 func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 
 // Priors describes likelihood and priors in one line each, in the units of the table.

@@ -22,8 +22,7 @@ type classical struct {
 	sigma         float64
 }
 
-// fitClassical maximises the (restricted) likelihood over standard deviations, correlations and
-// noise.
+// fitClassical maximises the (restricted) likelihood over the hyperparameters.
 func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	t.Helper()
 	require.Len(t, r.groups, 1)

@@ -88,8 +88,7 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 	}
 }
 
-// shares writes the probabilities of categories without an order, for rows with predictors eta, to
-// dst [K·n], category by category.
+// shares writes probabilities of unordered categories at predictors eta to dst [K·n], by category.
 func (g response) shares(eta, dst []float64) {
 	n := len(dst) / g.unordered.Levels()
 	own, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())

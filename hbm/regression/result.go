@@ -29,8 +29,7 @@ type Result struct {
 	Seed    *uint64 `json:"seed,omitempty"`
 	Backend string  `json:"backend,omitempty"`
 	Family  string  `json:"family"`
-	// Integration is the method that integrated effects out without training: ClosedForm or
-	// Laplace.
+	// Integration is the method of a run without training: ClosedForm or Laplace.
 	Integration string       `json:"integration,omitempty"`
 	Data        FrameSummary `json:"data"`
 	Effects     []Summary    `json:"effects"`
@@ -165,8 +164,7 @@ type Seconds = run.Seconds
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the exit status of the process that printed the result: 3 if the answer is not
-// reliable, else 0.
+// ExitStatus is the exit status for the result: 3 if the answer is not reliable, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate == nil {
 		return 0
@@ -256,8 +254,7 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	}
 }
 
-// poolingOf is the posterior variance of an effect over its prior variance: the share that the data
-// leave.
+// poolingOf is the posterior variance of an effect over its prior variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
 	if s.varying[i] == nil {
 		return Figure(math.NaN())
@@ -289,8 +286,7 @@ func codeText(code []int32) string {
 	return strings.Join(parts, separator)
 }
 
-// summarize returns the posterior of a quantity, whose equally weighted draws are a column of a
-// matrix.
+// summarize returns the posterior of a quantity, with equally weighted draws in a column of draws.
 func (s *posteriorSample) summarize(name string, quantity int, draws *mat.Dense, column int) Summary {
 	if draws == nil {
 		missing := Figure(math.NaN())

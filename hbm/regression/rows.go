@@ -222,8 +222,7 @@ func newLevelSpread(column func(name string) []float64, g *frame.Grouping) *leve
 	return l
 }
 
-// factor is the lower Cholesky factor of the covariance under a draw. Effects that are absent have
-// variance 0.
+// factor is the lower Cholesky factor of the covariance of a draw. Absent effects have variance 0.
 func (l *levelSpread) factor(draw int) [][]float64 {
 	factor := make([][]float64, len(l.sd))
 	for a := range factor {

@@ -73,8 +73,7 @@ type Run struct {
 	Again bool
 }
 
-// Trains reports whether [Regression.Run] trains anything. Only then can a stopped run continue
-// from a state.
+// Trains reports whether [Regression.Run] trains. Only then can a stopped run continue.
 func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }
 
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
@@ -145,8 +144,7 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 	return result
 }
 
-// writeResult completes a result and writes draws, tables and fitted rows to the run directory, if
-// there is one.
+// writeResult completes a result and writes draws, tables and fitted rows to any run directory.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	r.describe(result, s)
 	if result.RunDir == "" {

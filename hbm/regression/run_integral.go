@@ -70,8 +70,7 @@ func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample
 	return sample, err
 }
 
-// sample draws all quantities: a model and its hyperparameters by their weights, and all effects
-// given these.
+// sample draws a model and its hyperparameters by their weights, and all effects given these.
 func (f *integral) sample(ctx gocontext.Context) (*posteriorSample, error) {
 	r, d := f.r, f.draws
 	if !r.Frame.Response.Conjugate() {
@@ -115,8 +114,7 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// Changes of log densities by a finer quadrature, in nats: without a note, and in an answer that
-// has not failed.
+// Largest changes, in nats, by a finer quadrature: without a note, and in an answer not failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
@@ -125,8 +123,7 @@ const (
 // finerNodes check quadratureNodes.
 var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
-// quadratureLoss is the mean distance of log densities of a few draws from the log densities of a
-// finer rule.
+// quadratureLoss is the mean distance of a few log densities from a finer rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
 	own := r.distinct()

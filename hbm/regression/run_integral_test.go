@@ -24,8 +24,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// crossedTable is a table of two crossed groupings in the shape of an assay: every plate has every
-// sample.
+// crossedTable is a table of two crossed groupings, an assay: every plate has every sample.
 func crossedTable(seed uint64, plates, samples int) string {
 	random := rand.New(rand.NewPCG(seed, 21))
 	height := make([]float64, samples)
@@ -184,8 +183,7 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// With dear densities an answer has fewer draws, which keep their effects. Evidence and moments are
-// the same within their errors.
+// Fewer draws for dear densities, which keep their effects, give the same evidence and moments.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)

@@ -128,8 +128,7 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	}
 }
 
-// The density of the noise integrates to one and belongs to its draws: mean squares agree within
-// four standard errors.
+// The density of the noise integrates to one. Mean squares of draws agree to four standard errors.
 func TestNoiseOfOuterEffects(t *testing.T) {
 	l := &laplaceEffects{jointEffects: &jointEffects{effects: 2}, outer: []int{0, 1}}
 	sum, squares := 0.0, 0.0

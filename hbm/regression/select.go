@@ -27,8 +27,7 @@ type question struct {
 	smooth bool
 }
 
-// outcomes is the number of answers: absent if optional, and present and varying by each set of
-// groupings.
+// outcomes is the number of answers: absent if optional, and varying by each set of groupings.
 func (q question) outcomes() int {
 	count := 1 << len(q.groups)
 	if q.optional {
@@ -37,8 +36,7 @@ func (q question) outcomes() int {
 	return count
 }
 
-// answer decodes an outcome: whether the population term is in, and the groupings by which it
-// varies as bits.
+// answer decodes an outcome: whether the term is in, and the groupings by which it varies, as bits.
 func (q question) answer(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
@@ -87,8 +85,7 @@ func (q question) byGroups() int {
 // maxModels is the largest number of models of a selection: each is weighed on its own.
 const maxModels = 1 << 16
 
-// ask makes the questions and the space of their answers. Without Select there is one model:
-// everything is in and varies.
+// ask makes the questions and the space of their answers. Without Select there is one full model.
 func (r *Regression) ask() error {
 	source := r.Frame.Formula
 	if r.Options.Select {

@@ -61,8 +61,7 @@ func slicedFile(t *testing.T) string {
 	return path
 }
 
-// A table by slices has the columns, scales, groups and densities of the table in memory, in every
-// model.
+// A table by slices has the columns, scales, groups and densities of the table in memory.
 func TestSlicesAgreeWithTheTable(t *testing.T) {
 	path := slicedFile(t)
 	for _, formula := range []string{

@@ -12,8 +12,7 @@ import (
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// groupedLikelihood is the density of the response with the effects of the inner grouping
-// integrated out.
+// groupedLikelihood is the density of the response with the inner effects integrated out.
 type groupedLikelihood interface {
 	// logDensity is log p(y | w, Λ, σ) [B]. w [B, W] are the population effects and then the
 	// effects of outer groupings, in the order of Regression.wide; factor has the entries [B, 1] of
@@ -28,8 +27,7 @@ type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}
 
-// Target is the posterior density. Once Prepare has found the normal approximation of each model,
-// it is a [vti.QuadraticTarget].
+// Target is the posterior density. After Prepare it is a [vti.QuadraticTarget].
 func (r *Regression) Target() vti.Target {
 	if r.anchors != nil {
 		return anchoredTarget{Target{r}}
@@ -298,8 +296,7 @@ type anchoredTarget struct{ Target }
 
 var _ vti.QuadraticTarget = anchoredTarget{}
 
-// Quadratic returns the precision at the mode of each model, and the linear term that puts the mode
-// there.
+// Quadratic returns the precision at the mode of each model, and the linear term for that mode.
 func (t anchoredTarget) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	return t.regression.anchors.quadratic(t.regression.space, codes, dtype)
 }
