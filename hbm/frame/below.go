@@ -12,8 +12,7 @@ import (
 
 // Below returns the frame of the rows that the run has seen, followed by the rows of a new table;
 // first is the first new row. rows.Y stays nil unless every new row has a response. In a frame that
-// repeats rows, a new row stands for one row without a response, unless repeat asks to repeat it
-// too.
+// repeats rows, a new row stands for one row without a response, unless repeat is set.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {
@@ -76,8 +75,7 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	return frame, first, nil
 }
 
-// withGroupLabels returns seen with the numbers of a group as labels if fresh has texts there: a
-// new group may have any name.
+// withGroupLabels returns seen with numbers of a group as labels if fresh has texts there.
 func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	for _, v := range f.Formula.Varying {
 		for _, group := range v.Group {
@@ -92,14 +90,12 @@ func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	return seen
 }
 
-// repeats reports whether a row of the table may stand for several rows of the frame: by its
-// trials, or by its weight.
+// repeats reports whether a row may stand for several rows of the frame: by trials or weight.
 func (f *Frame) repeats() bool {
 	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
 }
 
-// asOneRow makes each row of a table stand for one row of a frame that repeats rows: for one trial,
-// or with a weight of one.
+// asOneRow makes each row stand for one row of a frame that repeats rows: one trial, or weight one.
 func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
 		value := 1.0

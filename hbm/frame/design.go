@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// expand turns terms into the columns of a design. where names the terms in errors: "" for
-// population terms.
+// expand turns terms into columns of a design. where names them in errors: "" for the population.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
@@ -77,8 +76,8 @@ func oneLine(name string) string {
 	return name
 }
 
-// DependentColumn is the relative length below which the residual of a column, given the columns
-// before it, counts as zero.
+// DependentColumn is the relative length of a column's residual, given earlier ones, that counts as
+// 0.
 const DependentColumn = 1e-8
 
 // checkRank warns of population columns that are combinations of columns before them: only the
@@ -267,6 +266,5 @@ func (f *Frame) noteApart(g *Grouping) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %s of effects by %s %s no row to learn from, and %s the prior: no group has both columns (%s)", len(names), english.Count(correlations, "correlation"), g.Name, english.Form(len(names), "has", "have"), english.Form(len(names), "keeps", "keep"), english.List(names, 3)))
 }
 
-// maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised
-// group by group.
+// maxVaryingColumns bounds effects by one grouping: their covariance is factorised group by group.
 const maxVaryingColumns = 8

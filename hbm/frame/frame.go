@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses of regressions: all but the robust one, which has too
-// many modes.
+// ResponseKinds lists the kinds of responses: all but the robust one, which has too many modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
@@ -43,8 +42,7 @@ type Options struct {
 	// if they are numbers or have no order. Answers for categories without an order are log odds
 	// against the first.
 	Levels []string `json:"levels,omitempty"`
-	// SE names a column of known standard deviations of a gaussian response, one for each row. ""
-	// for none: σ is unknown.
+	// SE names a column of known standard deviations of a gaussian response; "": σ is unknown.
 	SE string `json:"se,omitempty"`
 	// DropMissing leaves out rows that miss a cell in a used column, which are an error otherwise.
 	DropMissing bool `json:"drop_missing,omitempty"`
@@ -56,8 +54,7 @@ type Frame struct {
 	Path, Fingerprint string
 	Formula           *formula.Formula
 	Response          likelihood.Kind
-	// Y is the response [n]. Labels are the two texts for 0 and 1 in it, or the labels of
-	// categories, or nil.
+	// Y is the response [n]. Labels are its texts for 0 and 1, or its categories, or nil.
 	Y      []float64
 	Labels []string
 	// LogWays is the logarithm of the binomial coefficients of a response of successes among
@@ -97,11 +94,9 @@ type Column struct {
 	// Term is the place of its term: among the population terms, of a varying column among the
 	// terms of its Varying, of a smooth function among all functions.
 	Term int
-	// Step names the step up of a column of a monotonic effect, whose columns share a name; "" for
-	// others.
+	// Step names the step of a column of a monotonic effect, whose columns share a name; or "".
 	Step string
-	// Varying is the place of its Varying in the formula, for a varying column; 0 for population
-	// columns and smooth functions.
+	// Varying is the place of a varying column's Varying in the formula; else 0.
 	Varying int
 }
 
@@ -173,8 +168,7 @@ func (f *Frame) Rows() int {
 	return len(f.Y)
 }
 
-// Correlated reports whether the effects of two columns of a grouping have a correlation to be
-// learned.
+// Correlated reports whether the effects of two columns have a correlation to be learned.
 func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	first, second := g.Columns[a].Varying, g.Columns[b].Varying
 	if g.Smooth {

@@ -42,8 +42,7 @@ func (f *Frame) PlaneNames() []string {
 	return names
 }
 
-// NewEffects draws the effects of a new level, in the order of answers [M·q], given Λ of its
-// grouping.
+// NewEffects draws the effects [M·q] of a new level, in the order of answers, given Λ.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
 	z, effects := make([]float64, planes*q), make([]float64, planes*q)

@@ -44,8 +44,7 @@ func number[K comparable](of map[K]int32, key K) int32 {
 	return code
 }
 
-// ordered returns the labels in the order of a table in memory, numbers by value, and the rank of
-// each.
+// ordered returns the labels in the order of a table in memory, numbers by value, and their ranks.
 func (l *labelSet) ordered() (labels []string, rank []int32) {
 	rank = make([]int32, len(l.numbers)+len(l.texts))
 	if len(l.texts) > 0 {

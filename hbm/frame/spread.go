@@ -34,8 +34,7 @@ func (f *Frame) Centre(values []float64, mean float64) {
 	}
 }
 
-// VaryingSpread is the divisor of a varying column: its standard deviation, or 1 for zeros and
-// ones.
+// VaryingSpread is the divisor of a varying column: its standard deviation; 1 for zeros and ones.
 func VaryingSpread(values []float64) float64 {
 	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
 }

@@ -26,8 +26,7 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom is the number of columns of the effect that begins at a column: of a monotonic effect
-// its steps, else 1.
+// StepsFrom is the number of columns of the effect that begins at a column: its steps, or 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
 	for j+count < len(f.Columns) && f.LaterStep(j+count) {
