@@ -23,19 +23,16 @@ type reply struct {
 	verdict fmt.Stringer
 	reasons []string
 	check   *modelcheck.Report
-	// judge compares the answer with the truth and notes the result in a replicate; nil if the
-	// truth is not known.
+	// judge compares the answer with the truth in a replicate; nil if the truth is not known.
 	judge func(r *Replicate) error
-	// compare compares the answer with the exact posterior. Its error says why there is none; nil
-	// if there never is one.
+	// compare compares the answer with an exact one, or says why there is none; nil for never.
 	compare func() ([]Comparison, error)
 }
 
 // refusal is the error of a command that does not accept a table.
 type refusal struct{ error }
 
-// answer runs a command on a table in its own directory below dir, and notes the reply. flags
-// repeat the run, if flags can.
+// answer runs a command on a table in a directory below dir, and notes the reply. flags repeat it.
 func answer(ctx context.Context, about string, content []byte, seed uint64, dir, flags string, command func(t *table.Table, work string) (*reply, error)) (*Replicate, error) {
 	started := time.Now()
 	r := &Replicate{About: about, table: content}

@@ -9,8 +9,7 @@ import (
 )
 
 // A coefficient of millions of posterior sds has the same sd as about zero, as the prior moves with
-// it. A weight off by 1e-13, the rounding of a log evidence of a thousand, made it 40 percent
-// larger.
+// it. A weight off by 1e-13, the rounding of a log evidence of 1,000, made it 40 percent larger.
 func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	const far = 3e6
 	random := rand.New(rand.NewPCG(9, 10))

@@ -62,8 +62,7 @@ const (
 	mostCellDim = 3
 	// a cell with less than this share of the whole may be off by cellError times this share
 	negligibleCell = 1e-3
-	// roughly is the tolerance of a first pass, relative to the final one; its moments bound second
-	// moments
+	// roughly is the relative tolerance of a first pass, whose moments bound second moments
 	roughly = 100
 )
 
@@ -100,8 +99,7 @@ type cellIntegral struct {
 	logJacobian float64    // log |axes|
 	design      *mat.Dense // of u [n, k]
 	target      []float64  // y less offset
-	// reference has the means and standard deviations of θ and σ that bound second moments; nil:
-	// only the integral is needed
+	// reference has means and standard deviations of θ and σ to bound second moments; or nil
 	reference *modelMoments
 
 	nodes, logWeights [2][]float64 // of the two rules on [−1, 1]

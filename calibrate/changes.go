@@ -144,8 +144,7 @@ func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from,
 	return level
 }
 
-// functions are the functions whose posterior draws are ranked: the level at a row, and the noise
-// if all segments share it.
+// functions have ranked posterior draws: the level at a row, and the noise if segments share it.
 func (c *changedSeries) functions(kind changepoint.Kind, row int) []functional {
 	at := 0
 	for c.bounds[at+1] <= row {

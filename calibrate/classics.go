@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// classic is a table drawn from the prior of a command that answers without training: mixtures,
-// changes, orders.
+// classic is a table from the prior of a command without training: mixtures, changes, orders.
 type classic struct {
 	about   string
 	columns []*table.Column
@@ -101,8 +100,7 @@ func coordinate(sample *draws.Draws, name string) int {
 	return -1
 }
 
-// studyName identifies a study by its command, its rows, and the options that are not at their
-// defaults, by their names in JSON.
+// studyName identifies a study by its command, its rows, and its options in JSON without defaults.
 func studyName(command string, rows int, options any) string {
 	words := []string{fmt.Sprintf("%s: %d rows", command, rows)}
 	set := reflect.ValueOf(options)

@@ -82,8 +82,7 @@ func TestBDeuSumsToOne(t *testing.T) {
 	}
 }
 
-// Small studies of mixed tables: from the prior, and of nasty ones, some of which the command
-// refuses.
+// Small studies of mixed tables: from the prior, and nasty ones, some of which are refused.
 func TestMixedDagStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -104,8 +103,7 @@ func TestMixedDagStudies(t *testing.T) {
 	}
 }
 
-// Exact evidences of mixed tables sum to one over all columns of a category, and do not depend on
-// the order of two levels.
+// Exact evidences of mixed tables sum to one over a category, for any order of two levels.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	x := mixedColumn{0, []float64{-1, 0.3, 2, 0.5}}
 	k := mixedColumn{2, []float64{0, 1, 1, 0}}

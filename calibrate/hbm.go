@@ -36,8 +36,7 @@ type Hbm struct {
 	// groups, noise of almost zero, outliers, and predictors that hardly vary within groups. For
 	// responses that are not continuous it adds rare events, separated groups, and large counts.
 	Hard bool
-	// Responses, with Hard, are the responses to draw from; none stands for the response of the
-	// record.
+	// Responses, with Hard, are the responses to draw from; none: the record's.
 	Responses []likelihood.Kind
 }
 

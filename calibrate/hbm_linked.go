@@ -27,8 +27,7 @@ const (
 	linkedLost  = 1e3   // nats below it from which smaller sds of groups do not come back
 	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
 	linkedAbove = 3.0   // beyond it lies nothing of a half-normal prior
-	// linkedFlat is the information of rows on an effect, in units of its prior, below which the
-	// effect changes nothing.
+	// linkedFlat is the negligible information of rows on an effect, in units of its prior.
 	linkedFlat = 1e-4
 )
 
@@ -46,8 +45,7 @@ type linked struct {
 	logScale float64
 	logs     [][2]float64 // of the scale and the sd of groups: modes [..][2] were found there
 	modes    [][]float64
-	// flat, unless nil, has the moments of intercept and slope given this scale and a log sd of
-	// groups of at most flatAt.
+	// flat, unless nil, has the moments of intercept and slope for log sds of groups up to flatAt.
 	flat   *modelMoments
 	flatAt float64
 }

@@ -54,8 +54,7 @@ func TestHbmStudy(t *testing.T) {
 	require.Empty(t, s.Wrong)
 }
 
-// Groups that do not differ, by a prior scale of almost zero for their sd, give the exact posterior
-// of a regression on x alone.
+// Groups whose sd has a prior scale of almost zero give the posterior of a regression on x alone.
 func TestExactHbmWithoutGroups(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := Hbm{Rows: 12, Groups: 3}.drawPrior(random)
@@ -177,8 +176,7 @@ func TestExactShapedGroups(t *testing.T) {
 	require.InDelta(t, (of([]float64{0.3, -0.2 + step})-of([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
 }
 
-// Categories in order have the probabilities of package likelihood, and the prior of cut points
-// integrates to one.
+// Ordered categories agree with package likelihood, and the prior of cut points integrates to one.
 func TestExactOrderedRows(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		of := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)

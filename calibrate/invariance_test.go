@@ -89,8 +89,7 @@ func (s *sheet) rescale(except string, random *rand.Rand) {
 	}
 }
 
-// relabel gives categories other names in the same order: the first of a predictor's is its
-// baseline.
+// relabel gives categories other names in the same order, as the first is the baseline.
 func (s *sheet) relabel(random *rand.Rand) {
 	for c, column := range s.cells {
 		if _, err := strconv.ParseFloat(column[0], 64); err == nil {

@@ -304,8 +304,7 @@ func (h HardDag) drawMixed(random *rand.Rand) *dagProblem {
 	return p
 }
 
-// drawNasty fills the values of a node with effects of size strength of its parents, and noise of
-// one.
+// drawNasty fills a node with effects of its parents, of size strength, and noise of one.
 func (c *mixedColumn) drawNasty(parents []mixedColumn, rows int, strength float64, random *rand.Rand) {
 	c.values = make([]float64, rows)
 	level := 1.5 * random.NormFloat64()

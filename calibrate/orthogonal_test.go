@@ -39,8 +39,7 @@ func TestOrthogonal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A robust regression whose scale is unknown agrees with one of known scale under a prior of almost
-// no width.
+// A robust regression of unknown scale, with a very narrow prior, agrees with one of known scale.
 func TestOverSigma(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	p := &regressionProblem{x: orthogonalColumns(5, 2, random), y: []float64{0.1, 0.5, -0.2, 4, 0.3}, priorMean: make([]float64, 2), priorSD: []float64{2, 2}, sigma: 0.4}

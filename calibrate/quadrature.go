@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/mode"
 )
 
-// rowDensity is log p(y | η) of one row with its slope and the curvature of −log p in η; log p is
-// concave.
+// rowDensity is a concave log p(y | η) of one row, with its slope and the curvature of −log p in η.
 type rowDensity func(y, eta float64) (value, slope, curvature float64)
 
 // logisticRow is y ~ Bernoulli(1 / (1 + exp −η)).
@@ -63,8 +62,7 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 // alongAxes are rules in standard deviations of the Laplace approximation.
 var alongAxes = line.Options{Step: 0.5, Depth: 25, Tolerance: 1e-5}
 
-// integrateAlong integrates a log density of a few coordinates along axes [k, k] that cross at its
-// mode, by the rules o along each.
+// integrateAlong integrates a log density along axes [k, k] that cross at its mode, by the rules o.
 func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, o line.Options) (modelMoments, error) {
 	k := len(mode)
 	var from func(axis int, theta []float64) (modelMoments, error)

@@ -18,16 +18,14 @@ type Replicate struct {
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
-	// Kind groups answers for counts: the likelihood or the mechanism, and the method of the
-	// certificate if there are several.
+	// Kind groups answers: the likelihood or mechanism, and any method of the certificate.
 	Kind string `json:"kind,omitempty"`
 	// Verdict is the verdict of the answer: trusted, doubtful, failed, or refused if the command
 	// did not accept the table. Error says why there is no answer.
 	Verdict string `json:"verdict"`
 	Error   string `json:"error,omitempty"`
 	Reasons string `json:"reasons,omitempty"`
-	// ModelCheck is the verdict of the model check: good, questionable or poor, with its findings
-	// unless it is good.
+	// ModelCheck is the verdict of the model check: good, or questionable or poor with findings.
 	ModelCheck string   `json:"model_check,omitempty"`
 	Findings   []string `json:"findings,omitempty"`
 	// Ranks are the places of true parameters in their posterior, from 0 to 1.

@@ -51,8 +51,7 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 	}
 }
 
-// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row, by
-// rows in units of their noise.
+// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row.
 func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
 	own := *p
 	own.x, own.y, own.offset, own.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1

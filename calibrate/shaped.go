@@ -124,8 +124,7 @@ func weibullRow(shape float64) rowDensity {
 	}
 }
 
-// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. The curvature is the curvature of
-// a normal logit.
+// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ, with a normal logit's curvature.
 func betaRow(precision float64) rowDensity {
 	whole, _ := math.Lgamma(precision)
 	return func(y, eta float64) (value, slope, curvature float64) {

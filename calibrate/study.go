@@ -149,8 +149,8 @@ func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate
 	return replicate(ctx, source, cfg, number, true)
 }
 
-// replicate draws one replicate. Its table stays in the directory if keep is set, and if the answer
-// is wrong or missing.
+// replicate draws one replicate. Its table stays in dir with keep, or if the answer is wrong or
+// missing.
 func replicate(ctx context.Context, source Source, cfg Config, number int, keep bool) (*Replicate, error) {
 	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
 	r, err := source.Replicate(ctx, seed, cfg.work)

@@ -31,8 +31,7 @@ func (c *counted) Replicate(_ context.Context, seed uint64, _ string) (*Replicat
 	return &Replicate{Verdict: trusted, Comparisons: []Comparison{{Inclusion, "x", Number(math.NaN()), 0, 0.5}}}, nil
 }
 
-// A stopped study, also within a line, continues with the next replicate, and another study is not
-// mixed with it.
+// A study, stopped even within a line, continues with the next replicate. Others are not mixed in.
 func TestStudyGoesOn(t *testing.T) {
 	whole := &counted{name: "a"}
 	list, err := Run(t.Context(), whole, Config{Replicates: 5, Seed: 7, Dir: t.TempDir()})
@@ -82,8 +81,7 @@ func TestWrong(t *testing.T) {
 	require.Len(t, doubtful.Wrong(), 1)
 }
 
-// Two processes that share a study draw the same as one, and the process that puts it together
-// draws nothing.
+// Two processes that share a study draw the same as one. The process that joins it draws nothing.
 func TestSharedStudy(t *testing.T) {
 	alone, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: t.TempDir()})
 	require.NoError(t, err)

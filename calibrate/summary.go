@@ -29,8 +29,7 @@ type Summary struct {
 	Reliability []*Reliability `json:"reliability,omitempty"`
 	// Reasons counts the reasons of answers that are not trusted, with # for numbers.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	// Scores compare trusted numbers with exact ones, by quantity: of all answers, then by kind if
-	// there are several.
+	// Scores compare trusted numbers with exact ones, by quantity: of all, then of each kind.
 	Scores []Score `json:"scores,omitempty"`
 	// Compared counts the trusted answers that were compared with exact ones.
 	Compared int `json:"compared"`

@@ -14,12 +14,10 @@ type Uniformity struct {
 	Count int `json:"count"`
 	// Histogram counts ranks in equal parts of [0, 1].
 	Histogram []int `json:"histogram"`
-	// Levels are points of [0, 1], and Difference the empirical distribution function less the
-	// level at each.
+	// Levels are points of [0, 1], Difference the empirical distribution function less these.
 	Levels     []float64 `json:"levels"`
 	Difference []float64 `json:"difference"`
-	// Lower and Upper are the band that contains a whole sample of uniform ranks with probability
-	// [BandLevel].
+	// Lower and Upper are the band that holds a uniform sample with probability [BandLevel].
 	Lower []float64 `json:"lower"`
 	Upper []float64 `json:"upper"`
 	// Crossed reports whether the difference leaves the band.

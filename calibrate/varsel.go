@@ -41,8 +41,7 @@ type problem struct {
 	flags  []string // that ask for it; nil where flags cannot
 }
 
-// judgement compares an answer with the truth and notes the result in a replicate; run is the run's
-// directory.
+// judgement compares an answer with the truth in a replicate; run is the run's directory.
 type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run string) error
 
 // answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the

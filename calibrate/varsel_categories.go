@@ -43,8 +43,7 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 	}
 }
 
-// drawCategories draws a category for each row: the one whose score [K][n] and Gumbel noise are the
-// largest.
+// drawCategories draws a category for each row: the largest sum of score [K][n] and Gumbel noise.
 func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)

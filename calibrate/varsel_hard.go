@@ -139,8 +139,7 @@ func (h HardVarsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	return likelihood.PoissonKind
 }
 
-// hardSizes returns the numbers of rows to draw from under a likelihood, and the largest number of
-// predictors with an exact answer.
+// hardSizes returns numbers of rows under a likelihood, and most predictors with an exact answer.
 func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	switch kind {
 	case likelihood.GaussianKind:
@@ -194,8 +193,7 @@ func (p *problem) drawPrior(random *rand.Rand) {
 	}
 }
 
-// fewestListed is the least number of predictors of the models that are written as lists of
-// members.
+// fewestListed is the least number of predictors of models written as lists of members.
 const fewestListed = 21
 
 // drawLists asks for models as lists of few members, so that an exact answer can sum over them.
@@ -236,8 +234,7 @@ func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
 	return p
 }
 
-// orthogonalColumns are a constant and cosines of random frequencies: orthogonal, and each of mean
-// square 1.
+// orthogonalColumns are a constant and random cosines: orthogonal, and each of mean square 1.
 func orthogonalColumns(rows, columns int, random *rand.Rand) *mat.Dense {
 	x, frequencies := mat.NewDense(rows, columns, nil), random.Perm(rows-1)
 	x.Apply(func(i, j int, _ float64) float64 {

@@ -78,8 +78,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 	return y, how
 }
 
-// drawShaped draws a response of a shape, precision, dispersion or odds of zero, within the range
-// of the command.
+// drawShaped draws a response of a shape, precision, dispersion or odds, as the command allows.
 func drawShaped(kind likelihood.Kind, eta, shape float64, random *rand.Rand) float64 {
 	switch kind {
 	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // of zeros only nothing is asked

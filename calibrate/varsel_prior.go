@@ -71,8 +71,8 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// drawnTruth holds the true parameters of a table, in its units: coefficients by their names, 0 if
-// they are out, and sigma.
+// drawnTruth holds true parameters, in the table's units: coefficients by name, 0 if out, and
+// sigma.
 type drawnTruth struct {
 	in           map[string]bool // predictors
 	coefficients map[string]float64

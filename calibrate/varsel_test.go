@@ -22,8 +22,7 @@ func quick(kind likelihood.Kind) varsel.Record {
 	return r
 }
 
-// A small study from the prior: every trusted number is right, ranks and events are noted, and the
-// same seed gives the same study.
+// Trusted numbers of a small study from the prior are right, and its seed gives the same study.
 func TestVarselStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -200,8 +199,7 @@ func TestModesAndTailsThatMoveMoments(t *testing.T) {
 	}
 }
 
-// A table that does not fit a network is refused, as by the command, so that another one is drawn:
-// it was an error of the study.
+// A table that does not fit a network is refused, and another drawn: it was an error of the study.
 func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
