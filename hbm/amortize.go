@@ -86,8 +86,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	return p, nil
 }
 
-// sameTemplate returns an error for the first difference of a model from a template. It cannot
-// compare densities.
+// sameTemplate returns an error for the first difference of a model, except of its densities.
 func sameTemplate(want []string, m *Model) error {
 	got := template(m)
 	for i := range max(len(want), len(got)) {

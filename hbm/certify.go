@@ -54,8 +54,7 @@ type Certificate struct {
 	biased     bool      // by how few draws each member has, or by parts that the family misses
 }
 
-// evidence returns the evidence of the model with its reliability. Biased weights say nothing about
-// their tail.
+// evidence returns the evidence of the model. Biased weights say nothing about their tail.
 func (c *Certificate) evidence() models.Evidence {
 	if c.biased {
 		c.KHat = math.Inf(1)
@@ -182,8 +181,7 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs is the plate of the variable whose members determine a member of the other plate; nil if
-// there is none.
+// belongs is the plate of the variable whose members determine a member of to; nil for none.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil

@@ -59,8 +59,7 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-// flowParts are the parameters of a flow for draws [plates..., draws], from encodings and the
-// variables before.
+// flowParts are the parameters of a flow [plates..., draws], from encodings and earlier variables.
 type flowParts struct {
 	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
 	logScale       *Node // the sum of its present entries

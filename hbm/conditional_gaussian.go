@@ -15,8 +15,7 @@ import (
 // units of the standard deviation of the prior.
 const startLogSD = -1
 
-// gaussian is a normal distribution whose mean, covariance and regression on the variables before
-// it are the encoding itself.
+// gaussian is a normal distribution. The encoding is its mean, covariance and regression.
 type gaussian struct {
 	dense bool // the covariance of one member; else it is diagonal
 }
@@ -119,8 +118,7 @@ func strictlyLower(entries *Node, n int) *Node {
 	return Reshape(full, append(append([]int{}, entries.Shape().Dimensions[:entries.Rank()-1]...), n, n)...)
 }
 
-// MaxJoint is the largest number of latent numbers for Joint, whose covariance has its square of
-// entries.
+// MaxJoint bounds the latent numbers for Joint, whose covariance has the square of their number.
 const MaxJoint = 2048
 
 // checkJoint returns an error if a model is too large for Joint, by the number of unconstrained

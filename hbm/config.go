@@ -65,8 +65,7 @@ type Config struct {
 	// steps and, by time, after two seconds, then at intervals that double up to half a minute. The
 	// last step is always stored.
 	Checkpoint string
-	// Until, if not zero, is the time at which training ends, with the step in progress, whatever
-	// Steps is.
+	// Until, if not zero, is the time at which training ends, with the step in progress.
 	Until time.Time
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool

@@ -37,8 +37,7 @@ type CustomDensity struct {
 	// LogProb is the log density of x [plates..., draws, event...], normalised, given the values of
 	// the terms. It returns [plates..., draws], or leaves axes of the event to be summed over.
 	LogProb func(x *Node, terms []*Node) *Node
-	// Draw fills x, the value of one member, given the values of the terms there. Only simulation
-	// needs it.
+	// Draw fills x, the value of one member, given the terms there. Only simulation needs it.
 	Draw func(random *rand.Rand, terms [][]float64, x []float64)
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// evaluate returns the log density of each member at values x of a variable on a plate of
-// len(x)/event members.
+// evaluate returns the log density of each member at x, on a plate of len(x)/event members.
 func evaluate(t *testing.T, density Density, x []float64, event ...int) []float64 {
 	m := NewModel()
 	v := m.Observed("x", density, On(m.Plate("members", len(x)/product(event))), Event(event...))

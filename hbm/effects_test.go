@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// effects is the model of Gaussian random effects (ADAVI eq. 6): D numbers, groups G, samples N in
-// each.
+// effects is the model of Gaussian random effects (ADAVI eq. 6): D numbers, G groups of N samples.
 type effects struct {
 	model           *Model
 	mean, groupMean *Variable
@@ -66,7 +65,7 @@ func (e *effects) exact(data Values) exactEffects {
 				r := x[(g*e.samples+i)*e.dim+d] - averages[g]
 				squares += r * r
 			}
-			// The density of the samples given their group's mean is the density of x̄_g times the
+			// The density of samples given their group's mean is the density of x̄_g times the
 			// rest.
 			out.logEvidence += -0.5*squares/(e.sd[2]*e.sd[2]) - n*(math.Log(e.sd[2])+0.5*math.Log(2*math.Pi)) + 0.5*math.Log(2*math.Pi*within)
 			precision += 1 / between
@@ -88,8 +87,7 @@ func (e *effects) exact(data Values) exactEffects {
 	return out
 }
 
-// The closed form agrees with the joint normal distribution of a small data set and its latent
-// variables.
+// The closed form agrees with the joint normal distribution of a small data set and its latents.
 func TestExactEffects(t *testing.T) {
 	e := newEffects(2, 3, 1)
 	data := e.draw(t, 4)

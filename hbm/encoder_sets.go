@@ -39,8 +39,7 @@ const (
 // units standardise data.
 type units struct{ mean, sd []float64 } // of each number of an event
 
-// unitsScope holds the units of data as variables: a family reads other data in the units of its
-// training.
+// unitsScope holds the units of data: a family reads other data in the units of its training.
 const unitsScope = "units"
 
 // unitsOf returns mean and standard deviation of the numbers of a variable, [n].
@@ -82,8 +81,7 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 	return s
 }
 
-// isCount says that the values are counts, of which encoders read log(1 + x): they can differ by
-// orders of magnitude.
+// isCount says that the values are counts of any magnitude: encoders read log(1 + x).
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level holds the encodings of all members of some plates, [plates..., draws, hidden].
@@ -107,14 +105,12 @@ func (s *setEncoder) encode(ctx, own *context.Context, r *replica, v *Variable, 
 	return s.linear(own.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
-// dataScope holds the networks that encode the data of the variable of number i, for all latent
-// variables.
+// dataScope holds the networks for the data of variable i, for all latent variables.
 func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
 	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
-// level encodes the data of x and contracts it, plate by plate, to the given plates that it depends
-// on.
+// level encodes the data of x and contracts it, plate by plate, to its plates among plates.
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
@@ -300,8 +296,7 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 // spread gives each member the value of its set: [to..., rest...] to [from..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
-// memberWeights is the product of the weights of members of plates, with axes of size 1 up to a
-// rank.
+// memberWeights is the product of weights of members of plates, with axes of size 1 up to rank.
 func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
 	weights := Ones(r.graph, shapeOf(r, append(r.sizesOf(plates), ones(rank-len(plates))...)))
 	for i, p := range plates {

@@ -64,8 +64,7 @@ type paper struct {
 	x     *Variable
 }
 
-// nonConjugate is eq. 7 of ADAVI: ten Laplace samples about a location with a gamma prior, in two
-// dimensions.
+// nonConjugate is eq. 7 of ADAVI: ten 2-D Laplace samples about a location with a gamma prior.
 func nonConjugate() paper {
 	m := NewModel()
 	sample := m.Plate("sample", 10)

@@ -20,8 +20,7 @@ const (
 	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that
 	// all members share (PAVI-F). The size of an encoding does not depend on the plates.
 	PAVIF Family = iota
-	// MeanField gives each unconstrained number its own normal distribution, independent of all
-	// others.
+	// MeanField gives each unconstrained number its own, independent normal distribution.
 	MeanField
 	// Branch gives each member its own normal distribution with a dense covariance, whose mean is
 	// linear in the variables before it. With one plate this is a distribution of the globals and a
@@ -75,8 +74,7 @@ type encoder interface {
 	encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node
 }
 
-// conditional is the distribution of the members of a latent variable given their encodings and the
-// variables before them.
+// conditional is the distribution of a latent variable given encodings and earlier variables.
 type conditional interface {
 	width(l *latent) int
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
@@ -229,8 +227,7 @@ func (d *descent) given(l *latent, draws int) given {
 	return in
 }
 
-// place sets the value of a latent variable from unconstrained numbers, and returns the log
-// determinant of its link.
+// place sets a latent variable from unconstrained numbers, and returns its link's log determinant.
 func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
 	d.r.unconstrained[l.Variable] = u
 	if in.present != nil { // absent numbers are zero
@@ -245,8 +242,7 @@ func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
 	return logLink
 }
 
-// presentLink is the log determinant of the link of the present numbers of a latent variable, whose
-// other numbers are zero.
+// presentLink is the log determinant of the link of the present numbers; the others are zero.
 func (l *latent) presentLink(logLink, present *Node) *Node {
 	if _, partly := l.link.(partialLink); partly {
 		return logLink
@@ -254,8 +250,7 @@ func (l *latent) presentLink(logLink, present *Node) *Node {
 	return wholly(logLink, present)
 }
 
-// scope names the context of a variable. Names of variables may hold any characters, scopes may
-// not.
+// scope names the context of a variable, whose name, unlike a scope, may hold any characters.
 func (v *Variable) scope() string {
 	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
@@ -287,8 +282,7 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal is the log density of z [..., U], summed over the present numbers of its last
-// axis.
+// logStandardNormal is the log density of z [..., U], summed over present numbers of its last axis.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }

@@ -238,8 +238,7 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 	return nil
 }
 
-// stepGraph is one step of training. It returns the new columns of the encodings, and the
-// increments of counters.
+// stepGraph is one step of training. It returns new columns of encodings, and counter increments.
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
@@ -286,8 +285,7 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now, and fails if too many draws of the
-// interval were not finite.
+// next reports the interval up to step, with sums now. It fails if too many draws were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps, clock := float64(step-r.step), time.Now()
 	nonFinite := now.nonFinite - r.before.nonFinite

@@ -204,8 +204,7 @@ func TestFitMistakes(t *testing.T) {
 	_, err = p.Sample(t.Context(), 0, "none")
 	require.Error(t, err)
 
-	// A term that fails is an error, not a panic; a density that is never finite stops the
-	// training.
+	// A term that fails is an error, not a panic. A density that is never finite stops training.
 	m := NewModel()
 	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(2))
 	m.Observed("x", Normal(At(mean, 5), Number(1)))

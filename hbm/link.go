@@ -103,8 +103,7 @@ func (s Support) link() Link {
 	return nil
 }
 
-// shareTolerance is the tolerated distance of a sum of shares from one, for shares read from a
-// file.
+// shareTolerance is the tolerated distance of a sum of shares, read from a file, from one.
 const shareTolerance = 1e-6
 
 // check returns an error for the first number of an observed value outside the support.

@@ -54,8 +54,7 @@ func On(plates ...*Plate) Option { return func(v *Variable) { v.plates = plates 
 // Event gives the values of each member a shape; without it they are numbers.
 func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 
-// Through replaces the link of a latent variable. The default comes from the support of its
-// density.
+// Through replaces the link of a latent variable, by default the link of its density's support.
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 
 // Near starts the inference of a latent variable near a normal distribution of its unconstrained
@@ -185,8 +184,7 @@ func (v *Variable) Members() int { return sizeOf(v.plates) }
 // EventSize is the number of entries in the value of one member.
 func (v *Variable) EventSize() int { return product(v.event) }
 
-// Parents are the variables that the density depends on, each once, in the order of their first
-// mention.
+// Parents are the variables that the density depends on, each once, in order of first mention.
 func (v *Variable) Parents() []*Variable {
 	var parents []*Variable
 	for _, term := range v.density.terms {

@@ -29,8 +29,8 @@ import (
 type Target struct {
 	// LogConcave says that the posterior of the parameters has one mode in every model, as for
 	// effects with known standard deviations and a log-concave response. Nothing checks it, and if
-	// it is wrongly set, wrong answers are trusted. If it is false, chains have to confirm weights;
-	// see vti.UnimodalTarget.
+	// it is wrongly set, wrong answers are trusted. If false, chains confirm weights; see
+	// vti.UnimodalTarget.
 	LogConcave bool
 
 	model    *Model
@@ -194,8 +194,7 @@ func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// apart splits x [B, D] into [plates..., B, U] of each latent variable, at the members that the
-// replica has.
+// apart splits x [B, D] into [plates..., B, U] of each latent variable at the replica's members.
 func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	parts, first := map[*Variable]*Node{}, 0
 	x = Transpose(x, 0, 1)

@@ -37,8 +37,7 @@ func (f *batchedFamily) String() string {
 	return fmt.Sprintf("%v, %s members in a step", f.targetFamily, strings.Join(sizes, "/"))
 }
 
-// Batch implements [vti.BatchedFlow]: members, data, and the members of each latent variable in the
-// step.
+// Batch implements [vti.BatchedFlow]: members, data, and members of each latent variable.
 func (f *batchedFamily) Batch(_ gocontext.Context, step int) ([]any, error) {
 	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
 	inputs := f.part.feed.inputs(chosen)

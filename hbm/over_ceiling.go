@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// logLikelihood is log p(data | θ, m), the density of the observed variables alone, with shapes as
-// in LogJoint.
+// logLikelihood is log p(data | θ, m), of the observed variables alone, shaped as in LogJoint.
 func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	r, _ := t.at(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
@@ -26,8 +25,7 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	return total
 }
 
-// ceilings finds the largest likelihoods of models. They bound the evidences, which are means of
-// likelihoods.
+// ceilings finds the largest likelihoods of models. They bound evidences, which are means of these.
 type ceilings struct {
 	target *Target
 	slope  *Exec // of log likelihood and gradient

@@ -37,8 +37,8 @@ func differing(t *testing.T) (target *Target, exact []float64) {
 	return target, exact
 }
 
-// Every q(m), every control variate, and flows of both kinds train on a plate model, and their
-// certificates are right.
+// Every q(m), every control variate, and both flows train on a plate model, with right
+// certificates.
 func TestOverServesTheEngine(t *testing.T) {
 	target, exact := differing(t)
 	cards := target.Space().Cards()

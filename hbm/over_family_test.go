@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// columnsModel has groups, a positive number for each of two columns, and effects of these. Models
-// may lack either column.
+// columnsModel has groups, and for each of two columns, which models may lack, a scale and effects.
 func columnsModel(t *testing.T) *Target {
 	m := NewModel()
 	group := m.Plate("group", 3)

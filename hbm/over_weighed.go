@@ -22,8 +22,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// weighed estimates evidences of models by draws of a family over them, whose members are weighed
-// one by one.
+// weighed estimates evidences of models by draws of a family, weighed member by member.
 type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
@@ -40,8 +39,7 @@ var glances = []struct {
 
 const (
 	fewWeighed = 1024
-	// mostModels is the largest number of models that are each weighed by hundreds of draws of all
-	// members.
+	// mostModels is the largest number of models that are weighed by hundreds of draws each.
 	mostModels = 128
 	// A model negligibleNats below the best has no part in the answer. Chosen by hand: 128 such
 	// models hold less than a thousandth.

@@ -123,8 +123,7 @@ type at struct {
 	index int
 }
 
-// At is the entry of a term with the given index along the first axis of its event: row c of means
-// [C, D], say.
+// At is the entry of a term at index along the first axis of its event: row c of means [C, D], say.
 func At(term Term, index int) Term { return at{term, index} }
 
 func (a at) variables() []*Variable { return a.term.variables() }

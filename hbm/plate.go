@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Plate is a repetition: a variable on a plate has one member for each member of the plate. Plates
-// are made by Model.Plate.
+// Plate is a repetition, made by Model.Plate: a variable on it has one member for each of its
+// members.
 type Plate struct {
 	model   *Model
 	name    string
@@ -93,8 +93,7 @@ func (p *Plate) path(to *Plate) []*membership {
 // Determines reports whether a member of p determines a member of the other plate.
 func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier is the number of the first of plates whose members determine a member of p; -1 if there
-// is none.
+// carrier is the number of the first of plates whose members determine a member of p; -1 for none.
 func (p *Plate) carrier(plates []*Plate) int {
 	for i, plate := range plates {
 		if plate == p {

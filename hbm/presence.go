@@ -16,8 +16,7 @@ func sumPresent(x, present *Node) *Node {
 	return ReduceSum(x, -1)
 }
 
-// withPresence is a log density without the components that are not present, [plates..., draws]: of
-// the components, or as a whole.
+// withPresence is a log density [plates..., draws] of the present components, or as a whole.
 func withPresence(logProb, present *Node, rank int) *Node {
 	if present == nil {
 		return sumTrailing(logProb, rank)

@@ -24,15 +24,13 @@ type replica struct {
 	values map[*Variable]*Node
 	// of the latent variables that were drawn
 	unconstrained map[*Variable]*Node
-	// weights are the numbers of members of the model that each member represents, [size]; nil:
-	// one.
+	// weights are the numbers of members that each member represents, [size]; nil: one.
 	weights map[*Plate]*Node
 	// encodings tell the members of latent variables apart in families with free encodings,
 	// [plates..., 1, width].
 	encodings map[*Variable]*Node
 	levels    map[string]level // the results of an encoder
-	// rows are the numbers of the replica's members of a latent variable, [members, 1] int32; nil:
-	// all
+	// rows are the replica's members of a latent variable, [members, 1] int32; nil: all
 	rows map[*Variable]*Node
 	// the present unconstrained numbers of latent variables, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
@@ -189,8 +187,7 @@ func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	return noise
 }
 
-// densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent
-// variable.
+// densitiesAt is densities for standard normal noise [plates..., draws, U] of each latent variable.
 func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node) (logJoint, logQ *Node) {
 	logPs, logQs := p.termsAt(ctx, r, noise)
 	for _, v := range p.model.variables {

@@ -52,8 +52,7 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given a vector with an entry for each set and the
-// values of the parents.
+// graphFor builds the graph of the parameters, given a vector with an entry a set, and the parents.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
@@ -122,8 +121,8 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 	return all, nil
 }
 
-// rowsPerCheck is the number of rows, each far below a millisecond, between the checks of a loop
-// for cancellation.
+// rowsPerCheck is the number of rows, each far below a millisecond, between checks for
+// cancellation.
 const rowsPerCheck = 1 << 10
 
 // parameters evaluates the parameters of the variable, [plates..., sets, event...] each.

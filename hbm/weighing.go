@@ -20,15 +20,13 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// weighing computes importance weights in batches of outer draws, with inner draws of the variables
-// of each member of a plate.
+// weighing computes importance weights in batches of outer draws, with inner draws of each member.
 type weighing struct {
 	*Posterior
 	plate        *Plate
 	outer, inner int
 	until        time.Time // see CertifyConfig
-	// of each draw so far: its log weight, and its log weight from the first half of the inner
-	// draws
+	// of each draw: its log weight, and its log weight from the first half of the inner draws
 	logWeights, halfWeights []float64
 	// shares are the density of the noise of each draw under the family over the density under the
 	// mixture with wider noise. Their mean is 1, and they control the variance of the evidence.
@@ -205,8 +203,7 @@ func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int
 	return out
 }
 
-// owners are the members of the plate to which the members of a variable belong; nil if they belong
-// to none.
+// owners are the members of the plate to which the members of a variable belong; nil for none.
 func (w *weighing) owners(v *Variable) []int32 {
 	carrier := v.belongs(w.plate)
 	if carrier == nil {

@@ -43,8 +43,8 @@ func logStretched(d int, s, squares float64) float64 {
 	return squares/2*(1-1/(s*s)) - float64(d)*math.Log(s)
 }
 
-// block is noise that is stretched together: its number of entries of each latent variable, and the
-// variables with any.
+// block is noise stretched together: its number of entries of each variable, and variables with
+// any.
 type block struct {
 	sizes   []int
 	total   int
@@ -62,8 +62,7 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch fills in the factor of each variable in one draw, of the component selected by u in [0,
-// 1).
+// stretch fills in the factor of each variable in a draw, of the component selected by u in [0, 1).
 func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
 	for c < len(widenings)-1 && u >= widenings[c].share {
@@ -176,8 +175,7 @@ type blocks struct {
 // one reports whether the draws of a block are quantiles of the mixture of a single number.
 func (b *blocks) one(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
-// widen transforms z, a standard normal number of a variable in one draw of a block, to the
-// mixture.
+// widen transforms z, a standard normal number in one draw of a block, to the mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	if b.one(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]

@@ -57,8 +57,7 @@ func TestAnEmptyBlockHasNoCorrection(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0}, newBlocks(stream.Rand(1, "empty"), [][]int{{0, 0}}, 3, 1).corrections())
 }
 
-// Quantiles agree with the distribution function of the mixture, and their corrections with its
-// density, by gonum.
+// Quantiles and corrections agree with distribution function and density of the mixture, by gonum.
 func TestQuantilesOfTheMixture(t *testing.T) {
 	q, ones := widenedQuantiles(), 0.0
 	for i, z := range q.z {
