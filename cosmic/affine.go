@@ -14,8 +14,7 @@ func softClamp(x *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Tanh(graph.MulScalar(x, 1./maxLogScale)), maxLogScale)
 }
 
-// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0). The log-slope
-// softClamp(ρ1) needs no logarithm.
+// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0).
 type affine struct{}
 
 func (affine) outputs() []int { return []int{1, 1} }

@@ -11,10 +11,8 @@ import (
 )
 
 // anchor is the fixed map that ends a flow with a Precision H and a Linear term b. For a model with
-// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A. If the log density
-// of the saturated model is -½ θᵀHθ + bᵀθ, and a model sets the other coordinates to zero, that
-// distribution is the posterior of every submodel. The layers before the anchor then learn only the
-// deviation from the quadratic.
+// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A; see the package
+// comment.
 //
 //	θ_A = U L⁻ᵀ (x_A + h)   with  U = diag(H_AA)^-½,  L Lᵀ = U H_AA U,  L h = U b_A
 //
@@ -49,8 +47,7 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 }
 
 // Mode returns the maximum of each row's quadratic -½ θᵀHθ + bᵀθ over the active coordinates A, θ_A
-// = H_AA⁻¹ b_A, with zeros elsewhere: mask [B, D] Bool, precision H [B, D, D] and linear b [B, D]
-// are as for [Flow.Given]. -> [B, D]
+// = H_AA⁻¹ b_A, with zeros elsewhere: mask [B, D] Bool, the others as in [Flow.Given] -> [B, D]
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
@@ -58,7 +55,6 @@ func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	return theta
 }
 
-// anchor returns the anchor of a flow whose rows have the quadratics q.
 func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	dim := q.linear.Shape().Dim(1)
 	// [D, D, B]
@@ -109,8 +105,7 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 	return a
 }
 
-// toParams maps x to θ, both [B, D], and returns log ∂θ_i/∂x_i [B, D]; both count where mask is
-// true.
+// toParams maps x to θ, both [B, D], and returns log ∂θ_i/∂x_i [B, D], valid where mask is true.
 func (a *anchor) toParams(x *graph.Node) (theta, logSlope *graph.Node) {
 	y := graph.Add(turned(active(a.mask, x)), a.shift)
 	if l := a.factor; l != nil {
@@ -119,7 +114,6 @@ func (a *anchor) toParams(x *graph.Node) (theta, logSlope *graph.Node) {
 	return turned(graph.Mul(graph.Exp(a.logUnit), y)), a.logSlope(x)
 }
 
-// toBase inverts toParams and returns the same logSlope.
 func (a *anchor) toBase(theta *graph.Node) (x, logSlope *graph.Node) {
 	y := graph.Mul(graph.Exp(graph.Neg(a.logUnit)), turned(active(a.mask, theta)))
 	if l := a.factor; l != nil {

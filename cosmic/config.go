@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Config describes a flow. Dim is required; the zero value of any other field stands for the
-// default named there.
+// Config describes a flow. Dim is required; zeros of the other fields stand for the named defaults.
 type Config struct {
 	Dim int `json:"dim,omitempty"` // D, coordinates of the saturated parameter vector
 	// C, columns of feats; 0: the networks see no features and feats is nil
@@ -112,7 +111,6 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// context returns the width of the layers' context: the encoded or embedded features.
 func (c Config) context() int {
 	if n := len(c.Encoder); n > 0 {
 		return c.Encoder[n-1]

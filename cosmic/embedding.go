@@ -35,7 +35,6 @@ func (e Embedding) validate(features int) error {
 	return nil
 }
 
-// context returns the number of features after the look-up.
 func (e Embedding) context(features int) int { return features + e.Columns*(e.Width-1) }
 
 // embed returns feats [B, C] with its indices replaced by rows of the table.

@@ -111,8 +111,6 @@ func dot(x, y *graph.Node) *graph.Node {
 	return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, 0)
 }
 
-// at returns row i of x as [1, B].
 func at(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisElem(i)) }
 
-// from returns the rows of x from row i on.
 func from(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(i)) }

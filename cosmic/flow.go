@@ -100,10 +100,9 @@ func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta
 	return theta, graph.ConvertDType(logDet, theta.DType())
 }
 
-// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], the
-// log determinant of the map from z to θ. z has the dtype of theta, or with EndingIn is Float32.
-// The layers are sequential in this direction: each takes Dim passes of its network, unrolled in
-// the graph.
+// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B]. z has
+// the dtype of theta, or with EndingIn is Float32. Each layer takes Dim passes of its network,
+// unrolled in the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
 	like := theta // of the type of z
@@ -114,8 +113,7 @@ func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, 
 	return z, graph.ConvertDType(logDet, theta.DType())
 }
 
-// stages lists the maps of the flow for the models of mask [B, D] with the features feats [B, C],
-// in the graph and dtype of x. p is the packing of mask.
+// stages lists the maps of the flow for mask [B, D] and feats [B, C]; p is the packing of mask.
 func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	if f.untrained {
 		zero := graph.ZerosLike(x)
@@ -175,8 +173,7 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	return f.perceptron(ctx.In("encoder"), f.embed(ctx.In("embedding"), feats), f.cfg.Encoder)
 }
 
-// endMap is the affine map after the layers, with one pair of parameters per coordinate in original
-// order that does not depend on the model. Both parameters start at zero.
+// endMap is the affine map after the layers, the same for all models; its parameters start at zero.
 func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	ctx = ctx.In("coordinates")
 	vector := func(name string) *graph.Node {

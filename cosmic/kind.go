@@ -11,11 +11,9 @@ type Kind int
 const (
 	// Affine composes autoregressive layers that shift and scale each coordinate.
 	Affine Kind = iota
-	// Spline composes autoregressive layers that bend each coordinate by a monotone
-	// rational-quadratic spline, then shift and scale it.
+	// Spline is the same with a monotone rational-quadratic spline before the shift and scale.
 	Spline
-	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone, which
-	// gives a diagonal Gaussian for each model.
+	// Diagonal shifts and scales by amounts that depend on the model alone: a diagonal Gaussian.
 	Diagonal
 )
 
@@ -29,8 +27,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// MarshalText writes the name in lower case, so that stored values are readable and do not depend
-// on the order of the constants.
+// MarshalText writes the name in lower case, so that text does not depend on the constants' order.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)

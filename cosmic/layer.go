@@ -8,8 +8,7 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// univariate is the coordinate-wise map τ_ρ of section 2: a monotone bijection of the real line,
-// and the identity at ρ = 0.
+// univariate is the map τ_ρ of section 2: a monotone bijection of ℝ, and the identity at ρ = 0.
 type univariate interface {
 	// outputs lists the number of parameters per coordinate from each head of the network.
 	outputs() []int
@@ -34,9 +33,8 @@ func (l layer) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
 	return selected{l.active, elementwise{l.tau, l.net.Outputs(z)}}.toParams(z)
 }
 
-// toBase inverts toParams. ρ of slot s needs the z of the slots before it, so the inverse takes D
-// passes, each of which settles one slot. Unsettled slots hold 0: a guess might grow without bound
-// from pass to pass and reach other slots as 0·∞.
+// toBase inverts toParams. Each of its D passes settles one slot. Unsettled slots hold 0: a guess
+// might grow without bound from pass to pass and reach other slots as 0·∞.
 func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
 	z = graph.Where(l.active, graph.ZerosLike(theta), theta)

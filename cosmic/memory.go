@@ -1,7 +1,6 @@
 package cosmic
 
-// Weights is the approximate number of weights of the flow. It is a float64 because sizes too large
-// for an integer must be refused.
+// Weights is the approximate number of weights of the flow, which may be too large for an integer.
 func (c Config) Weights() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()
@@ -24,8 +23,7 @@ func (c Config) Weights() float64 {
 	return total + layers*(first+float64(c.Blocks)*block+heads)
 }
 
-// RowNumbers is the approximate number of values that a pass of the networks computes for each row.
-// Training keeps all of them for the gradient.
+// RowNumbers is the approximate number of values of a row that training keeps for the gradient.
 func (c Config) RowNumbers() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()
@@ -44,7 +42,6 @@ func (c Config) RowNumbers() float64 {
 	return total + layers*((1+2*float64(c.Blocks))*hidden+dim*c.outputs())
 }
 
-// outputs is the number of outputs of a layer for each coordinate.
 func (c Config) outputs() (total float64) {
 	var tau univariate = affine{}
 	if c.Kind == Spline {

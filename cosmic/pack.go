@@ -16,10 +16,9 @@ type packing struct {
 	reversal *graph.Node // slot d_m-1-s for s < d_m, s itself otherwise: its own inverse
 }
 
-// newPacking computes the permutations of mask [B, D] Bool.
-//
-// It needs no sort: a stable partition follows from the number of active coordinates up to each
-// one, which is a product with a triangular matrix of ones (exact in float32 for D < 2^24).
+// newPacking computes the permutations of mask [B, D] Bool without a sort: the number of active
+// coordinates up to each one is a product with a triangular matrix of ones (exact in float32 for D
+// < 2^24).
 func newPacking(mask *graph.Node) packing {
 	g, batch, dim := mask.Graph(), mask.Shape().Dim(0), mask.Shape().Dim(1)
 	square := shapes.Make(dtypes.Int32, dim, dim)
@@ -30,7 +29,6 @@ func newPacking(mask *graph.Node) packing {
 	}
 	rank := count(mask, upTo) // [B, D] active coordinates among the first i+1
 	used := graph.BroadcastToDims(
-		// d_m
 		graph.ReduceAndKeep(graph.ConvertDType(mask, dtypes.Int32), graph.ReduceSum, 1), batch, dim)
 
 	index := shapes.Make(dtypes.Int32, batch, dim)

@@ -21,12 +21,10 @@ type Placement struct {
 	At []int `json:"at"`
 	// Context is the conditioning of all rows in addition to their masks.
 	Context []float64 `json:"context,omitempty"`
-	// Given reports whether the larger flow was trained with an anchor for each row from
-	// [Flow.Given]; this one then needs one too.
+	// Given reports whether the larger flow used [Flow.Given]; this one then needs it too.
 	Given bool `json:"given,omitempty"`
 }
 
-// validate checks the placement of a flow of dim coordinates.
 func (p *Placement) validate(dim int) error {
 	if p == nil {
 		return nil

@@ -86,7 +86,6 @@ func (c Config) validateQuadratic() error {
 	return nil
 }
 
-// validateVector checks the size of a field and that its values are finite.
 func validateVector(name, expected string, values []float64, size int) error {
 	if len(values) != size {
 		return fmt.Errorf("cosmic: got %s of %d values, want %s %d", name, len(values), expected, size)

@@ -16,9 +16,8 @@ const (
 )
 
 // spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound], the
-// identity outside, followed by affine: with identity tails alone the spline could not move mass
-// beyond its square. Its static point is ρ = 0: equal bins and unit slopes, then no shift and no
-// scale.
+// identity outside, followed by affine, which can move mass beyond the square. Its static point is
+// ρ = 0: equal bins and unit slopes, then no shift and no scale.
 //
 // The alternative, a spline on [0, 1] between a sigmoid and a logit, loses precision: in float32
 // the sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on. It must clamp, and
@@ -81,16 +80,14 @@ func (s spline) slopes(rho, x *graph.Node) *graph.Node {
 	return graph.Exp(softClamp(graph.Reshape(rho, x.Shape().Dim(0), x.Shape().Dim(1), s.bins-1)))
 }
 
-// bin describes the bin that holds each coordinate, [B, D] each: its lower left corner, its sides,
-// its mean slope and the slopes at its ends.
+// bin describes the bin of each coordinate, [B, D] each: its lower left corner, sides and slopes.
 type bin struct {
 	x0, y0, width, height, secant, d0, d1 *graph.Node
 }
 
-// find returns the bin of each value of x [B, D]; steps are the sides of the bins on x's axis.
-//
-// The search compares x with all knots, and its result enters as 0/1 factors without a gradient.
-// Sums over the bins left of the bin give its corner, so no knot is looked up.
+// find returns the bin of each value of x [B, D]; steps are the sides of the bins on x's axis. It
+// compares x with all knots; sums over the bins left of the bin give its corner. The comparisons
+// enter as 0/1 factors without a gradient.
 func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	g, dtype, batch, dim := x.Graph(), x.DType(), x.Shape().Dim(0), x.Shape().Dim(1)
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)
@@ -130,7 +127,6 @@ func (b bin) fraction(xi *graph.Node) *graph.Node {
 	return graph.Min(graph.OnesLike(xi), graph.Max(xi, graph.ZerosLike(xi)))
 }
 
-// curvature returns d0 + d1 - 2·secant.
 func (b bin) curvature() *graph.Node {
 	return graph.Sub(graph.Add(b.d0, b.d1), graph.MulScalar(b.secant, 2))
 }

@@ -7,14 +7,12 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// stage is one invertible map of a flow, bound to a graph and to the models of a batch. A flow is a
-// list of stages: [stages.toParams] walks it forwards and [stages.toBase] backwards.
+// stage is one invertible map of a flow, bound to a graph and to the models of a batch.
 type stage interface {
 	// toParams maps x [B, D] towards the parameters. It returns the image [B, D] and the
 	// contribution of each coordinate or slot to log |det| [B, D], zero where inactive; nil stands
 	// for zero everywhere.
 	toParams(x *graph.Node) (y, logSlope *graph.Node)
-	// toBase inverts toParams and returns the same logSlope.
 	toBase(y *graph.Node) (x, logSlope *graph.Node)
 }
 
@@ -32,7 +30,6 @@ func (s stages) toParams(z *graph.Node) (theta, logDet *graph.Node) {
 	return z, total(logSlopes)
 }
 
-// toBase inverts toParams and returns the same logDet.
 func (s stages) toBase(theta *graph.Node) (z, logDet *graph.Node) {
 	var logSlopes []*graph.Node
 	for _, stage := range slices.Backward(s) {
@@ -43,8 +40,7 @@ func (s stages) toBase(theta *graph.Node) (z, logDet *graph.Node) {
 	return theta, total(logSlopes)
 }
 
-// total returns the sum [B] over coordinates and over terms, [B, D] each or nil, in the widest of
-// their types. At least one is not nil.
+// total sums terms, [B, D] each or nil but not all nil, over coordinates, in the widest type. [B]
 func total(terms []*graph.Node) (sum *graph.Node) {
 	for _, term := range terms {
 		switch {
@@ -60,7 +56,6 @@ func total(terms []*graph.Node) (sum *graph.Node) {
 	return graph.ReduceSum(sum, 1)
 }
 
-// converted is a stage that converts x to another dtype.
 type converted struct{ from, to dtypes.DType }
 
 func (c converted) toParams(x *graph.Node) (y, logSlope *graph.Node) {
@@ -71,8 +66,7 @@ func (c converted) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 	return graph.ConvertDType(y, c.from), nil
 }
 
-// selected applies a stage where mask [B, D] is true and is the identity elsewhere: eq. 8 with a
-// 0/1 mask.
+// selected applies a stage where mask [B, D] is true (eq. 8), and is the identity elsewhere.
 type selected struct {
 	mask *graph.Node
 	stage
