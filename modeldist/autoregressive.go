@@ -19,15 +19,12 @@ import (
 type AutoregressiveConfig struct {
 	Hidden int // units in each layer; 0 means twice the network's inputs, between 64 and 1024
 	Blocks int // residual blocks; 0 means 2
-	// SiteLogPrior holds initial log weights of the outcomes of each site, which start independent:
-	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
-	// excludes an outcome permanently. Nil means all equal.
+	// SiteLogPrior holds initial log weights of the outcomes of each site, which start independent.
+	// They need not be normalised; -Inf excludes an outcome permanently. Nil means all equal.
 	SiteLogPrior [][]float64
-	// Constraint forbids outcomes that depend on earlier sites: a forbidden code has probability
-	// zero. Nil: none.
+	// Constraint gives probability zero to outcomes that depend on earlier sites. Nil: none.
 	Constraint Constraint
-	// Context is the dimension of the network's context, which [Autoregressive.Given] sets; 0:
-	// none.
+	// Context is the dimension of the context for [Autoregressive.Given]; 0: none.
 	Context int
 	Seed    uint64       // root seed of the initial weights
 	DType   dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
@@ -62,7 +59,6 @@ type siteGroup struct {
 	initial [][]float64 // log weights [len(sites), card]; nil when all equal
 }
 
-// place locates the outputs of a site.
 type place struct{ group, slot int }
 
 // NewAutoregressive returns the autoregressive distribution over codes with the given outcome
@@ -252,7 +248,6 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 	return graph.StopGradient(graph.Concatenate(drawn, 1))
 }
 
-// onlyAllowed gives log weight −Inf to outcomes that are not allowed.
 func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
 	return graph.Where(allowed, logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
 }
@@ -265,13 +260,11 @@ func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound 
 	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
 }
 
-// features returns the inputs of the network: codes [B, S] -> [B, inputs].
 func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
 	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }
 
-// outputs returns the number of network outputs of a site: one log odds for two outcomes, otherwise
-// a logit for each outcome.
+// outputs is the number of network outputs of a site: one log odds if K = 2, otherwise K logits.
 func (s siteGroup) outputs() int {
 	if s.card == 2 {
 		return 1
@@ -293,7 +286,6 @@ func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node 
 	return x
 }
 
-// initialOf returns the initial log weights of one site, nil if they are all equal.
 func (s siteGroup) initialOf(slot int) [][]float64 {
 	if s.initial == nil {
 		return nil

@@ -21,9 +21,8 @@ const DefaultLimit = 1 << 20
 // CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform
 // distribution.
 type CategoricalConfig struct {
-	// LogPrior holds the initial logits, one for each code in the order of its index, usually log
-	// p(m); they need not be normalised. -Inf excludes a model: its probability is always zero. Nil
-	// means all equal.
+	// LogPrior holds the initial logits in the order of the index, usually log p(m); they need not
+	// be normalised. -Inf excludes a model permanently. Nil means all equal.
 	LogPrior []float64
 	// Limit is the largest number of models to accept; 0 means DefaultLimit.
 	Limit int
@@ -95,7 +94,6 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	return c, nil
 }
 
-// tooLarge returns an error with the cost of a table of all models and an alternative.
 func tooLarge(count int, ok bool, limit int) error {
 	models, memory := "more than 2^62", "more memory than any machine has"
 	if ok {
@@ -113,8 +111,7 @@ func (c *Categorical) Cards() []int { return c.cards }
 // Count returns M, the number of codes.
 func (c *Categorical) Count() int { return len(c.initial) }
 
-// Variable returns the trainable logits ψ, a variable of shape [M] float64. The entries of excluded
-// models are never read, and their gradient is zero.
+// Variable returns the logits ψ, [M] float64; the entries of excluded models have zero gradient.
 func (c *Categorical) Variable(ctx *context.Context) *context.Variable {
 	return ctx.In("categorical").Checked(false).VariableWithValue("logits", c.initial)
 }
@@ -157,8 +154,7 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	weights := graph.Exp(graph.Sub(logits, graph.ReduceAllMax(logits)))
 	u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), 1)
 	index := invertCDF(graph.InsertAxes(weights, 0), u)
-	// Without the mark, differentiating log q at these codes would look for a gradient of
-	// comparisons.
+	// Without StopGradient, differentiating log q would look for a gradient of comparisons.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 

@@ -96,7 +96,6 @@ func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 	}
 }
 
-// fit fits all regressions.
 func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	k, n := len(c.items), float64(len(draws))
 	rows := tally{at: map[string]int{}} // of places
@@ -134,7 +133,6 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	}
 }
 
-// tally counts equal rows together, in order of first occurrence.
 type tally struct {
 	rows  [][]int
 	times []float64
@@ -142,7 +140,6 @@ type tally struct {
 	key   []byte
 }
 
-// add counts a row, which it copies.
 func (t *tally) add(row []int, times float64) {
 	t.key = t.key[:0]
 	for _, v := range row {
@@ -266,8 +263,7 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb returns the log probability of a set. It must not be called from several goroutines at
-// once.
+// LogProb returns log q of a set. It must not be called from several goroutines at once.
 func (c *Conditionals) LogProb(set []int32) float64 {
 	clear(c.presence)
 	logProb := c.base

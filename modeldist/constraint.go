@@ -15,8 +15,7 @@ type Constraint interface {
 	Allowed(codes *graph.Node, site int) *graph.Node
 }
 
-// MaxActive allows at most Limit sites to have an outcome other than 0. All sites have two
-// outcomes.
+// MaxActive allows at most Limit sites with an outcome other than 0. All sites have two outcomes.
 type MaxActive struct{ Limit int }
 
 // Allowed implements [Constraint].

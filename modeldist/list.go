@@ -16,12 +16,10 @@ import (
 
 // ListConfig sizes a [List]. The zero value is ready for use.
 type ListConfig struct {
-	// LogOdds are the initial log odds of each item to be a member, independently except for the
-	// limit on their number; nil means 0 for all. They must be finite.
+	// LogOdds are the initial log odds of each item to be a member, finite; nil means 0 for all.
 	LogOdds []float64
-	// Active is the number of leading items whose log odds depend on the members before them; the
-	// log odds of other items do not depend on them. 0 means all, up to 512. Put the most important
-	// items first.
+	// Active is the number of leading items whose log odds depend on the members before them. 0
+	// means all, up to 512. Put the most important items first.
 	Active int
 	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden
 	// its number of units, 64 by default.
@@ -130,8 +128,7 @@ func (h *hazards) odds(summary *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
 }
 
-// at returns the log odds of one item in each row, 0 if it is not active: summary [R, E], items [R]
-// int32 -> [R].
+// at returns the log odds of an item, 0 if inactive: summary [R, E], items [R] int32 -> [R].
 func (h *hazards) at(summary, items *graph.Node) *graph.Node {
 	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
 	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)
@@ -149,8 +146,7 @@ func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
 }
 
-// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is not an
-// ascending list.
+// LogProb returns log q: codes [B, k] int32 -> [B] float64, −Inf unless an ascending list.
 func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
 	g := codes.Graph()
@@ -158,8 +154,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Each row is a place of a list, the first places of all lists first: the drawn item, and the
-	// member before it.
+	// Each row is a place of a list, the first places of all lists first.
 	drawn := graph.Transpose(codes, 0, 1) // [k, B]
 	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
@@ -291,7 +286,6 @@ func runningSums(x *graph.Node) *graph.Node {
 	return graph.Gather(sums, graph.InsertAxes(graph.Iota(g, shapes.Make(dtypes.Int32, n+1), 0), -1))
 }
 
-// strictlyUpper is the n×n matrix of ones above the diagonal, zeros elsewhere.
 func strictlyUpper(n int) [][]float64 {
 	matrix := make([][]float64, n)
 	for i := range matrix {

@@ -14,8 +14,7 @@ type Neighbours struct {
 	with    map[int32][]int // which of the different centres have an item
 	logOdds []float64       // of additions, by item
 	base    float64         // log probability of no addition
-	// for each different centre: its share, and the change of base if all of its members are left
-	// out
+	// for each centre: its share, and the change of base if all members are left out
 	constant []float64
 	skip     []float64 // as in Conditionals
 	terms    []float64 // scratch of LogProb
@@ -86,8 +85,7 @@ func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb returns the log probability of a set. It must not be called from several goroutines at
-// once.
+// LogProb returns log q of a set. It must not be called from several goroutines at once.
 func (n *Neighbours) LogProb(set []int32) float64 {
 	copy(n.terms, n.constant)
 	logProb := n.base

@@ -6,22 +6,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// maxFan is the largest number of children of a node of the search tree: large enough for few
-// levels, small enough that a row of children and its running sums are cheap. Chosen by hand, not
-// tuned.
+// maxFan is the largest number of children of a node of the search tree: few levels, and cheap rows
+// of children. Chosen by hand, not tuned.
 const maxFan = 32
 
 // invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64,
-// not negative, and u [B] float64 in [0, 1) -> [B] int32. With R = 1 all u share one row of
-// weights, otherwise R = B and each u has its own.
+// not negative, and u [B] float64 in [0, 1) -> [B] int32. R is B, or 1 for one row for all u.
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
 // Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row no array
 // of size B·M exists. Sums over a tree are also accurate to a few rounding errors for any M.
 //
-// An outcome of weight zero is never returned, for any rounding of sums and any u. At each node
-// only children of positive weight are eligible; if rounding leaves u beyond the last running sum,
-// the last eligible child is taken.
+// An outcome of weight zero is never returned: at each node only children of positive weight are
+// eligible; if rounding leaves u beyond the last running sum, the last eligible child is taken.
 func invertCDF(weights, u *graph.Node) *graph.Node {
 	g := weights.Graph()
 	rows, outcomes := weights.Shape().Dim(0), weights.Shape().Dim(1)

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, from
-// the paper's experiments.
+// DefaultBeta is the default β of the upper confidence bound, from the paper's experiments.
 const DefaultBeta = 2
 
 // Belief is the kind of belief about the models in a [Surrogate].
@@ -117,7 +116,6 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	return &Surrogate{table: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil
 }
 
-// newBelief returns the belief before any reward.
 func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
 	if cfg.Belief == DiagonalBelief {
 		count, _ := space.CountCodes(cards)
@@ -161,15 +159,13 @@ func (s *Surrogate) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
 	return s.table.Logits(ctx, g)
 }
 
-// variable is the table of log p + u, which no gradient changes.
 func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn updates the belief with a batch: codes [B*S] drawn from q and their rewards −log h [B]. It
-// leaves out rewards that are not finite. movement is the distance by which the flow has moved
-// expected rewards since the previous batch, in nats. q(m) then follows the utilities, if they are
-// due to be read.
+// Learn updates the belief with a batch, and q(m) if utilities are due to be read: codes [B*S]
+// drawn from q and their rewards −log h [B]. It leaves out rewards that are not finite. movement is
+// the distance by which the flow has moved expected rewards since the previous batch, in nats.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
@@ -223,7 +219,6 @@ func (s *Surrogate) Settle(ctx *context.Context) error {
 	return s.write(ctx, surrogate.Utilities(s.belief, surrogate.Mean, 0, nil, s.scratch))
 }
 
-// stateScope and stateName locate the belief that Store writes.
 const (
 	stateScope = "surrogate"
 	stateName  = "state"
@@ -237,8 +232,7 @@ func (s *Surrogate) Store(ctx *context.Context) error {
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// Begin discards the belief, and restores the one that Store wrote into ctx, if any. Call it before
-// the first Learn.
+// Begin restores the belief that Store wrote into ctx, or starts anew. Call it before Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
 	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)
