@@ -12,7 +12,8 @@ import (
 
 // Read returns the values [n] of a response column, which must have no missing cells. Two labels of
 // a 0/1 response, or two numbers other than 0 and 1, are read as 0 and 1 in increasing order, and
-// levels are their texts; levels is nil otherwise. Errors name the column as given.
+// levels are their texts; levels is nil otherwise. The second argument, such as "target", names the
+// column in errors.
 func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
 	what = fmt.Sprintf("%s %q", what, c.Name)
 	binary := kind.Binary()

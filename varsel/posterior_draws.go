@@ -92,7 +92,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	return code
 }
 
-// eachPlane maps the coefficients of each linear predictor [D] from one list of all to another.
+// eachPlane applies move to the coefficients [D] of each linear predictor, from one list to
+// another.
 func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []float64) {
 	dim, planes := p.Design.Dim(), p.Target.Planes()
 	if planes == 1 {

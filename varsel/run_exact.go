@@ -93,8 +93,8 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 // models of 14 predictors. Chosen by hand: beyond, the others hardly matter.
 const drawnModels = 1 << 14
 
-// mostListedGroups is the largest number of predictors all models of which are listed: a million
-// models. Chosen by hand.
+// mostListedGroups is the largest number of predictors with a full list of models, a million.
+// Chosen by hand.
 const mostListedGroups = 20
 
 // drawExact draws from the models that an exact answer lists, and their parameters from closed
