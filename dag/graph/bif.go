@@ -76,7 +76,6 @@ func bifWords(text string) (words []bifWord, err error) {
 	return words, nil
 }
 
-// bifReader goes through the words of a file.
 type bifReader struct {
 	words   []bifWord
 	next    int
@@ -148,7 +147,6 @@ func (r *bifReader) read() error {
 	return nil
 }
 
-// skipBlock continues after the next block in braces.
 func (r *bifReader) skipBlock() error {
 	if _, err := r.until("{"); err != nil {
 		return err
@@ -397,7 +395,6 @@ func PlainNames(names []string, keep func(rune) bool) []string {
 // underscores there.
 func bifNode(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// bifLevel reports whether levels keep a character.
 func bifLevel(c rune) bool { return c > ' ' && !strings.ContainsRune(`{}()[],;|"/`, c) }
 
 func bifNumbers(row []float64) string {

@@ -10,7 +10,7 @@
 //	family        a node j with a set of parents, [Family]
 //	λ             penalty of an edge: a graph has the prior weight exp(−λ edges)
 //
-// Equation and section numbers are those of the paper of the method.
+// Equation and section numbers refer to the paper of the method.
 //
 // # Files
 //

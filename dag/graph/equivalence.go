@@ -73,10 +73,8 @@ func newMixedGraph(g *Graph) *mixedGraph {
 	return m
 }
 
-// adjacent are the nodes that share an edge with one.
 func (m *mixedGraph) adjacent(a int) Set { return m.in[a].Or(m.out[a]).Or(m.open[a]) }
 
-// direct turns the edge between two nodes into an edge from a to b.
 func (m *mixedGraph) direct(a, b int) {
 	m.open[a], m.open[b] = m.open[a].Without(b), m.open[b].Without(a)
 	m.out[a], m.in[b] = m.out[a].With(b), m.in[b].With(a)

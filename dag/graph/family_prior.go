@@ -62,7 +62,6 @@ func (p FamilyPrior) Power(power float64) (out FamilyPrior) {
 	return out
 }
 
-// finite reports whether all weights are.
 func (p FamilyPrior) finite() bool {
 	for _, row := range append([][]float64{p.BySize}, p.ByEdge...) {
 		for _, x := range row {

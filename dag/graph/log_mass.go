@@ -23,7 +23,7 @@ func (s Structure) LogMass() float64 {
 		families := s.Families()
 		return s.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal()
 	}
-	sets := make([]float64, s.Nodes) // log of the weights of all parents of a node among so many
+	sets := make([]float64, s.Nodes) // log weight of all sets of parents among a number of nodes
 	for nodes := range sets {
 		sets[nodes] = math.Inf(-1)
 		for size := 0; size <= nodes && (s.MaxParents < 0 || size <= s.MaxParents); size++ {
@@ -70,7 +70,6 @@ func logLayers(nodes int, sets []float64) float64 {
 // symmetric reports whether the structure treats all nodes alike.
 func (s Structure) symmetric() bool { return s.Prior.ByEdge == nil && !s.constrained() }
 
-// constrained reports whether edges are required or forbidden.
 func (s Structure) constrained() bool {
 	for j := range s.Nodes {
 		if !s.Required[j].Empty() || s.Allowed[j] != Below(s.Nodes).Without(j) {

@@ -104,7 +104,6 @@ func UnorderedPairs(n int) []Edge {
 	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
-// counts are the entries of a graph against the entries of the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
@@ -132,7 +131,6 @@ func (c counts) f1() float64 {
 	return 2 * c.truePositive / (2*c.truePositive + c.falsePositive + c.falseNegative)
 }
 
-// differing counts the entries that differ.
 func (c counts) differing() float64 { return c.falsePositive + c.falseNegative }
 
 // balanced is the area under the curve of a score that is 0 or 1; NaN when the truth is all 0 or

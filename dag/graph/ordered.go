@@ -89,7 +89,7 @@ func (o Ordered) Code(g *Graph, order []int) []int32 {
 func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	space.AssertCodes("graph.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
-	const number = dtypes.Float32 // exact for what is counted here
+	const number = dtypes.Float32 // exact for these counts
 	permutation := o.Positions(codes)
 	// U [B, N, N]: the bits in their places, zeros elsewhere.
 	zero := graph.Zeros(g, shapes.Make(number, batch, 1))

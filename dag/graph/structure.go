@@ -40,7 +40,7 @@ func FreeStructure(nodes int) Structure {
 	return s
 }
 
-// Families lists the families that the constraints leave, by node and then by size and value of the
+// Families lists the families that the constraints leave, by node, then by size and value of the
 // set.
 func (s Structure) Families() []Family {
 	var families []Family

@@ -76,7 +76,6 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 	return l
 }
 
-// scratch allocates the buffers of nextLayer and sumSubsets.
 func (l *layerSum) scratch() (below, sums []float64) {
 	return make([]float64, l.nodes), make([]float64, 1<<l.nodes)
 }

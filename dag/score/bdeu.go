@@ -35,9 +35,8 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	return b
 }
 
-// combinations numbers the combinations of values of the parents in the rows, in the order of their
-// first rows, and returns the combination of each row, their number, and the number of possible
-// combinations.
+// combinations returns the combination of values of the parents in each row, numbered in the order
+// of first rows, the number seen, and the number that is possible.
 func (b *BDeu) combinations(parents dgraph.Set) (of []int32, seen int, possible float64) {
 	of, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {

@@ -28,16 +28,12 @@ type BGe struct {
 	layout     sem.Layout
 	// root is upper triangular with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ over the
 	// rows that count for the node: its columns have the digits of the table.
-	root *mat.Dense
-	// data is the same without T
-	data *mat.Dense
-	// gram is RᵀR [N·N]
-	gram []float64
-	// means are the means of all columns over the rows [N]
-	means []float64
+	root  *mat.Dense
+	data  *mat.Dense // the same without T
+	gram  []float64  // RᵀR [N·N]
+	means []float64  // of all columns over the rows [N]
 }
 
-// Parameters of the prior.
 const (
 	bgeMeanWeight = 1.0                                                   // α_μ
 	bgeExcess     = bgeMeanWeight + 1                                     // α_w − N
@@ -142,8 +138,8 @@ func (b *BGe) evidenceOf(of []int, s float64) float64 {
 const leastOutside = 1e-3
 
 // fromGram returns the log determinant of the root of the parents and the root of the residual sum
-// of squares, by a Cholesky factor of entries of RᵀR, which takes a fifth of the time of columns of
-// R. It reports whether the entries have enough digits.
+// of squares by a Cholesky factor of entries of RᵀR, in a fifth of the time of columns of R; ok is
+// false where the entries have too few digits.
 func (b *BGe) fromGram(of []int) (logRoot, rest float64, ok bool) {
 	nodes, size := len(b.means), len(of)+1
 	gram := make([]float64, 0, size*size)

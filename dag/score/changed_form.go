@@ -10,7 +10,6 @@ type changedForm struct {
 	others []Form
 }
 
-// withRegimes is the form of a node with its soft interventions.
 func (p *Problem) withRegimes(node int, form Form) Form {
 	var others []Form
 	for _, r := range p.Data.Regimes {

@@ -111,7 +111,6 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 	return scores, nil
 }
 
-// weighFamilies finds the evidences of all families, side by side.
 func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress func(done, total int)) error {
 	var lock sync.Mutex
 	done := 0

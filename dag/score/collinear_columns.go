@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless is the share of the squares of a column below which its residual given other columns is
-// rounding and not noise.
+// noiseless is the share of the squares of a column below which its residual given others is
+// rounding.
 const noiseless = 1e-20
 
 // checkNoise fails for a column that others determine without noise: a copy, another unit, a sum.
@@ -111,7 +111,6 @@ func involved(columns [][]float64, x []float64) (list []int) {
 	return list
 }
 
-// dependence is the error that names a column and the columns that determine it.
 func dependence(d *tables.Data, of int, given []int) error {
 	var names []string
 	for _, i := range given {

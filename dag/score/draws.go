@@ -27,7 +27,7 @@ func (d Sample) Count() []Draw {
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
-		every++ // else they would be those of a few chains
+		every++ // otherwise only few chains would be kept
 	}
 	for k := 0; k < len(d.Parents); k += every {
 		kept.Parents, kept.Thetas, kept.Chain = append(kept.Parents, d.Parents[k]), append(kept.Thetas, d.Thetas[k]), append(kept.Chain, d.Chain[k])
@@ -95,8 +95,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws lists the different graphs among some, each a list of families of a mixture, the most
-// frequent first.
+// CountDraws lists the different graphs, each a list of families of a mixture, the most frequent
+// first.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw

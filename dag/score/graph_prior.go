@@ -98,7 +98,6 @@ func (e *EdgePrior) logOdds(d *tables.Data) ([][]float64, error) {
 	return odds, nil
 }
 
-// familyPrior is the prior over graphs of the nodes of some data.
 func (o ModelOptions) familyPrior(d *tables.Data) (dgraph.FamilyPrior, error) {
 	if o.EdgePrior != nil {
 		odds, err := o.EdgePrior.logOdds(d)
@@ -111,7 +110,6 @@ func (o ModelOptions) familyPrior(d *tables.Data) (dgraph.FamilyPrior, error) {
 	return dgraph.PenaltyPrior(d.Nodes(), lambda), err
 }
 
-// describeGraphs describes the prior over graphs in words.
 func (o ModelOptions) describeGraphs(prior dgraph.FamilyPrior) string {
 	switch {
 	case o.EdgePrior != nil:

@@ -71,8 +71,7 @@ func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	return sum
 }
 
-// table is rising of the cells of a table with the given number of cells; nil if there are too
-// many.
+// table is rising of the cells of a table; nil if there are too many.
 func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil
@@ -104,7 +103,6 @@ func (s *countStack) Push(place int) {
 
 func (s *countStack) Pop() { s.depth-- }
 
-// combinationsOf are the combinations of a frame.
 func (s *countStack) combinationsOf(depth int) *countFrame {
 	f := &s.frames[depth]
 	if f.rows {

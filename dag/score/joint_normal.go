@@ -22,8 +22,8 @@ type normalStack struct {
 	starts []int     // first columns of items, and M
 	pushed []int     // columns in the factor
 	along  [][]float64
-	rest   [][]float64 // squares that are left of each column after so many in the factor
-	logDet []float64   // of so many
+	rest   [][]float64 // residual squares of each column by the number of columns in the factor
+	logDet []float64   // by the same number
 	places []int       // how many columns were in the factor before each place
 	level  []float64   // c by the number of columns
 }

@@ -39,8 +39,8 @@ func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64)
 	return l
 }
 
-// Family is the posterior of the weights of some parents and of log σ. It fails for
-// values whose squares overflow.
+// Family is the posterior of the weights of some parents and of log σ; it fails where squares
+// overflow.
 func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	m, err := l.model(parents)
 	if err != nil {
@@ -68,7 +68,6 @@ func (l *LinearForm) LogEvidence(parents dgraph.Set) float64 {
 	return f.LogEvidence()
 }
 
-// bic is the log likelihood at its maximum less ½ log n for each parent.
 func (l *LinearForm) bic(parents dgraph.Set) float64 {
 	m, err := l.model(parents)
 	if err != nil {

@@ -44,7 +44,6 @@ type logisticForm struct {
 	known map[dgraph.Set]logisticEvidence
 }
 
-// logisticEvidence is a log evidence by weights.
 type logisticEvidence struct {
 	value float64
 	weightsError

@@ -58,7 +58,7 @@ func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degr
 
 type logisticDraws struct {
 	thetas      [][]float64
-	logs, pairs []float64 // log weights, and those of the means of two neighbours
+	logs, pairs []float64 // log weights, and logs of the means of two neighbours
 }
 
 // pair draws coefficients, and weighs them and their mirror image at the mode: skewness cancels.
@@ -76,7 +76,6 @@ func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 	to.pairs = append(to.pairs, logsum.Add(to.logs[last-2], to.logs[last-1])-math.Ln2)
 }
 
-// mirror reflects x at a center.
 func mirror(x, center []float64) {
 	floats.Scale(-1, x)
 	floats.AddScaled(x, 2, center)
@@ -105,7 +104,6 @@ func newLogisticEvidence(logs, pairs []float64) (own logisticEvidence) {
 	return own
 }
 
-// enough reports whether more draws would not change the answer.
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
 // evidence weights draws around the mode, and where they are not enough, because few rows leave the

@@ -40,8 +40,7 @@ func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(tex
 // minutes.
 const mostNetworks = 1 << 15
 
-// Resolve is the method that m stands for with this problem, or an error that says why it cannot be
-// used.
+// Resolve is the method that m stands for with this problem; the error says why it cannot be used.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	if p.Data.Missing != nil {
 		if m == Auto || m == Chains {

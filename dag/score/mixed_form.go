@@ -68,7 +68,6 @@ func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	return rows
 }
 
-// unordered is the distribution of r categories without an order.
 func unordered(r int) likelihood.UnorderedCategories {
 	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
 }
@@ -86,7 +85,6 @@ func orthonormalContrasts(r int) (rows [][]float64) {
 	return rows
 }
 
-// newMixedForm is the form of a node of a mixed table.
 func newMixedForm(d *tables.Data, node int) Form {
 	columns := newMixedColumns(d)
 	if d.Category(node) {
@@ -122,7 +120,7 @@ func (g *groupsForm) bic(parents dgraph.Set) float64 {
 	return g.form.bicOf(g.columns.columns(parents))
 }
 
-// Moments are none.
+// Moments returns nil.
 func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
 // LogJoint has the parameters integrated out.
@@ -143,7 +141,6 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 // and about the share of the evidence that no draw showed. For exact evidences 0, −Inf and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
-// scoreError is the error of the score of a family.
 func scoreError(form Form, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
@@ -159,12 +156,10 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError stores the error of a family.
 func (s *Scores) setError(family int, of weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
 }
 
-// mixedPriors describes mechanisms and priors in words.
 func (p *Problem) mixedPriors() []string {
 	numbers := "none"
 	if p.Data.Categories() < p.Data.Nodes() {

@@ -101,8 +101,7 @@ const (
 	batchDegrees = 5
 )
 
-// Posterior draws coefficients by importance resampling of draws that nearly have their posterior
-// distribution.
+// Posterior draws coefficients by importance resampling.
 func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	of := l.columns.columns(parents)
 	var proposal *logisticProposal
@@ -137,7 +136,7 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 	}
 }
 
-// Outcome is the distribution of the node given a row of columns, on the working scale.
+// Outcome is the distribution of the node, on the working scale, given a row of columns [M].
 func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: m.Predictor(0, row), SD: m.Noise()}
@@ -157,7 +156,7 @@ func (m *MixedMechanism) Certain(x float64) Outcome {
 	return own
 }
 
-// Draw draws the value of the node given a row of columns.
+// Draw draws a value of the node given a row of columns.
 func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
 	own := m.Outcome(row)
 	if own.Levels != nil {

@@ -14,8 +14,8 @@ import (
 const LogSigmaSD = 2
 
 // ModelOptions are the likelihood and the priors. The zero value gives all graphs of an equivalence
-// class the same evidence, BGe or BDeu, and has the sparse prior over graphs. Scales are those of
-// the working columns.
+// class the same evidence, BGe or BDeu, and has the sparse prior over graphs. Scales refer to the
+// working columns.
 type ModelOptions struct {
 	Mechanism sem.Mechanism `json:"mechanism"`
 	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
@@ -24,9 +24,8 @@ type ModelOptions struct {
 	// Sigma is the noise scale of all nodes if it is known; 0: every node has its own, unknown.
 	Sigma float64 `json:"sigma"`
 	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1.
-	PriorSD float64 `json:"prior_sd"`
-	// Graphs is the prior over graphs.
-	Graphs GraphPrior `json:"graph_prior"`
+	PriorSD float64    `json:"prior_sd"`
+	Graphs  GraphPrior `json:"graph_prior"`
 	// EdgePrior are the prior probabilities of single edges, instead of Graphs.
 	EdgePrior *EdgePrior `json:"edge_prior,omitempty"`
 	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges), instead of Graphs; 0:
@@ -105,7 +104,6 @@ func (o ModelOptions) Validate() error {
 	return nil
 }
 
-// resolve returns the mechanism for data of a kind.
 func (o ModelOptions) resolve(d *tables.Data) sem.Mechanism {
 	switch {
 	case o.Mechanism != sem.AnyMechanism:

@@ -39,8 +39,8 @@ type Posterior struct {
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
 // structure, in its order. The prior over graphs can be summed for up to 14 nodes, the prior over
-// orders for up to 20. status, if not nil, is called with the progress of the sum; the error wraps
-// the error of ctx when it is cancelled.
+// orders for up to 20. status, if not nil, is called with the progress of the sum. The error wraps
+// the error of ctx.
 func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 	}
 	prior := structure.Sum(families, make([]float64, len(families)), pass(0)).LogTotal()
 	p := posteriorOf(structure, scores, structure.Sum(families, scores.LogEvidence, pass(1)), prior, pass(2))
-	if err := ctx.Err(); err != nil { // what was summed is not all
+	if err := ctx.Err(); err != nil { // the sum is incomplete
 		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.PriorName(), err)
 	}
 	return p, nil
@@ -104,11 +104,9 @@ func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marg
 
 // Draw is a graph that was drawn from the posterior.
 type Draw struct {
-	Graph *dgraph.Graph
-	// Families are the places of its families in the list of scores, by node.
-	Families []int
-	// Count is how often it was drawn.
-	Count int
+	Graph    *dgraph.Graph
+	Families []int // places in the list of scores, by node
+	Count    int   // how often it was drawn
 	// Probability is the probability of the graph in the posterior, and SE its standard error from
 	// the errors of the scores. Where draws are in place of a sum, and with the prior over orders
 	// and more than mostCounted nodes, it is the share of draws.
@@ -116,7 +114,7 @@ type Draw struct {
 }
 
 // Sample draws count graphs and returns the different ones, the most probable first. The error
-// wraps the error of ctx when it is cancelled.
+// wraps the error of ctx.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	graphs := make([][]int, count)
 	for k := range graphs {

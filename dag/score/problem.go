@@ -36,7 +36,7 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 		return nil, err
 	}
 	model.Mechanism = model.resolve(data)
-	if err := model.Validate(); err != nil { // of what auto stands for
+	if err := model.Validate(); err != nil { // after auto is resolved
 		return nil, err
 	}
 	model = model.withDefaults()
@@ -128,7 +128,6 @@ func (p *Problem) Priors() []string {
 	return p.withGraphPrior(lines)
 }
 
-// withGraphPrior adds the prior over graphs and the constraints.
 func (p *Problem) withGraphPrior(lines []string) []string {
 	graphs := "graphs: " + p.Model.describeGraphs(p.Structure.Prior)
 	if p.Structure.Orders {
@@ -154,7 +153,7 @@ func (p *Problem) CheckOneRegime() error {
 	return nil
 }
 
-// FamilyName is a family in words.
+// FamilyName names a family.
 func (p *Problem) FamilyName(f dgraph.Family) string {
 	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
 	if f.Parents.Empty() {
