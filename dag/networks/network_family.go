@@ -24,7 +24,6 @@ type networkFamily struct {
 	logSD   float64
 }
 
-// newNetworkFamily collects the data of a family with parents.
 func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
 	buffer := make([]float64, p.Data.Nodes())
@@ -77,7 +76,6 @@ type networkPoint struct {
 	logSigma, logLik float64
 }
 
-// record copies from a state.
 func (p *networkPoint) record(s *networkState) {
 	p.weights = p.weights[:0]
 	for _, own := range s.weights {

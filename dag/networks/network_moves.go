@@ -42,7 +42,6 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 // float64. A block of outputs stays in the nearest cache.
 const rowBlock = 512
 
-// emptyState returns a state to be filled.
 func (m *networkMover) emptyState() *networkState {
 	units, rows := m.units(), len(m.target)
 	s := &networkState{
@@ -55,7 +54,6 @@ func (m *networkMover) emptyState() *networkState {
 	return s
 }
 
-// drawPrior draws a state from the prior.
 func (m *networkMover) drawPrior(s *networkState) {
 	if m.sigma == 0 {
 		s.logSigma = m.logSD + score.LogSigmaSD*m.random.NormFloat64()

@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// These are the settings of the path of an island of particles from the prior to the posterior.
 const (
 	// share of the particles that is effective after a step, which determines the rise of β
 	keptShare     = 0.5

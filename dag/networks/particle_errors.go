@@ -7,9 +7,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// islandSpread returns the standard deviation of the log evidence of one fine island as a function
-// of the number of parents, from families with about as many parents. It grows with the number of
-// parents.
+// islandSpread returns the standard deviation of the log evidence of one fine island, which grows
+// with the number of parents, from families with about as many parents.
 func (s *Scores) islandSpread() func(parents int) float64 {
 	var squares, degrees [dgraph.MaxNodes + 1]float64
 	for f := range s.islands {
@@ -34,7 +33,6 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 	}
 }
 
-// logEvidences returns the log evidences of islands.
 func logEvidences(islands []island) (logs []float64) {
 	for _, own := range islands {
 		logs = append(logs, own.LogEvidence)

@@ -24,18 +24,18 @@ import (
 const (
 	pilotChains = 1
 	pilotSweeps = 12
-	// moreSweeps are those of pilot runs for each parent beyond pilotSize where not all families
-	// are known: chains over graphs and the list that grows follow pilot runs, which else miss one
-	// or two nats with five parents and twenty with twelve.
+	// moreSweeps are added to pilot runs for each parent beyond pilotSize where not all families
+	// are known: chains over graphs and the growing list follow pilot runs, which otherwise miss
+	// one or two nats with five parents and twenty with twelve.
 	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
 	firstIslands = 2 // fine islands of a family before its error is known
-	// levelIslands is the number of islands of a family after which the next belong to the next
-	// level, with moves levelSweeps times as long, if logs of the islands have a standard deviation
-	// of more than levelSpread nats. The mean of many such islands is dominated by a few, and fewer
-	// that settle are more precise. Four times the moves halve the standard deviation s, and
-	// exp(s²) − 1, the variance of the evidence of one, falls by more than four for s above 0.5.
+	// levelIslands is the number of islands of a family whose logs have a standard deviation of
+	// more than levelSpread nats, after which the next belong to the next level, with moves
+	// levelSweeps times as long. A few islands dominate such a mean, and fewer that settle are more
+	// precise. Four times the moves halve the standard deviation s, and exp(s²) − 1, the variance
+	// of the evidence of one, falls by more than four for s above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
@@ -119,7 +119,7 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // the part of this process; nil: all of it
-	// Listed says that the families are those of a list that grows.
+	// Listed says that the families are on a list that grows.
 	Listed bool
 	// Kept, if not nil, is where runs are kept that begin KeepAfter after the first, for a process
 	// that continues.
@@ -159,7 +159,6 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 // Over reports whether no further runs are to begin.
 func (s *Scores) Over() bool { return budget.Time{Began: s.began, Limit: s.MaxTime}.Over() }
 
-// extend makes room for the families of the problem that are new.
 func (s *Scores) extend() {
 	for _, f := range s.problem.Families[len(s.pilot):] {
 		pilot := math.NaN()
@@ -264,7 +263,6 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	return score.NewPosterior(ctx, structure, scores, s.status)
 }
 
-// known reports whether a family has fine islands or a closed form.
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
 // pick lists the most probable families of a kind, at most limit, until their rest has less than
@@ -345,7 +343,6 @@ func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
 	return nil
 }
 
-// runPilots makes pilot runs of families.
 func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 	if err := s.runPilotsInto(ctx, s.pilot, "pilot", batch); err != nil {
 		return err
@@ -373,7 +370,6 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 	return err
 }
 
-// addIslands adds a fine island for each entry of batch.
 func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	fresh := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return len(s.islands[f]) > 0 })
 	if err := s.runPilotsInto(ctx, s.second, "second pilot", fresh); err != nil {

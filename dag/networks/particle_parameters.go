@@ -97,7 +97,6 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	}
 }
 
-// These are limits of the verdict on particles.
 const (
 	doubtfulRough = 0.5 // share of graphs with a family without fine islands
 	failedRough   = 1

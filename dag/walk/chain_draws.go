@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ShareOf returns a function that gives the share of draws with an event, and the standard error
+// ShareOf returns a function that gives the share of draws with an event, and its standard error
 // for that number of independent draws.
 func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
 	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
@@ -25,8 +25,7 @@ func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Gr
 // because equivalence classes take long.
 const comparedGraphs = 3000
 
-// Some returns the draws as a mixture of families, the families of evenly spaced draws, and their
-// chains.
+// Some returns the draws as a mixture of families, and families and chains of evenly spaced draws.
 func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
 	var all [][]dgraph.Set
 	for _, draws := range s.Graphs {

@@ -158,8 +158,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	}
 }
 
-// Measured returns the diagnostics of chains for package verdict: numbers of chains and of draws of
-// each, and the worst summary.
+// Measured returns the diagnostics of chains for package verdict; draws counts the draws of each.
 func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
 	return verdict.Measured{
 		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
@@ -243,7 +242,6 @@ func (w *walk) wideStep(width int) {
 	}
 }
 
-// largeSteps makes the large steps of a sweep, near and far.
 func (w *walk) largeSteps() {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 4, 16, nodes - 1}
@@ -282,7 +280,6 @@ func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done in
 	return err
 }
 
-// advance makes sweeps of a chain.
 func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 	for range sweeps {
 		if err := ctx.Err(); err != nil {

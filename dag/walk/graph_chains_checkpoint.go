@@ -31,7 +31,6 @@ type chainsState struct {
 	Cells      [][]float64     `json:"cells,omitempty"` // missing cells, by chain
 }
 
-// walkState is the state of a chain.
 type walkState struct {
 	Parents []dgraph.Set `json:"parents"`
 	Order   []int        `json:"order"` // part of the state with the prior over orders
@@ -83,7 +82,7 @@ func (r *chainRun) write() error {
 	return chainsFormat.Write(r.cfg.Checkpoint, state, func(io.Writer) error { return nil })
 }
 
-// read continues from the checkpoint. It returns false if there is none.
+// read continues from the checkpoint; found is false if there is none.
 func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 	if !r.cfg.Resume || r.cfg.Checkpoint == "" {
 		return false, nil
@@ -118,7 +117,6 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 	return true, r.restoreCells(state.Cells)
 }
 
-// restoreCells makes the chains over missing cells for the walks.
 func (r *chainRun) restoreCells(cells [][]float64) error {
 	if r.problem.Data.Missing == nil {
 		return nil
@@ -136,7 +134,6 @@ func (r *chainRun) restoreCells(cells [][]float64) error {
 	return nil
 }
 
-// state returns the state of a chain.
 func (r *chainRun) state(c int) (walkState, error) {
 	w := r.walks[c]
 	random, err := r.sources[c].MarshalBinary()

@@ -38,7 +38,6 @@ type walk struct {
 	window  window
 }
 
-// change is the change of a node in a large step.
 type change struct {
 	node, mask int        // mask: candidates that come before it
 	parents    dgraph.Set // its old parents
@@ -103,7 +102,6 @@ func (c *candidates) localMask(j int, parents dgraph.Set) int {
 	return mask
 }
 
-// maskBefore is the candidates of a node that come before it.
 func (w *walk) maskBefore(j int) (mask int) {
 	own := w.position[j]
 	for k, i := range w.tables.parents[j] {
@@ -119,7 +117,7 @@ func (w *walk) draw(j, mask int) {
 	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
 }
 
-// setLocal sets the parents of a node to the candidates in mask and the required parents.
+// setLocal gives a node the candidates in mask and the required parents.
 func (w *walk) setLocal(j, mask int) {
 	w.local[j] = mask
 	w.setParents(j, w.tables.set(j, mask))
@@ -185,7 +183,6 @@ func (w *walk) step(reach int) {
 	w.score += difference
 }
 
-// restore reverts changes.
 func (w *walk) restore(changes []change) {
 	for _, c := range changes {
 		w.setParents(c.node, c.parents)

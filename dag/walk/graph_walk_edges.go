@@ -85,7 +85,7 @@ func (w *walk) reverse() {
 	w.restore(w.old)
 }
 
-// candidateBit returns the bit of a node among the candidates of another, or zero.
+// candidateBit is zero for a node that is no candidate.
 func (w *walk) candidateBit(j, parent int) int {
 	for k, i := range w.tables.parents[j] {
 		if i == parent {

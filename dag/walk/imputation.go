@@ -68,7 +68,6 @@ func (m *imputer) cells() (values []float64) {
 	return values
 }
 
-// setCells sets the missing cells from values returned by cells.
 func (m *imputer) setCells(values []float64) {
 	for row, nodes := range m.problem.Data.Missing {
 		for _, j := range nodes {
@@ -106,7 +105,6 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	return m.drawNumbers(own.forms)
 }
 
-// numberMechanism is a mechanism of a numeric node with its parameters.
 type numberMechanism struct {
 	theta     []float64
 	intercept float64

@@ -9,15 +9,15 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// listedFamilies are families with their log weights by node, the largest first: what chains over
-// graphs made of them need to know. Others have none.
+// listedFamilies holds families with their log weights by node, the largest first. Chains are over
+// graphs made of these families.
 type listedFamilies struct {
 	structure dgraph.Structure
 	of        [][]listedFamily // [N]
 }
 
-// listedFamily is a family of a node; share is its weight as a share of the largest one, and place
-// where its score is.
+// listedFamily has its weight as a share of the largest weight of the node; place is the index of
+// its score.
 type listedFamily struct {
 	parents          dgraph.Set
 	logWeight, share float64
@@ -41,13 +41,13 @@ func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *l
 	return l
 }
 
-// leastOfList is the share of a sum so far that all families that are left may have: their errors
-// are larger by far.
+// leastOfList is the largest share of a sum that all remaining families may have: their errors are
+// larger by far.
 const leastOfList = 1e-6
 
-// sum is the log of the sum of the weights of the families of a node whose parents are in a set,
-// −Inf if there are none; visit, if not nil, is called with each that matters and its weight up to
-// a factor.
+// sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf if
+// there are none; visit, if not nil, is called with each that matters and its weight up to a
+// factor.
 func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
 	own, largest, total := l.of[j], 0.0, 0.0
 	far := false // shares have few digits left, or none
@@ -80,8 +80,8 @@ func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily,
 	return largest + math.Log(total)
 }
 
-// pick is the family at which the sum of probabilities reaches u, among those of a node whose
-// parents are in a set; logTotal is the log of the sum of their weights.
+// pick is the family of a node at which the sum of probabilities reaches u, among those with
+// parents in a set; logTotal is the log of the sum of their weights.
 func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chosen *listedFamily) {
 	own := l.of[j]
 	for k := range own {
@@ -96,8 +96,8 @@ func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chos
 }
 
 // listedWalk is a Markov chain over the graphs whose families are on a list. Its large steps are
-// the same as those of [walk]: a node moves in an order, and the families between are drawn anew.
-// Its small steps draw the family of a node given all others.
+// the steps of [walk]: a node moves in an order, and the families between are drawn anew. Its small
+// steps draw the family of a node given all others.
 type listedWalk struct {
 	orderedGraph
 	families *listedFamilies
@@ -106,7 +106,7 @@ type listedWalk struct {
 	sums     []float64       // scratch of step
 }
 
-// use changes the families, which must have those of the graph of the walk.
+// use replaces the families; the new ones must include the families of the graph.
 func (w *listedWalk) use(families *listedFamilies) {
 	w.families = families
 	for j, parents := range w.parents {
@@ -115,7 +115,6 @@ func (w *listedWalk) use(families *listedFamilies) {
 	}
 }
 
-// set gives a node a family.
 func (w *listedWalk) set(j int, f *listedFamily) {
 	w.graph[j] = f
 	w.setParents(j, f.parents)
@@ -129,7 +128,7 @@ func (w *listedWalk) score() (sum float64) {
 	return sum
 }
 
-// sweep is as many steps as the number of nodes calls for.
+// sweep makes a number of steps in proportion to the number of nodes.
 func (w *listedWalk) sweep() {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 1, 4, 16, nodes - 1}
@@ -150,7 +149,7 @@ func (w *listedWalk) possible(j int) dgraph.Set {
 	return dgraph.Below(len(w.parents)).Minus(dgraph.Reach(dgraph.SetOf(j), w.children))
 }
 
-// step moves a node by up to reach places, as that of a walk does.
+// step moves a node by up to reach places, as in a large step of [walk].
 func (w *listedWalk) step(reach int) {
 	nodes, orders := len(w.parents), w.families.structure.Orders
 	logRatio := 0.0

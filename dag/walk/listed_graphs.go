@@ -17,7 +17,7 @@ import (
 )
 
 // ListedGraphs finds the posterior over the graphs whose families are on a list that may grow: by
-// sums over all of them, or by chains, which go on from where they were when scores change.
+// sums over all of them, or by chains, which continue from their last graphs when scores change.
 type ListedGraphs struct {
 	structure dgraph.Structure
 	sums      bool
@@ -32,14 +32,14 @@ type ListedGraphs struct {
 // it takes a second or less.
 const MostSummed = 10
 
-// How graphs of listed families are found. Chosen by hand.
+// Sizes of the rounds of chains. Chosen by hand.
 const (
 	listedChains = 6
 	mostSweeps   = 64  // between two draws
 	fewDraws     = 100 // of each chain while evidences change
 )
 
-// NewListedGraphs sums over graphs of at most so many nodes, and has no chains yet.
+// NewListedGraphs sums over graphs of at most mostSummed nodes, and has no chains yet.
 func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGraphs {
 	l := &ListedGraphs{structure: s, sums: s.Nodes <= mostSummed, seed: seed, sweeps: 1}
 	if l.sums {
@@ -48,8 +48,8 @@ func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGra
 	return l
 }
 
-// Posterior is that over the graphs whose families have scores, by a sum or one round of chains: a
-// score.SumOfScores. The families without parents but those required must be on the list.
+// Posterior is a score.SumOfScores, by a sum or one round of chains over the graphs whose families
+// have scores. The families with only the required parents must be on the list.
 func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scores score.Scores, _ func(string)) (*score.Posterior, error) {
 	if !l.sums {
 		_, sum, err := l.round(ctx, scores, fewDraws)
@@ -65,7 +65,7 @@ func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scor
 	return l.estimate(scores, sum, 0), nil
 }
 
-// Settle is the posterior by rounds of chains that take twice as many sweeps each until they agree.
+// Settle is the posterior by rounds of chains, each of twice as many sweeps, until they agree.
 func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status func(string)) (*score.Posterior, error) {
 	if l.sums {
 		return l.Posterior(ctx, l.structure, scores, status)
@@ -84,12 +84,11 @@ func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status
 	}
 }
 
-// estimate is the posterior of a sum that is worth so many draws, 0 for one over all graphs.
+// estimate is the posterior of a sum worth drawn independent draws; 0: it is over all graphs.
 func (l *ListedGraphs) estimate(scores score.Scores, sum dgraph.Sum, drawn float64) *score.Posterior {
 	return score.EstimatedPosterior(l.structure, scores, sum, l.logMass, drawn)
 }
 
-// judged is the judgement of the last round.
 func (l *ListedGraphs) judged() *verdict.Judgement {
 	return verdict.Judge(Measured(listedChains, KeptGraphs, *l.worst))
 }
@@ -101,8 +100,8 @@ func (l *ListedGraphs) Judge(v *verdict.Judgement) {
 	}
 }
 
-// Walked are the number of chains and the worst that the last of Settle's rounds said; zero of
-// sums.
+// Walked returns the number of chains and the worst summary of the last of Settle's rounds; zero
+// for sums.
 func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
 	if l.worst == nil {
 		return 0, worst
@@ -110,7 +109,7 @@ func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
 	return listedChains, *l.worst
 }
 
-// round has every chain keep so many graphs.
+// round makes every chain keep a number of graphs.
 func (l *ListedGraphs) round(ctx gocontext.Context, scores score.Scores, draws int) (*Graphs, dgraph.Sum, error) {
 	s := l.structure
 	families := newListedFamilies(s, scores, 1)
@@ -149,7 +148,7 @@ func (l *ListedGraphs) round(ctx gocontext.Context, scores score.Scores, draws i
 	return graphs, &all, nil
 }
 
-// start brings chains from the prior to the posterior by and by.
+// start anneals chains from the prior to the posterior.
 func (l *ListedGraphs) start(ctx gocontext.Context, scores score.Scores) error {
 	s := l.structure
 	for c := range listedChains {
@@ -171,14 +170,13 @@ func (l *ListedGraphs) start(ctx gocontext.Context, scores score.Scores) error {
 	return nil
 }
 
-// drawnGraphs are graphs that chains visited, given by their families, with the mean probabilities
-// of these given the rest of each graph: a sum over graphs, all but its size.
+// drawnGraphs is a sum over graphs without its total: graphs that chains visited, given by their
+// families, with the mean probabilities of the families given the rest of each graph.
 type drawnGraphs struct {
 	families [][]int
 	shares   []float64
 }
 
-// add takes over the graph of a chain.
 func (d *drawnGraphs) add(w *listedWalk) {
 	own := make([]int, len(w.graph))
 	for j, f := range w.graph {
@@ -190,7 +188,7 @@ func (d *drawnGraphs) add(w *listedWalk) {
 	d.families = append(d.families, own)
 }
 
-// LogTotal implements dgraph.Sum: chains do not know it.
+// LogTotal implements dgraph.Sum; it is unknown.
 func (d *drawnGraphs) LogTotal() float64 { return math.NaN() }
 
 // Draw implements dgraph.Sum.

@@ -97,8 +97,8 @@ func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) 
 	return chosen
 }
 
-// These limits of the sum over sets with a certain candidate leave relative errors below 1e-9,
-// which no number of steps shows.
+// Limits of the sum over sets with a certain candidate, for relative errors below 1e-9, which no
+// number of steps shows.
 const (
 	// least share of these sets for which the sum is a difference of two
 	leastDifference = 1e-4

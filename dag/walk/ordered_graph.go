@@ -86,7 +86,6 @@ func (w *orderedGraph) logSort() (logProbability float64) {
 	return logProbability - math.Log(product)
 }
 
-// setParents changes the parents of a node.
 func (w *orderedGraph) setParents(j int, parents dgraph.Set) {
 	w.edges += parents.Len() - w.parents[j].Len()
 	for i := range w.parents[j].Minus(parents).Nodes() {

@@ -90,7 +90,6 @@ func (c *candidates) err() error {
 	return nil
 }
 
-// screen chooses the candidates of a node.
 func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, limit int) {
 	s := c.problem.Structure
 	free := s.Allowed[j].Minus(s.Required[j]).List()

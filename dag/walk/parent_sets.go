@@ -34,7 +34,6 @@ type together struct {
 	most    dgraph.Set
 }
 
-// add adds a set.
 func (t *together) add(parents dgraph.Set, gain float64) {
 	if gain > t.highest || gain == t.highest && parents.Compare(t.most) < 0 {
 		t.highest, t.most = gain, parents
@@ -170,7 +169,6 @@ func (s *setSearch) with(places []int, first, second int) []float64 {
 	return s.values[size][s.without(places, first, second, 1):]
 }
 
-// choose is n over k.
 func choose(n, k int) float64 {
 	product := 1.0
 	for i := range k {
@@ -179,7 +177,6 @@ func choose(n, k int) float64 {
 	return math.Round(product)
 }
 
-// searcher is a worker of a search.
 type searcher struct {
 	*setSearch
 	stack  score.JointStack
