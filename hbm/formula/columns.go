@@ -17,8 +17,7 @@ type Column struct {
 	Values []float64
 	// Level says that it is an indicator or contrast of labels, or a product with one.
 	Level bool
-	// Step names the step up of a column of an ordered predictor, whose columns share a name; ""
-	// for others.
+	// Step names the step of a column of an ordered predictor, whose columns share a name; or "".
 	Step string
 }
 
@@ -96,8 +95,7 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// Expand makes the columns of a variable: numbers, polynomials, or the columns of labels, one fewer
-// with contrast; see [Term.Expand].
+// Expand makes the columns of a variable, of labels one fewer with contrast; see [Term.Expand].
 func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
 	switch v.Transform {
 	case AsFactor:
@@ -133,8 +131,7 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
 
-// scaleBy subtracts the mean of the first seen values from all, and divides by their standard
-// deviation.
+// scaleBy subtracts the mean of the first seen values, and divides by their standard deviation.
 func scaleBy(values []float64, seen int) error {
 	mean, sd := stat.MeanStdDev(values[:seen], nil)
 	if !(sd > 0) {

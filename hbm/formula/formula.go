@@ -16,11 +16,10 @@ type Formula struct {
 	Trials, Failures Variable
 	// Weights are the weights of the rows; without a name there are none.
 	Weights Variable
-	// Censored is the column that says which times of the response are only lower bounds; without a
-	// name there is none.
+	// Censored is the column of times that are only lower bounds; without a name there is none.
 	Censored Variable
-	// Terms are the population terms, each once, main effects before interactions; an empty term is
-	// the intercept.
+	// Terms are the population terms, each once, main effects first; the empty one is the
+	// intercept.
 	Terms []Term
 	// Varying are the parenthesised terms, in the order of the formula; a/b has become a and a:b.
 	Varying []Varying
@@ -154,8 +153,7 @@ func (f *Formula) Variables() []Variable {
 	return all
 }
 
-// Labels lists the columns whose values are labels: columns in factor(), of groups, and ordered
-// ones.
+// Labels lists the columns whose values are labels: in factor(), of groups, and ordered ones.
 func (f *Formula) Labels() (columns []string) {
 	for _, v := range f.Varying {
 		for _, group := range v.Group {

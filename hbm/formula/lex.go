@@ -98,8 +98,7 @@ func lex(text string) ([]token, error) {
 	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
 }
 
-// endOfNumber is the place after a number such as 12, 0.5 or 1e-3; runes before i are known to
-// belong to it.
+// endOfNumber is the place after a number such as 12, 0.5 or 1e-3, to which runes before i belong.
 func endOfNumber(runes []rune, i int) int {
 	digits := func(i int) int {
 		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {

@@ -48,8 +48,7 @@ func (p *formulaParser) interaction() ([]Term, error) {
 	return left, err
 }
 
-// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a + b
-// + c)^2.
+// power reads a sum in parentheses and the largest number of factors, as in (a + b + c)^2.
 func (p *formulaParser) power() ([]Term, error) {
 	grouped := p.peek().kind == '('
 	terms, err := p.atom()
@@ -114,8 +113,7 @@ func (p *formulaParser) atom() ([]Term, error) {
 	return nil, p.fail(t.position, "got %s, want a term", t)
 }
 
-// Name names a term in messages and results: the intercept by its word, and an ordered predictor
-// without its labels.
+// Name names a term in messages and results: the intercept, and ordered predictors without labels.
 func (t Term) Name() string {
 	switch {
 	case len(t) == 0:

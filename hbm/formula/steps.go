@@ -17,8 +17,7 @@ const orderMark = "\x00"
 // Chosen by hand.
 const mostSteps = 20
 
-// Order are the labels of TakeSteps from the lowest to the highest; nil for whole numbers, which
-// have their natural order.
+// Order are the labels of TakeSteps from the lowest to the highest; nil for whole numbers.
 func (v Variable) Order() []string {
 	if v.order == "" {
 		return nil

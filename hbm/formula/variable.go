@@ -22,8 +22,7 @@ type Variable struct {
 	order string
 	// Expression is the expression of Compute; nil otherwise.
 	Expression *Expression
-	// Position is its place in the text of the formula, in characters from 1; it does not take part
-	// in comparisons.
+	// Position is its place in the formula, in characters from 1. Comparisons ignore it.
 	Position int
 }
 
@@ -67,8 +66,7 @@ const (
 	// SumCoding: indicators of all labels but the last, which is −1 in all of them, so that the
 	// intercept is the mean over labels.
 	SumCoding
-	// HelmertCoding: each label but the first, in multiples of its difference from the mean of the
-	// labels before it.
+	// HelmertCoding: each label but the first, by its difference from the mean of those before.
 	HelmertCoding
 )
 
@@ -206,8 +204,8 @@ func (p *formulaParser) variable() (Variable, error) {
 	return v, p.expect(')', `")"`)
 }
 
-// computes reports whether a function of more than a column comes next, such as log(1 + x), which
-// is the same as I(log(1 + x)).
+// computes reports whether a function of more than a column comes next: log(1 + x) is I(log(1 +
+// x)).
 func (p *formulaParser) computes() bool {
 	if slices.Index(transformNames[:pointwise], p.peek().text) <= 0 || p.tokens[1].kind != '(' {
 		return false
