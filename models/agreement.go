@@ -13,8 +13,7 @@ const (
 	agreeingOutcome = 0.01
 	agreeingMean    = 0.05 // posterior standard deviations
 	agreeingSD      = 0.1  // in standard deviations
-	// comparedInclusion is the probability of being in the model above which the mean and standard
-	// deviation of a coordinate are compared.
+	// comparedInclusion is the least inclusion probability for a comparison of moments.
 	comparedInclusion = 0.05
 	// favoured is the probability above which chains that never visit a model have missed it.
 	favoured = 0.02
@@ -53,8 +52,7 @@ func MissedByWeights(modes, weights *Certificate) string {
 }
 
 // MissedByChains describes evidence found by weights and missed by chains, or is empty. Unreliable
-// weights find too little evidence, rarely too much: additional evidence is evidence that the
-// chains missed.
+// weights find too little evidence, rarely too much.
 func MissedByChains(weights, chains *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(weights.LogEvidenceSE, chains.LogEvidenceSE)
 	if less := weights.LogEvidence - chains.LogEvidence; less > margin {

@@ -57,8 +57,7 @@ func (b Basis) MarshalText() ([]byte, error) { return bases.Marshal(b) }
 // UnmarshalText reads the output of MarshalText.
 func (b *Basis) UnmarshalText(text []byte) error { return bases.Unmarshal(text, b) }
 
-// Certificate is the certified posterior: corrected model probabilities, evidences with their
-// errors, and a verdict.
+// Certificate is the certified posterior, with a verdict.
 type Certificate struct {
 	Verdict Verdict
 	// Reasons explain a verdict other than Trusted; empty otherwise.
@@ -79,9 +78,8 @@ type Certificate struct {
 	// ModelsChecked is the number of weighted models: all models allowed by the prior, or in an
 	// incomplete certificate all drawn models.
 	ModelsChecked int
-	// Complete reports whether Models are all models of the space, each weighted separately.
-	// Otherwise models were drawn from q(m) and weighted jointly, or Basis is ExactSum and Models
-	// are the most probable models.
+	// Complete reports whether Models are all models, each weighted separately. Otherwise they were
+	// drawn from q(m) and weighted jointly, or are the most probable models of an exact sum.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
@@ -114,18 +112,15 @@ type Certificate struct {
 
 // Estimate holds the estimates of one model.
 type Estimate struct {
-	// Code is the model.
 	Code []int32
-	// Q is its probability under q(m); Certified the probability after weighting, and SE its
-	// standard error.
+	// Q is its probability under q(m), Certified after weighting, and SE the standard error.
 	Q, Certified, SE float64
 	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN
 	// where no draw has weight.
 	LogEvidence, LogEvidenceSE float64
 	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few, NaN where
 	// the evidence has no separate weights.
-	KHat float64
-	// Draws is the number of draws behind the estimate.
+	KHat  float64
 	Draws int
 }
 

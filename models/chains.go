@@ -28,7 +28,6 @@ func (c Config) enoughOf(most float64) float64 {
 	return math.Min(most, 1/(3*c.Precision*c.Precision))
 }
 
-// codesOfChains returns the models of all draws.
 func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	codes := make([][]int32, chains.Draws())
 	for draw := range codes {
@@ -116,7 +115,6 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// fillQ sets q(m) of the models.
 func (c *Certificate) fillQ(q Proposal) error {
 	logModel, err := q.LogModel(CodesOf(c.Models))
 	if err == nil {

@@ -35,8 +35,7 @@ const (
 	collapsedThin    = 2
 )
 
-// MayCollapse reports whether parameters integrate out given latent variables, and evidences of
-// models are unknown.
+// MayCollapse reports whether Known has Collapsed, and no Evidences.
 func (e *Engine) MayCollapse() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.Collapsed != nil && masks && e.Known.Evidences == nil
@@ -87,8 +86,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, nil
 }
 
-// chainsUntil are chains over models, without parameters, that run until enough says so of them,
-// and of the worst of their quantities.
+// chainsUntil runs chains over models until enough returns true of them and the worst quantity.
 func (e *Engine) chainsUntil(ctx context.Context, of rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
@@ -145,7 +143,6 @@ func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string
 	return c, nil
 }
 
-// confirmBy compares chains with annealed populations.
 func (c *Certificate) confirmBy(sp space.Space, populations *Certificate) {
 	difference := MissedByChains(populations, c)
 	if difference == "" {

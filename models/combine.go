@@ -31,7 +31,6 @@ type Sum struct {
 	Missed float64
 	// ESS is the effective number of draws (Kish 1965) when each model's draws share its
 	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. It is +Inf for closed forms.
-	// Draws is the number of draws.
 	ESS   float64
 	Draws int
 	// NonFinite counts the draws whose log density is not finite.

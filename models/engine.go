@@ -13,15 +13,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Engine certifies a posterior over models from the evidences of single models. Its methods are not
-// safe for concurrent use.
+// Engine certifies a posterior over models from their evidences. It is not safe for concurrent use.
 type Engine struct {
-	// Space is the set of the models.
 	Space space.Space
 	// LogPrior is log p(m) of codes.
 	LogPrior func(codes [][]int32) ([]float64, error)
-	// Known holds the functions of the application.
-	Known Known
+	Known    Known
 	// Q proposes models, and answers are compared with it.
 	Q Proposal
 	// Seed is the root of every random stream.
@@ -83,10 +80,8 @@ type Config struct {
 // overdue reports whether a certificate of few draws must end.
 func (c Config) overdue() bool { return c.Glance && c.late() }
 
-// late reports whether the time is over.
 func (c Config) late() bool { return c.Late != nil && c.Late() }
 
-// report calls Progress.
 func (c Config) report(done, total int) {
 	if c.Progress != nil {
 		c.Progress(done, total)

@@ -13,8 +13,7 @@ type Evidence struct {
 	Log, SE float64
 	// KHat is the Pareto shape of the weights behind Log; NaN without separate weights.
 	KHat float64
-	// Draws is the number of draws behind Log, and ESS their effective number: 0 and +Inf for a
-	// closed form.
+	// Draws is the number of draws behind Log, ESS their effective number; 0 and +Inf if closed.
 	Draws int
 	ESS   float64
 	// NonFinite counts the draws whose log density is not finite; they have no weight.
@@ -33,8 +32,7 @@ func Closed(log float64) Evidence {
 // Smoothed are importance weights after Pareto smoothing (Vehtari et al. 2024).
 type Smoothed = psis.Result
 
-// FromWeights returns the evidence estimated by smoothed importance weights: the logarithm of their
-// mean.
+// FromWeights returns the evidence estimated by smoothed importance weights: the log of their mean.
 func FromWeights(smoothed Smoothed) Evidence {
 	return Evidence{
 		Log: smoothed.LogMean, SE: smoothed.LogMeanSE, KHat: smoothed.K, ESS: smoothed.ESS, Draws: smoothed.N + smoothed.NonFinite, NonFinite: smoothed.NonFinite,

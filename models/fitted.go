@@ -22,8 +22,7 @@ const (
 	// total with every further round, of at most fittedRounds.
 	fittedIterations = 300
 	fittedRounds     = 4
-	// fittedBatch is the number of models drawn at a time, and fittedDraws the most, until
-	// fittedESS are effective.
+	// fittedBatch models are drawn at a time, at most fittedDraws, until fittedESS are effective.
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
@@ -36,8 +35,7 @@ const (
 	chainsError = 0.05
 )
 
-// fittedModels is r(m) fitted to chains: a mixture of regressions and of draws around some of their
-// models.
+// fittedModels is r(m): a mixture of regressions and of draws around models of the chains.
 type fittedModels struct {
 	items items
 	set   func(code []int32) []int32
@@ -112,8 +110,7 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 	return c, nil
 }
 
-// certificateTo draws until a certificate has the requested precision, or certainly will not be
-// trusted.
+// certificateTo draws until a certificate is precise enough, or certainly will not be trusted.
 func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certificate, error) {
 	effective := float64(fittedESS)
 	if cfg.Precision > 0 {

@@ -37,7 +37,6 @@ func itemsOf(sp space.Space) (items, bool) {
 	}}, true
 }
 
-// codesOfSets returns the codes of sets.
 func codesOfSets(of items, sets [][]int32) [][]int32 {
 	codes := make([][]int32, len(sets))
 	for i, set := range sets {

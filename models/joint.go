@@ -17,8 +17,7 @@ const (
 	// jointRange is the distance in nats below the most probable model within which a model with
 	// such members is kept: a model near it may be better.
 	jointRange = 7
-	// uphill is the least gain in nats by which chains reliably move from a model with fewer
-	// members.
+	// uphill is the least gain in nats for which chains reliably add members.
 	uphill = 2
 	// mostMoved bounds the number of sets that chains move together.
 	mostMoved = 32

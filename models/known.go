@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Known holds the functions of an application about its models before any training. Every field may
-// be nil.
+// Known holds the functions of an application before any training. Every field may be nil.
 type Known struct {
 	// Evidences computes log p(y | m) of single models, in closed form or estimated.
 	Evidences Evidences
@@ -77,8 +76,7 @@ type Evidences interface {
 
 // Parameters are draws of the parameters of a model.
 type Parameters struct {
-	// Theta [n,D] has inactive coordinates 0, and LogJoint is log p(y, θ | m). Weights are the
-	// weights of the draws, n in all.
+	// Theta [n,D] has inactive coordinates 0, LogJoint is log p(y, θ | m), and Weights sum to n.
 	Theta             *mat.Dense
 	LogJoint, Weights []float64
 	// Evidence is the evidence after these draws. LogWeights are the log weights of the proposals

@@ -19,8 +19,7 @@ import (
 
 // These are the files that Save writes.
 const (
-	// DrawsParquet and DrawsCSV hold the same equally weighted draws, as Parquet and as CmdStan
-	// writes them.
+	// DrawsParquet and DrawsCSV, in the form of CmdStan, hold the same equally weighted draws.
 	DrawsParquet = draws.ParquetFile
 	DrawsCSV     = draws.CSVFile
 	// ModelsCSV has a row for each model.
@@ -101,7 +100,6 @@ func (c *Certificate) writeModels(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// orNumbered returns names, or n numbered names if names is nil.
 func orNumbered(names []string, prefix string, n int) []string {
 	if names != nil {
 		return names

@@ -56,7 +56,6 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 	return nil
 }
 
-// searchStarts returns the starts of the search.
 func (x *Visited) searchStarts(c *Certificate, random *rand.Rand) [][]int32 {
 	var starts [][]int32
 	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {

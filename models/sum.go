@@ -14,7 +14,6 @@ import (
 // could be lost in a round of training that only q needed.
 const sumStream = "certify/sum"
 
-// sum certifies by a sum over every model.
 func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	all := space.ListModels(x.Space)
 	_, err := x.Add(ctx, all, func(done int) {
@@ -68,8 +67,8 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 // precisely, in units of the first. Chosen by hand: beyond it, a trained flow proposes better.
 const mostSharpening = 8
 
-// mostApart is the difference between the probability of a model and the share of its draws above
-// which draws are repeated. Chosen by hand, too small to be of interest.
+// mostApart is the largest accepted difference between the probability of a model and the share of
+// its draws. Chosen by hand, too small to be of interest.
 const mostApart = 1e-3
 
 // judgeSum sets the estimates of a sum over all models after draws of parameters, and judges them.

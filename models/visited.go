@@ -11,8 +11,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Visited holds the models that a certificate has evaluated so far, each with log p(m) and its
-// evidence.
+// Visited holds the models that a certificate has evaluated so far.
 type Visited struct {
 	*Engine
 
@@ -100,7 +99,6 @@ func (x *Visited) above(c *Certificate) (nats float64, certain bool) {
 	return nats, nats > missedMass+4*c.LogEvidenceSE
 }
 
-// logMasses returns the log masses of all visited models.
 func (x *Visited) logMasses() []float64 {
 	masses := make([]float64, len(x.codes))
 	for i := range masses {

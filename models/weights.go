@@ -48,7 +48,6 @@ type modelWeights struct {
 	proposed     [][]int32 // by q(m)
 }
 
-// draw adds some draws.
 func (w *modelWeights) draw(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("certification stopped after %d draws: %w", w.draws, err)
@@ -91,7 +90,6 @@ func (w *modelWeights) weigh() (smoothed psis.Result, ofDraws, ofModels []float6
 	return smoothed, ofDraws, ofModels
 }
 
-// certificate is the certificate of the draws so far.
 func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certificate, error) {
 	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}, Proposed: w.proposed}
 	for _, at := range w.positions {

@@ -16,8 +16,8 @@ import (
 type AnnealConfig struct {
 	// Groups is the number of independent populations of Particles states each.
 	Groups, Particles int
-	// Powers are the powers of the evidences between 0 and 1. nil lets a population of Particles
-	// choose them.
+	// Powers are the powers of the evidences from 0 to 1; nil: a population of Particles chooses
+	// them.
 	Powers []float64
 	Seed   uint64
 }
@@ -25,7 +25,6 @@ type AnnealConfig struct {
 // Annealed are populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
 // and Jasra 2006).
 type Annealed struct {
-	// Powers are the powers used.
 	Powers []float64
 	Groups []AnnealedGroup
 }
@@ -159,8 +158,7 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	return nil
 }
 
-// resample draws the states again in proportion to their weights (systematic resampling, Kitagawa
-// 1996).
+// resample is systematic resampling by weight (Kitagawa 1996).
 func (p *annealing) resample() {
 	n := len(p.states)
 	total, weights := p.normalised()

@@ -62,16 +62,14 @@ func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DTyp
 	return blocks, nil
 }
 
-// eachBlock calls f for every block, from several goroutines, and returns the error of the first
-// block that fails. f must touch only the rows of its block.
+// eachBlock calls f, which must touch only the rows of its block, from several goroutines.
 func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 	return parallel.Each(context.Background(), len(s.blocks), func(w int) func(i int) error {
 		return func(i int) error { return f(&s.workspaces[w], &s.blocks[i]) }
 	})
 }
 
-// oneByOne calls f for every block in turn. It serves the first call, which builds graphs, and
-// short work.
+// oneByOne serves the first call, which builds graphs, and short work.
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {

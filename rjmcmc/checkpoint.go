@@ -22,8 +22,7 @@ var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "v
 type checkpointHeader struct {
 	Version  int             `json:"version"`
 	Settings json.RawMessage `json:"settings"`
-	// Iteration is the iteration in progress, from 1, and Made the number of its moves already
-	// made.
+	// Iteration is the iteration in progress, from 1; Made counts its moves already made.
 	Iteration int  `json:"iteration"`
 	Made      int  `json:"made"`
 	BurnIn    bool `json:"burn_in"`
@@ -48,7 +47,6 @@ func (s *sampler) settings() (json.RawMessage, error) {
 	})
 }
 
-// save writes the checkpoint if the configuration names one.
 func (s *sampler) save() error {
 	if s.cfg.Checkpoint == "" {
 		return nil
@@ -74,7 +72,6 @@ func (s *sampler) save() error {
 	return nil
 }
 
-// restore reads the state from the checkpoint.
 func (s *sampler) restore() error {
 	path := s.cfg.Checkpoint
 	settings, err := s.settings()

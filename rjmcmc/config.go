@@ -70,8 +70,7 @@ type Config struct {
 	// Seed selects the random streams.
 	Seed uint64
 	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf
-	// before Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any
-	// case.
+	// before Run reports an error; 0 means 0.01. Such proposals are rejected in any case.
 	MaxNonFinite float64
 	// Enough, when not nil, is called with the draws so far after each sixteenth of Iterations;
 	// true ends the run.
@@ -80,9 +79,8 @@ type Config struct {
 	// run. It returns a number of further iterations, after which it is called again; 0 ends the
 	// run.
 	Further func(*Result) int
-	// Progress, when not nil, is called from the goroutine of Run: after every iteration of
-	// burn-in, then whenever chains meet. Chains meet where draws are kept, and with Temperatures
-	// after every iteration.
+	// Progress, when not nil, is called from the goroutine of Run after every iteration of burn-in,
+	// then where draws are kept, or with Temperatures after every iteration.
 	Progress func(Progress)
 
 	// Checkpoint names the file for the state of the run; "" writes none. The file is written at
@@ -102,8 +100,7 @@ type Config struct {
 type Progress struct {
 	// Iteration counts from 1 to Total, burn-in included.
 	Iteration, Total int
-	// BurnIn reports whether the iteration is part of burn-in.
-	BurnIn bool
+	BurnIn           bool
 	// LogDensity is the mean over the chains of log p(m) + log η(θ | m).
 	LogDensity float64
 }
@@ -174,7 +171,6 @@ func (c Config) fits(sp space.Space) error {
 	return nil
 }
 
-// withDefaults fills in defaults for a target of dim coordinates.
 func (c Config) withDefaults(dim int) Config {
 	pick := func(value *int, byDefault int) {
 		switch {

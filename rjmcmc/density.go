@@ -24,8 +24,7 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// HostTarget is a Target that computes the densities of a block of rows on the host faster than a
-// graph does.
+// HostTarget is a Target whose densities the host computes faster than a graph does.
 type HostTarget interface {
 	Target
 	// HostDensity returns a function that computes LogPrior and LogJoint for R = rows rows in
@@ -41,7 +40,7 @@ type density struct {
 	exec, quadratic *graph.Exec // quadratic serves a QuadraticTarget; else nil
 	host            HostTarget  // nil where graphs compute all densities
 	dtype           dtypes.DType
-	backend         string // name of the backend
+	backend         string
 }
 
 func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*density, error) {
@@ -84,7 +83,6 @@ func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*d
 	return d, nil
 }
 
-// masks sets the masks of the rows of p from their models.
 func (d *density) masks(p *population, b *block) error {
 	if d.masker != nil {
 		for c := b.first; c < b.last; c++ {
@@ -100,8 +98,7 @@ func (d *density) masks(p *population, b *block) error {
 	return run("the mask of the space", d.maskExec, [][]bool{mask}, b.codes)
 }
 
-// quadratics computes the approximations of the models of p. It does nothing without a
-// QuadraticTarget.
+// quadratics computes the approximations of the models of p by a QuadraticTarget.
 func (d *density) quadratics(p *population, b *block) error {
 	if d.quadratic == nil {
 		return nil
@@ -171,7 +168,6 @@ func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ..
 	return nil
 }
 
-// close releases the compiled graphs.
 func (d *density) close() {
 	d.maskExec.Finalize()
 	d.exec.Finalize()

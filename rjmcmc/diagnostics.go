@@ -94,8 +94,7 @@ func plainRHat(chains [][]float64) float64 {
 	return math.Sqrt((n-1)/n + between/within)
 }
 
-// variances returns the mean over chains of the unbiased variance within a chain, and the unbiased
-// variance of the chain means.
+// variances are unbiased: within is the mean over chains, between the variance of chain means.
 func variances(chains [][]float64) (within, between float64) {
 	means := make([]float64, len(chains))
 	for c, chain := range chains {

@@ -20,7 +20,6 @@ func newFlattest(dim int, scale float64) flattest {
 	return g
 }
 
-// normalise recomputes logNorm after a change of scale.
 func (g *flattest) normalise() {
 	g.logNorm = make([]float64, len(g.scale))
 	for j, scale := range g.scale {
@@ -28,7 +27,6 @@ func (g *flattest) normalise() {
 	}
 }
 
-// logDensity is log g of the active coordinates of a row.
 func (g *flattest) logDensity(theta []float64, mask []bool) float64 {
 	var sum float64
 	product := 1.0 // the product of 1 + u², so that most rows need one logarithm
@@ -45,7 +43,6 @@ func (g *flattest) logDensity(theta []float64, mask []bool) float64 {
 	return sum - math.Log(product)
 }
 
-// logDensityOf is log g of coordinate j alone.
 func (g *flattest) logDensityOf(j int, x float64) float64 {
 	u := (x - g.centre[j]) / g.scale[j]
 	return -g.logNorm[j] - math.Log1p(u*u)
@@ -60,7 +57,6 @@ func (g *flattest) precision(j int) float64 {
 // normalQuartile is the upper quartile of the standard normal.
 const normalQuartile = 0.67448975
 
-// draw draws coordinate j by the quantile function.
 func (g *flattest) draw(random *rand.Rand, j int) float64 {
 	return g.centre[j] + g.scale[j]*math.Tan(math.Pi*(random.Float64()-0.5))
 }
@@ -79,8 +75,7 @@ func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) 
 	}
 }
 
-// propagateFlattest does the work of propagate in a row of the flattest copy: births are draws from
-// g.
+// propagateFlattest does the work of propagate in the flattest copy: births are draws from g.
 func (s *sampler) propagateFlattest(w *workspace, c int) (logRatio float64) {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)

@@ -35,13 +35,11 @@ func (s *sampler) label(code []int32, j int) int {
 	return s.list.Fixed() + int(code[slot])*s.list.Width() + place
 }
 
-// The settings of the weights of items.
 const (
 	// uniformShare is the share of new items proposed uniformly, so that every item is proposed
 	// whatever the weights. uniformShare and guessWeight are chosen by hand, not tuned.
 	uniformShare = 0.25
-	// guessWeight is the weight, in proposals, of the previous estimate when the weight of an item
-	// is renewed.
+	// guessWeight is the weight, in proposals, of the previous estimate in a renewal.
 	guessWeight = 1
 )
 
@@ -54,8 +52,7 @@ type itemWeights struct {
 	sum, count []float64 // [p] sums over the window
 }
 
-// newItemWeights starts from weights, nil for equal weights: an expected two members, divided by
-// weight.
+// newItemWeights starts from an expected two members, divided by weight; nil: equal weights.
 func newItemWeights(items int, weights []float64) *itemWeights {
 	const members = 2
 	w := &itemWeights{

@@ -14,14 +14,12 @@ import (
 // ModelsConfig configures chains over sets of items (models alone), whose masses p(m) Z_m are
 // known, or estimated once and kept (Andrieu and Roberts 2009). Zeros stand for defaults.
 type ModelsConfig struct {
-	// Items is the number of items, and Slots the largest number of members of a set; 0 stands for
-	// Items.
+	// Slots is the largest number of members of a set; 0 stands for Items.
 	Items, Slots int
 	// LogMasses returns log p(m) and log Z_m of sets, each ascending, up to constants. Where the
 	// first is −Inf the second is ignored.
 	LogMasses func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error)
-	// Weights are the first proposal weights of items. Burn-in replaces them by estimates from
-	// proposals. nil stands for equal weights.
+	// Weights are the first proposal weights of items, replaced in burn-in; nil: equal weights.
 	Weights []float64
 	// Together are sets of items, ascending, that have an effect only together: some proposals add
 	// or remove a whole set, or exchange one set for another.
@@ -56,8 +54,7 @@ type Models struct {
 	random *rand.Rand // for exchanges
 	done   int        // iterations so far
 
-	// Sets are the sets of the posterior's chains after burn-in: iteration by iteration, and chain
-	// by chain within each.
+	// Sets are the draws of the posterior's chains after burn-in: by iteration, then by chain.
 	Sets [][]int32
 }
 
@@ -164,8 +161,7 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare is the share of proposals that change sets of items, where there are any. Chosen by
-// hand.
+// togetherShare of the proposals change sets of items, where there are any. Chosen by hand.
 const togetherShare = 0.25
 
 // moveTogether proposes to add or remove a set of items, or to exchange one set for another. It
@@ -205,8 +201,7 @@ func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	return m.lists.Code(set, nil), 0
 }
 
-// exchange proposes exchanges of states between neighbouring temperatures of each chain, the even
-// and the odd pairs in turn.
+// exchange proposes exchanges between neighbouring temperatures, even and odd pairs in turn.
 func (m *Models) exchange() {
 	for t := m.done % 2; t+1 < len(m.cfg.Powers); t += 2 {
 		for chain := range m.chains {

@@ -127,8 +127,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	return logRatio
 }
 
-// proposeStep moves the values of row c within its model. moved is false if no step exists; scale
-// is the index of the step size used.
+// proposeStep moves the values of row c within its model. moved is false if no step exists.
 func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved bool) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)

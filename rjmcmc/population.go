@@ -28,7 +28,6 @@ func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
 	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
 }
 
-// rows returns the rows of a block.
 func (p *population) rows(b *block) (codes []int32, mask []bool, theta []float64) {
 	return p.codes[b.first*p.sites : b.last*p.sites], p.mask[b.first*p.dim : b.last*p.dim], p.theta[b.first*p.dim : b.last*p.dim]
 }
@@ -43,7 +42,6 @@ func (p *population) copyRow(dst *population, c int) {
 	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
 }
 
-// approximation returns the approximation of row c's model by a QuadraticTarget.
 func (p *population) approximation(c int) (precision, linear []float64) {
 	d, row, all, each := p.dim, c, p.precision, p.linear
 	if p.models != nil {
@@ -53,7 +51,6 @@ func (p *population) approximation(c int) (precision, linear []float64) {
 	return all[row*d*d : (row+1)*d*d], each[row*d : (row+1)*d]
 }
 
-// copyApproximation copies the approximation of a row's model, if there is one.
 func (p *population) copyApproximation(dst *population, c int) {
 	if d := p.dim; p.precision != nil {
 		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
@@ -61,7 +58,6 @@ func (p *population) copyApproximation(dst *population, c int) {
 	}
 }
 
-// exchangeRows exchanges two rows.
 func (p *population) exchangeRows(a, b int) {
 	codeA, thetaA, maskA := p.row(a)
 	codeB, thetaB, maskB := p.row(b)

@@ -55,8 +55,7 @@ func newFit(dim int) *fit {
 // bulk of the posterior; chosen by hand.
 const implausible = 50
 
-// observe adds a step of coordinate i from theta by delta, with the given change of the log
-// density.
+// observe adds a step of coordinate i by delta, which changes the log density by change.
 func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64) {
 	if !(change > -implausible && change < implausible) {
 		return

@@ -14,8 +14,7 @@ import (
 // about a model are computed once, by the first goroutine that needs them. They depend on nothing
 // else, so that draws are the same to the bit.
 
-// mostRemembered bounds the number of values kept for all models and temperatures, 32 MiB. Chosen
-// by hand.
+// mostRemembered bounds the values kept for all models and temperatures: 32 MiB, chosen by hand.
 const mostRemembered = 1 << 22
 
 // approximations holds the approximations by a QuadraticTarget of all models of a small space.
@@ -32,7 +31,6 @@ func remembers(cards []int, dim, temperatures int, lists bool) bool {
 	return ok && !lists && models <= mostRemembered && models*(dim+1) <= mostRemembered/(temperatures*half*half)
 }
 
-// newApproximations evaluates the approximations of all models.
 func newApproximations(backend backends.Backend, d *density, cards []int, dim int) (*approximations, error) {
 	models, _ := space.CountCodes(cards)
 	a := &approximations{cards: cards}
@@ -60,8 +58,7 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	return a, nil
 }
 
-// remembered holds results needed by proposals at one temperature, by model and by the coordinate
-// placed last, D for none.
+// remembered holds results at one temperature by model and the coordinate placed last, D for none.
 type remembered struct {
 	cards     []int
 	dim       int

@@ -33,7 +33,6 @@ func (i Info) Acceptance(m Move) float64 {
 	return float64(i.Accepted[m]) / float64(i.Proposed[m])
 }
 
-// add adds counts of moves.
 func (i *Info) add(other *Info) {
 	for move := range i.Proposed {
 		i.Proposed[move] += other.Proposed[move]
@@ -146,8 +145,7 @@ func (r *Result) series(f func(draw int) float64) [][]float64 {
 	return chains
 }
 
-// Inclusion summarises the indicator that coordinate j is active: Mean is its posterior
-// probability.
+// Inclusion summarises the indicator that coordinate j is active; Mean is its probability.
 func (r *Result) Inclusion(j int) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
 }
@@ -189,9 +187,8 @@ func (r *Result) LogDensitySummary() Summary {
 // Model is a model that the chains visited.
 type Model struct {
 	Codes []int32 // [S]
-	Draws int     // number of draws of the model
-	// Summary describes its indicator: Mean is its posterior probability, MCSE the Monte Carlo
-	// error.
+	Draws int
+	// Summary describes its indicator: Mean is its posterior probability.
 	Summary
 }
 
@@ -226,8 +223,7 @@ func (r *Result) Visited() int {
 	return len(models)
 }
 
-// visited lists the models in order of appearance, and for each draw the position of its model in
-// the list.
+// visited lists the models in order of appearance; numbers has the position of each draw's model.
 func (r *Result) visited() (models []Model, numbers []int32) {
 	numbers = make([]int32, r.Draws())
 	known := map[string]int32{}

@@ -65,10 +65,8 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 	return s.finish(nil)
 }
 
-// total is the number of iterations.
 func (s *sampler) total() int { return s.cfg.BurnIn + s.cfg.Iterations + s.further }
 
-// begin reads the state from a checkpoint or draws starting points.
 func (s *sampler) begin() error {
 	if s.cfg.Checkpoint != "" {
 		s.saver = checkpoint.NewSchedule(s.cfg.CheckpointEvery)

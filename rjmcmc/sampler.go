@@ -135,8 +135,6 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	return s, nil
 }
 
-// sortSites finds the sites that jumps may change (more than one outcome), and among these the
-// sites for swaps: another site has the same number of outcomes.
 func (s *sampler) sortSites() {
 	for site, card := range s.cards {
 		if card > 1 {
@@ -175,7 +173,6 @@ func (s *sampler) prepareModels(backend backends.Backend) error {
 	return nil
 }
 
-// beginAdapting gives every rung its adapter for burn-in.
 func (s *sampler) beginAdapting() {
 	for i := range s.rungs {
 		r := &s.rungs[i]
@@ -207,7 +204,6 @@ type rung struct {
 	remembered *remembered
 }
 
-// rung returns the rung of a row.
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 
 // propose writes proposals of a move from the states of a block.
@@ -334,7 +330,6 @@ func (s *sampler) size(p *population, c int) int {
 	return len(s.list.Set(code))
 }
 
-// adapt updates the adapter by a proposal.
 func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
 	if move != Jump && s.ladder.of(c) == 0 {
 		return // a draw, not a step

@@ -35,7 +35,6 @@ func (r *Result) settle() {
 	}
 }
 
-// discard drops the first n draws of every chain.
 func (r *Result) discard(n int) {
 	draws := n * r.Chains
 	r.codes, r.theta, r.mask, r.LogDensity = r.codes[draws*r.Sites:], r.theta[draws*r.Dim:], r.mask[draws*r.Dim:], r.LogDensity[draws:]

@@ -62,8 +62,7 @@ func (s *sampler) initialise() error {
 		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
-// startBlock evaluates proposed starting points. On the first try their values come from the
-// approximations of a QuadraticTarget.
+// startBlock evaluates proposed starts. On the first try a QuadraticTarget gives their values.
 func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
@@ -113,8 +112,7 @@ func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32)
 	}
 }
 
-// startValues draws the values of row c from the approximation of a QuadraticTarget, where it
-// exists, three times as wide.
+// startValues draws from the approximation of row c's model, if it exists, three times as wide.
 func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)

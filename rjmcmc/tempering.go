@@ -83,7 +83,6 @@ func (l *ladder) temper(row int, base, tilt float64) float64 {
 	return base + beta*tilt
 }
 
-// evaluate computes the densities of the rows of p in a block.
 func (s *sampler) evaluate(p *population, b *block) error {
 	logPrior, logJoint := p.base, p.tilt
 	if err := s.density.eval(p, b, logPrior, logJoint); err != nil {
@@ -101,8 +100,7 @@ func (s *sampler) evaluate(p *population, b *block) error {
 	return nil
 }
 
-// exchange proposes exchanges between half of the pairs of neighbours, the other half in the next
-// iteration.
+// exchange proposes exchanges between half of the pairs of neighbours, the others next time.
 func (s *sampler) exchange(iteration int) {
 	l := s.ladder
 	if len(l.beta) == 1 {
@@ -171,7 +169,6 @@ func (l *ladder) renew(posterior *Tuning) {
 	l.restart()
 }
 
-// restart clears the counts of exchanges.
 func (l *ladder) restart() {
 	clear(l.tried)
 	clear(l.refused)
@@ -179,8 +176,7 @@ func (l *ladder) restart() {
 	l.roundTrips = 0
 }
 
-// report returns the share of accepted exchanges of each pair and the number of round trips since
-// the last restart; nil and 0 without tempering.
+// report returns shares and counts since the last restart; nil and 0 without tempering.
 func (l *ladder) report() (accepted []float64, roundTrips int) {
 	for t, tried := range l.tried {
 		accepted = append(accepted, 1-l.refused[t]/tried)

@@ -56,7 +56,6 @@ func (w *workspace) divide(before, after []bool) {
 	w.from = append(w.from[:0], w.kept...)
 }
 
-// bit is 1 for true.
 func bit(b bool) int {
 	if b {
 		return 1
@@ -64,7 +63,6 @@ func bit(b bool) int {
 	return 0
 }
 
-// reset frees all memory for reuse.
 func (w *workspace) reset() { w.used = 0 }
 
 // take returns n zeros.
@@ -163,7 +161,6 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m
 	return m, ok
 }
 
-// draw writes a draw of X to values.
 func (m marginal) draw(rng *rand.Rand, values []float64) {
 	for a := range values {
 		values[a] = rng.NormFloat64()
@@ -174,10 +171,8 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 	}
 }
 
-// log2Pi is computed once.
 var log2Pi = math.Log(2 * math.Pi)
 
-// logDensity is the log density of X at values.
 func (m marginal) logDensity(w *workspace, values []float64) float64 {
 	n := len(m.mean)
 	u := w.take(n)

@@ -36,8 +36,7 @@ type standard struct {
 	logDet float64      // of the factor
 }
 
-// standard returns the approximation of row c of a population; ok is false where Λ is not positive
-// definite.
+// standard returns the approximation of row c; ok is false where Λ is not positive definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
 	lower := w.take(n * n)
@@ -120,5 +119,4 @@ func logBirth(u float64) float64 {
 	return -0.5*(u*u+log2Pi) - logInflation
 }
 
-// logInflation is computed once.
 var logInflation = math.Log(birthInflation)

@@ -33,8 +33,7 @@ const (
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
 
-// jointTarget is the target acceptance of Joint steps in k dimensions: 0.44 at 1, 0.234 in the
-// limit.
+// jointTarget is the target acceptance in k dimensions: 0.44 at 1, 0.234 in the limit.
 func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(k, 1)) }
 
 // gain is the Robbins-Monro step at the n-th update, n = 1, 2, ….
@@ -106,7 +105,6 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	}
 }
 
-// renews reports whether burn-in iteration t renews the estimates.
 func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
 
 // endIteration updates the tuning after burn-in iteration t = 1, 2, …. It returns new weights of
