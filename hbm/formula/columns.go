@@ -131,7 +131,7 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
 
-// scaleBy subtracts the mean of the first seen values, and divides by their standard deviation.
+// scaleBy centres and scales all values by the mean and standard deviation of the first seen ones.
 func scaleBy(values []float64, seen int) error {
 	mean, sd := stat.MeanStdDev(values[:seen], nil)
 	if !(sd > 0) {
