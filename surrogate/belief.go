@@ -18,15 +18,13 @@ type Belief interface {
 	// lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
 	// Predict writes mean and standard deviation of the models first, first+1, … into mean and sd,
-	// which have one length. A nil sd is left out, which is cheaper. Several goroutines may predict
-	// at once.
+	// of one length; a nil sd saves time. Several goroutines may predict at once.
 	Predict(first int, mean, sd []float64)
 	// Draw writes a draw of the rewards of all models from the belief into dst.
 	Draw(random *rand.Rand, dst []float64)
 	// Noise returns the variance of the reward of a single draw of a model, as learned so far.
 	Noise() float64
-	// State returns all that the belief has learned, as a fixed number of numbers, and SetState
-	// restores it. SetState refuses numbers that are not a state of such a belief.
+	// State is all that the belief has learned, of fixed length; SetState checks and restores it.
 	State() []float64
 	SetState(state []float64) error
 }
@@ -39,7 +37,6 @@ type group struct {
 	squares float64 // Σ (reward − mean)²
 }
 
-// grouped sorts a batch by model.
 func grouped(where string, count int, models []int, rewards []float64) []group {
 	if len(models) != len(rewards) {
 		panic(fmt.Sprintf("surrogate.%s.Observe: %d models but %d rewards", where, len(models), len(rewards)))
@@ -66,8 +63,7 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 	return groups
 }
 
-// meanAndVariance returns the mean and variance of the groups' means, with each model counted once;
-// the variance is at least 1.
+// meanAndVariance is over the groups' means, each model counted once; the variance is at least 1.
 func meanAndVariance(groups []group) (mean, variance float64) {
 	for _, own := range groups {
 		mean += own.mean / float64(len(groups))

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Diagonal is the belief that expected rewards are independent normal variables, one for each
-// model: a Kalman filter per model, with the flow's movement as process noise. A batch costs O(M +
-// B log B). The first batch, whose models are drawn from p(m), sets the mean and the variance of
-// unseen models.
+// Diagonal is the belief that expected rewards are independent normal variables: a Kalman filter
+// per model, with the flow's movement as process noise. A batch costs O(M + B log B). The first
+// batch, drawn from p(m), sets the mean and the variance of unseen models.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -19,8 +18,7 @@ type Diagonal struct {
 
 var _ Belief = (*Diagonal)(nil)
 
-// NewDiagonal returns the belief before any observation, with standard normal rewards. It panics
-// unless there is a model.
+// NewDiagonal returns a belief of standard normal rewards. It panics unless there is a model.
 func NewDiagonal(models int) *Diagonal {
 	if models < 1 {
 		panic(fmt.Sprintf("surrogate.NewDiagonal: %d models", models))

@@ -6,11 +6,9 @@ const (
 	// leastNoise is a lower bound, in nats², for targets that the flow fits exactly. This and the
 	// other numbers here are chosen by hand, not tuned.
 	leastNoise = 1e-6
-	// noiseMemory is the share of earlier batches in the estimate of the noise: a memory of about
-	// fifty.
+	// noiseMemory is the share of earlier batches in the estimate, a memory of about fifty.
 	noiseMemory = 0.98
-	// surprise bounds, in standard deviations, the error that a single model can add to the
-	// estimate.
+	// surprise bounds, in standard deviations, the error that a model can add to the estimate.
 	surprise = 5
 )
 

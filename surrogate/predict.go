@@ -24,8 +24,7 @@ type lookup struct {
 // mostTail bounds the table of the last sites; chosen by hand, not tuned.
 const mostTail = 1 << 10
 
-// lookup returns the tables of the present belief, with the tables for standard deviations if
-// wanted.
+// lookup returns the tables of the present belief, for standard deviations too if wanted.
 func (p *Process) lookup(wanted bool) *lookup {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -79,8 +78,7 @@ func (p *Process) unwhiten(w mat.Vector) []float64 {
 	return mat.Col(nil, 0, solve(p.lower.TTri(), w))
 }
 
-// covariances returns the covariances of the models first, first+1, … with the inducing codes:
-// [count, M_u].
+// covariances returns the covariances of models from first on with inducing codes: [count, M_u].
 func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
 	size, inducing := l.tail.Dims()
 	out := mat.NewDense(count, inducing, nil)
@@ -151,8 +149,7 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Draw draws the rewards of the inducing codes jointly, and the rewards of all other codes given
-// these, independently of each other.
+// Draw draws the rewards of the inducing codes jointly, all others independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	// a stream for each chunk, whichever thread works on it
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)

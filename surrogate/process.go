@@ -11,12 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultInducing is the largest number of inducing codes of a [Process] by default; chosen by
-// hand, not tuned.
+// DefaultInducing is the default bound on inducing codes of a [Process]; chosen by hand, not tuned.
 const DefaultInducing = 256
 
-// relearnEvery is the largest number of batches between two choices of inducing codes and kernel;
-// chosen by hand, not tuned.
+// relearnEvery bounds the batches between choices of codes and kernel; chosen by hand, not tuned.
 const relearnEvery = 128
 
 // block is the number of observations that enter the posterior at once; chosen by hand, not tuned.
@@ -53,8 +51,7 @@ type Process struct {
 	cached *lookup // of the belief as it is; nil: none made yet
 }
 
-// summary is the observation history of one inducing code by itself: a Kalman filter without a
-// prior.
+// summary is the history of one inducing code by itself: a Kalman filter without a prior.
 type summary struct {
 	model          int
 	mean, variance float64
@@ -124,7 +121,6 @@ func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	p.cached = nil
 }
 
-// fade adds the variance of a movement of the expected rewards.
 func (p *Process) fade(movement float64) {
 	if p.cov == nil {
 		return
@@ -137,7 +133,6 @@ func (p *Process) fade(movement float64) {
 	}
 }
 
-// learnNoise compares a batch with the predictions for it.
 func (p *Process) learnNoise(groups []group) {
 	mean, variance := make([]float64, len(groups)), make([]float64, len(groups))
 	for first := 0; first < len(groups); first += block {
@@ -154,7 +149,6 @@ func (p *Process) learnNoise(groups []group) {
 	p.noise.learn(groups, func(i int) (float64, float64) { return mean[i], variance[i] })
 }
 
-// summarize adds a batch to the summaries of inducing codes.
 func (p *Process) summarize(groups []group) {
 	position := p.positions()
 	for _, own := range groups {
@@ -174,7 +168,6 @@ func (p *Process) positions() map[int]int {
 	return position
 }
 
-// observations converts groups to the arguments of condition.
 func (p *Process) observations(groups []group) []summary {
 	observed := make([]summary, len(groups))
 	for i, own := range groups {
@@ -183,7 +176,6 @@ func (p *Process) observations(groups []group) []summary {
 	return observed
 }
 
-// relearn chooses inducing codes and kernel anew, and rebuilds the belief.
 func (p *Process) relearn(groups []group) {
 	position := p.positions()
 	var fresh []summary
@@ -205,7 +197,6 @@ func (p *Process) relearn(groups []group) {
 	p.condition(left)
 }
 
-// restart returns to the prior at the inducing codes.
 func (p *Process) restart() {
 	p.walk = 0
 	p.lower = p.kernel.factor(p.codes)
@@ -288,8 +279,7 @@ func (p *Process) condition(observed []summary) {
 	}
 }
 
-// solve returns T⁻¹ b. Factors are never singular here, only badly conditioned, which their jitter
-// bounds.
+// solve returns T⁻¹ b. Factors are never singular, only badly conditioned, which jitter bounds.
 func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	x := new(mat.Dense)
 	var conditioned mat.Condition
@@ -319,7 +309,6 @@ func codesOf(p *Process, groups []group) [][]int32 {
 	return codes
 }
 
-// decode returns the code of a model, by its index in mixed radix.
 func (p *Process) decode(model int) []int32 {
 	code := make([]int32, len(p.cards))
 	for s := len(p.cards) - 1; s >= 0; s-- {

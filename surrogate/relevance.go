@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// fitIterations bounds the search for a kernel, which starts where the last one ended; chosen by
-// hand, not tuned.
+// fitIterations bounds the search from the previous kernel; chosen by hand, not tuned.
 const fitIterations = 15
 
 // Weak normal priors on log r_s and log s², for batches with little information about the kernel;
@@ -20,8 +19,7 @@ const (
 )
 
 // fitKernel returns the kernel of largest posterior probability for observations of distinct codes
-// with known variances, by a search from an initial kernel, and its constant mean (generalised
-// least squares).
+// with known variances, and its constant mean (generalised least squares).
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
 	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
 	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
@@ -70,7 +68,6 @@ type marginal struct {
 	gradient    []float64
 }
 
-// at computes value, mean and gradient at x.
 func (f *marginal) at(x []float64) {
 	if f.x != nil && mat.Equal(mat.NewVecDense(len(x), f.x), mat.NewVecDense(len(x), x)) {
 		return
@@ -105,8 +102,7 @@ func (f *marginal) at(x []float64) {
 	alpha.MulVec(inverse, residual)
 	f.value = (mat.Dot(residual, alpha) + cholesky.LogDet()) / 2
 
-	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the mean is at its optimum and adds
-	// nothing.
+	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the optimal mean adds nothing.
 	for i := range count {
 		row := pure.RawRowView(i)
 		for j := range i + 1 {

@@ -35,8 +35,7 @@ func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(
 const chunk = 1 << 10
 
 // Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil
-// dst is allocated. Only UCB uses beta, and only Thompson random. All processors share the work;
-// the numbers do not depend on the division of the work.
+// dst is allocated. Only UCB uses beta, and only Thompson random. Processors share the work.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, b.Models())
