@@ -15,10 +15,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// missingTokens are the cell texts that mean "no value".
 var missingTokens = map[string]bool{"": true, "NA": true, "NaN": true, "nan": true, "null": true, ".": true}
 
-// parseCSV fills the table from CSV text.
 func (t *Table) parseCSV(content []byte) error {
 	content, err := cleanText(content)
 	if err != nil {
@@ -151,7 +149,6 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 	}
 }
 
-// lineStarts returns the offsets at which the lines of a text begin.
 func lineStarts(content []byte) []int {
 	starts := []int{0}
 	for i, b := range content {
@@ -162,8 +159,7 @@ func lineStarts(content []byte) []int {
 	return starts
 }
 
-// separator returns the most frequent of comma, semicolon and tab in the first line, outside
-// quotes.
+// separator returns the most frequent unquoted comma, semicolon or tab in the first line.
 func separator(content []byte) rune {
 	counts := make(map[byte]int)
 	quoted := false
@@ -187,9 +183,8 @@ func separator(content []byte) rune {
 	return rune(best)
 }
 
-// oneLine returns a name without line breaks and other control characters, which some spreadsheets
-// put into cells and which would break every table that shows the name: runs of them become a
-// space.
+// oneLine returns a name with spaces for runs of control characters, such as line breaks from
+// spreadsheets, which would break every table that shows the name.
 func oneLine(name string) string {
 	if strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name

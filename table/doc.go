@@ -1,5 +1,4 @@
-// Package table holds a data table as typed columns: read from a file (CSV or Parquet) by
-// [ReadFile], or made from columns in memory by [New].
+// Package table holds a data table as typed columns, read by [ReadFile] or made by [New].
 //
 // Every defect of a file is an error that names the file, the line (of a CSV; the row of a Parquet
 // file), the column, the text found and the text expected.

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Numbers returns a Numeric column in memory, one value a row; NaN is a missing cell. The values
-// are copied. An infinite value is an error of [New].
+// Numbers returns a Numeric column of a copy of values, NaN missing; [New] refuses infinite ones.
 func Numbers(name string, values []float64) *Column {
 	c := &Column{Name: name, Kind: Numeric, Values: slices.Clone(values)}
 	for row, v := range values {
@@ -72,7 +71,6 @@ func New(name string, columns ...*Column) (*Table, error) {
 	return t, nil
 }
 
-// length returns the number of rows of the column.
 func (c *Column) length() int {
 	if c.Kind == Factor {
 		return len(c.Codes)

@@ -16,10 +16,8 @@ type MissingCount struct {
 
 // MissingError is the error of a table with missing cells where all cells are required.
 type MissingError struct {
-	// Path is the file of the table.
 	Path string
-	// Columns are the columns in use that have missing cells; Used is the number of all columns in
-	// use.
+	// Columns are the columns in use with missing cells; Used counts all columns in use.
 	Columns []MissingCount
 	Used    int
 	// Rows is the number of rows, and Complete the number of rows without missing cells.
@@ -42,8 +40,7 @@ func (e *MissingError) Empty() bool {
 	return slices.ContainsFunc(e.Columns, func(c MissingCount) bool { return c.Count == e.Rows })
 }
 
-// describeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. It marks
-// a column without any value.
+// describeMissing lists counts: `"dose" 9, "age" 1`. It marks a column without any value.
 func describeMissing(counts []MissingCount, rows int) string {
 	const shown = 10
 	var parts []string

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// maxSuggestions is the number of near names in an error.
 const maxSuggestions = 3
 
 // suggest ends an error about an unknown column: the nearest names, or else the first names.

@@ -14,7 +14,6 @@ import (
 // maxParquetRows bounds the allocation for a damaged header.
 const maxParquetRows = 1 << 28
 
-// parseParquet fills the table from the bytes of a Parquet file.
 func (t *Table) parseParquet(content []byte) error {
 	f, err := columnar.NewFile(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -49,8 +48,7 @@ func (t *Table) parseParquet(content []byte) error {
 	return checkNames(names, "")
 }
 
-// parquetColumn reads a column in some row groups. A column that cannot be in a table, because of
-// its type or of an infinite number, has a defect.
+// parquetColumn reads a column in some row groups. A bad type or an infinite number is a defect.
 func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) {
 	name := oneLine(f.Columns[column].Name)
 	if f.Columns[column].Kind == columnar.Other {

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// ParquetFile is an open Parquet file, read one row group at a time. Its methods are not safe for
-// use by several goroutines at once.
+// ParquetFile is an open Parquet file, read by row groups. It is not safe for concurrent use.
 type ParquetFile struct {
 	path string
 	file *columnar.File
@@ -40,7 +39,6 @@ func (f *ParquetFile) RowGroups() int { return f.file.Groups() }
 // Rows returns the number of rows of a row group.
 func (f *ParquetFile) Rows(group int) int { return f.file.Rows(group) }
 
-// names returns the names of the columns, each in one line.
 func (f *ParquetFile) names() (names []string) {
 	for _, c := range f.file.Columns {
 		names = append(names, oneLine(c.Name))
@@ -48,7 +46,6 @@ func (f *ParquetFile) names() (names []string) {
 	return names
 }
 
-// columns returns the indices of columns in the file.
 func (f *ParquetFile) columns(names []string) ([]int, error) {
 	all := f.names()
 	places := make([]int, len(names))

@@ -8,10 +8,9 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Stack returns the named columns with the rows of second below the rows of first, as columns of
-// one type: the labels of first decide whether a column holds numbers. It is an error when second
-// lacks columns, all of which the error names, or has text where first has numbers. The places of
-// the rows are their places in their own tables.
+// Stack returns the named columns with the rows of second below the rows of first: the labels of
+// first decide whether a column holds numbers. It is an error when second lacks columns, all of
+// which the error names, or has text where first has numbers. Rows keep the places in their tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -57,8 +56,7 @@ func Stack(first, second *Table, names []string) (*Table, error) {
 	return out, nil
 }
 
-// With returns the table with a column in place of the column of the same name, or after the
-// others.
+// With returns the table with a column in place of the column of that name, or last.
 func (t *Table) With(c *Column) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -75,8 +73,7 @@ func (t *Table) With(c *Column) *Table {
 	return &out
 }
 
-// Unseen lists the labels of a column that occur in rows from first on and not in the rows before,
-// each with the first such row.
+// Unseen lists the labels of a column that first occur in a row from first on, and these rows.
 func (c *Column) Unseen(first int) (labels []string, rows []int) {
 	labelled := c.AsFactor()
 	seen := make([]bool, len(labelled.Levels))

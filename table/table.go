@@ -39,7 +39,6 @@ func (k Kind) String() string {
 // Column is one typed column; its slices belong to the table and must not be changed. [Numbers]
 // and [Texts] make one in memory.
 type Column struct {
-	// Name is the column's header.
 	Name string
 	// Kind determines which of Values and Codes is set.
 	Kind Kind
@@ -48,8 +47,7 @@ type Column struct {
 	// Codes holds one index into Levels per row of a Factor column, -1 where missing.
 	Codes []int
 	// Levels holds the distinct texts of a Factor column in increasing order.
-	Levels []string
-	// Missing counts the missing cells.
+	Levels  []string
 	Missing int
 
 	// defect is the reason why the column cannot be used; Lookup returns it. labels is the column
@@ -77,8 +75,7 @@ func (c *Column) Text(row int) string {
 	return formatNumber(c.Values[row])
 }
 
-// AsFactor returns the column as a Factor: itself when it is one, otherwise a Factor whose levels
-// are the distinct numbers in increasing numerical order.
+// AsFactor returns the column as a Factor, with numbers as levels in numerical order.
 func (c *Column) AsFactor() *Column {
 	if c.Kind == Factor {
 		return c
@@ -100,8 +97,7 @@ func (c *Column) AsFactor() *Column {
 	return out
 }
 
-// numbers returns the cells of a Factor whose labels are all finite numbers, NaN where missing; nil
-// for any other column.
+// numbers returns the cells of a Factor of finite numbers, NaN where missing; otherwise nil.
 func (c *Column) numbers() []float64 {
 	if c.Kind != Factor || len(c.Levels) == 0 {
 		return nil
@@ -126,11 +122,9 @@ func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64)
 
 // Table is a set of columns of equal length.
 type Table struct {
-	// Path is the file the table was read from, as the caller spelled it, or the name of a table
-	// made in memory.
+	// Path is the file as the caller spelled it, or the name of a table made in memory.
 	Path string
-	// Fingerprint is the SHA-256 of the file's bytes, in hexadecimal; for a table made in memory,
-	// of its columns.
+	// Fingerprint is the SHA-256 of the file's bytes, or of the columns in memory, in hexadecimal.
 	Fingerprint string
 
 	columns []*Column
@@ -185,8 +179,7 @@ func (t *Table) Lookup(name string) (*Column, error) {
 	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
 }
 
-// TextFound describes a text of a Factor column of the table, for errors where numbers are
-// required: `text ("a" in line 2)`.
+// TextFound describes a text of a Factor, for errors that require numbers: `text ("a" in line 2)`.
 func (t *Table) TextFound(c *Column) string {
 	row := max(0, slices.IndexFunc(c.Codes, func(code int) bool { return code >= 0 }))
 	note := ""
@@ -266,8 +259,7 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 	return c
 }
 
-// ErrMixed is wrapped by the error of a column of numbers and other texts, such as 1, 2 and 3+,
-// which [Table.WithLabels] can use.
+// ErrMixed is wrapped by the error of a column such as 1, 2 and 3+; see [Table.WithLabels].
 var ErrMixed = errors.New("numbers mixed with text")
 
 // mixedColumn returns the error of such a column, in the words of any other cell of the wrong type.
@@ -297,8 +289,7 @@ func (t *Table) TextAmongNumbers(name string) string {
 	return english.List(parts, 5)
 }
 
-// WithLabels returns the table with cells as labels in the named columns that mix numbers with
-// other texts, such as 1, 2 and 3+.
+// WithLabels returns the table with the named columns that mix numbers and texts as labels.
 func (t *Table) WithLabels(names ...string) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -319,7 +310,6 @@ func (t *Table) Repeat(times []int) *Table {
 	return out
 }
 
-// repeat repeats each value.
 func repeat[T any](values []T, times []int) (out []T) {
 	for i, v := range values {
 		for range times[i] {
