@@ -3,9 +3,7 @@
 //
 // The loss of a model cannot be differentiated through the draw of that model, so its gradient is
 // estimated from scores: E[(loss − baseline) ∇ log q(m)]. A baseline independent of the draw it is
-// subtracted from changes the variance of the estimate and not its mean. [ScoreFunction] is the
-// estimate, [LeaveOneOut] and [RunningMean] are baselines, and [InformationGain] shortens a step
-// until it changes the entropy of q by no more than a bound.
+// subtracted from changes the variance of the estimate and not its mean.
 //
 // Notation:
 //

@@ -22,8 +22,7 @@ type InformationGain struct {
 	Halvings int     // the most halvings K to try; 0 means DefaultHalvings
 }
 
-// Validate reports a bound that is not positive and finite, and a number of halvings outside 0 to
-// 1000.
+// Validate reports a bound that is not positive and finite, and halvings outside 0 to 1000.
 func (c InformationGain) Validate() error {
 	if !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 1) {
 		return fmt.Errorf("gradest: information gain bound is %v nats, want a positive number", c.Epsilon)
@@ -42,7 +41,6 @@ func (c InformationGain) Scales() []float64 {
 	return powersOfHalf(c.Halvings + 1)
 }
 
-// powersOfHalf returns 1, 1/2, …, 2^-(n-1).
 func powersOfHalf(n int) []float64 {
 	powers := make([]float64, n)
 	for k := range powers {
@@ -54,10 +52,9 @@ func powersOfHalf(n int) []float64 {
 // maxBlock is the number of candidate logits that Categorical holds at once: 8 MiB in float64.
 const maxBlock = 1 << 20
 
-// Categorical returns the fraction of step to take for the distribution with the given logits, from
-// exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be
-// -Inf where the step is finite. The candidates are the rows of [K+1, M], computed together, or in
-// blocks of rows of about 2^20 numbers.
+// Categorical returns the fraction of step to take from exact entropies: logits and step [M] of the
+// same dtype -> scalar of that dtype. A logit may be -Inf where the step is finite. The candidates
+// are the rows of [K+1, M], computed together, or in blocks of rows of about 2^20 numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"
 	c.mustBeValid()
@@ -77,14 +74,12 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	return c.largest(CategoricalEntropy(logits), graph.Concatenate(entropies, 0))
 }
 
-// Network returns the fraction of the steps to take for a distribution whose log probabilities are
-// computed from variables: steps[i] is the proposed increment of variables[i], and logProb returns
-// log q [B] of one fixed batch drawn from q as it is now, computed from the current graph values of
-// the variables. The result is a float64 scalar.
+// Network returns the fraction of the steps to take, a float64 scalar: steps[i] is the proposed
+// increment of variables[i], and logProb returns log q [B] of one fixed batch drawn from the
+// present q, computed from the current graph values of the variables.
 //
-// Entropies are estimated from that batch by importance weights ([ImportanceEntropy]). Each
-// candidate costs one evaluation of logProb, so keep Halvings small here: 6 already reaches 1/64 of
-// the step. The call leaves the graph values of the variables unchanged.
+// Entropies are estimated by [ImportanceEntropy]. Each candidate costs one evaluation of logProb,
+// so keep Halvings small: 6 reaches 1/64 of the step. Graph values of variables are left unchanged.
 func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
 	c.mustBeValid()
 	if len(variables) != len(steps) {
@@ -100,7 +95,6 @@ func (c InformationGain) Network(variables []*context.Variable, steps []*graph.N
 	return c.largest(current, graph.Stack(entropies, 0))
 }
 
-// moveVariables returns the result of fn with the variables moved by scale·steps.
 func moveVariables(variables []*context.Variable, steps []*graph.Node, scale float64, fn func() *graph.Node) *graph.Node {
 	before := make([]*graph.Node, len(variables))
 	for i, v := range variables {
@@ -126,8 +120,7 @@ func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
 }
 
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
-// or 0 when there is none: entropy and epsilon scalars, candidates [K+1], all of one dtype.
-// Candidates that are NaN never pass.
+// or 0: entropy and epsilon scalars, candidates [K+1], all of one dtype. NaN never passes.
 func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)
@@ -138,21 +131,18 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen is the largest factor by which the mean weight of a sample may be off; chosen by hand,
-// not tuned.
+// mostUnseen bounds the factor by which a mean weight may be off; chosen by hand, not tuned.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
 // 56): logQ and logQNew [N], log q and log q' of each drawn model -> scalar.
 //
-// The weights q'/q are formed from joint log probabilities, whatever the outcome counts of the
-// sites, and divided by their sum. The error is then proportional to the spread of log q' and not
-// to its size, unlike the error of eq. 56, where the weights are divided by N; at q' = q both are
-// the same.
+// The weights q'/q are formed from joint log probabilities and divided by their sum. The error is
+// then proportional to the spread of log q' and not to its size, unlike in eq. 56, where the
+// weights are divided by N; at q' = q both are the same.
 //
 // The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor
-// 1.05: then q' puts mass outside of the sample, and no estimate from the sample can know the
-// entropy there.
+// 1.05: then q' puts mass outside of the sample.
 func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	const where = "gradest.ImportanceEntropy"
 	assertVector(where, "logQ", logQ)
@@ -170,8 +160,7 @@ func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
 }
 
-// Advance returns value + scale·step; when scale is 0 it returns value itself to the bit, for any
-// step. value and step have one shape, scale is a scalar.
+// Advance returns value + scale·step, scale a scalar; if scale is 0, value itself to the bit.
 func Advance(value, step, scale *graph.Node) *graph.Node {
 	assertScalar("gradest.Advance", "scale", scale)
 	moved := graph.Add(value, graph.Mul(graph.ConvertDType(scale, value.DType()), step))
