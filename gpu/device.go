@@ -73,7 +73,6 @@ func OpenWith(options Options) (*Device, error) {
 	return &Device{kind: kind, backend: backend}, nil
 }
 
-// openXLA finds the plugin of an XLA kind, checks it and starts its backend.
 func openXLA(kind Kind, file string) (*Device, error) {
 	if err := xlaBuiltIn(); err != nil {
 		return nil, fmt.Errorf("device %v: %w", kind, err)

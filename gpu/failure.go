@@ -14,12 +14,10 @@ import (
 // Failure is an error of an open device: it is out of memory, or no longer responds.
 type Failure struct {
 	// Device is its name, as Device.String gives it.
-	Device string
-	// OutOfMemory reports whether the device has too little memory.
+	Device      string
 	OutOfMemory bool
-	// Held are the bytes of data and variables that the computation needs however small its batch
-	// is, Asked the bytes that could not be had, and Memory the bytes of the card. 0 where not
-	// known.
+	// Held are the bytes of data and variables needed whatever the batch, Asked the bytes that
+	// could not be had, and Memory the bytes of the card. 0 where not known.
 	Held, Asked, Memory uint64
 	// Err is the backend's own error; nil if the computation was refused because of its size.
 	Err error
@@ -52,16 +50,13 @@ func (f *Failure) Error() string {
 // Unwrap returns the backend's own error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// tooLarge reports whether the computation does not fit, whatever its batch.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
-// usable is the share of a card's memory that XLA allocates when it starts, by default, and the
-// most that a computation can have.
+// usable is the share of a card's memory that XLA allocates at start and a computation can have.
 const usable = 0.75
 
-// Fits estimates the largest batch, a power of two, that fits where the given one did not: the
-// memory beside data and variables grows with the batch. It is half of the batch or less where
-// sizes are not known, and 0 where no batch fits.
+// Fits estimates the largest batch, a power of two, that fits where the given one did not: memory
+// beside data and variables grows with it. It is at most half if sizes are unknown, 0 if none fits.
 func (f *Failure) Fits(batch int) int {
 	if f.tooLarge() || batch < 2 {
 		return 0
@@ -78,14 +73,12 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches the messages of XLA, its allocators and the driver when memory runs out; asked
-// finds the number of bytes.
+// noMemory matches out-of-memory messages of XLA and drivers; asked finds the number of bytes.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)
 )
 
-// asFailure turns an error of a backend into a Failure.
 func asFailure(err error, device string, held, memory uint64) *Failure {
 	f := &Failure{Device: device, Err: err}
 	text := err.Error()

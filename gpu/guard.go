@@ -8,9 +8,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// guard wraps a backend with a memory of its own. It refuses computations whose data and variables
-// alone are larger than that memory, before anything is sent, and turns errors of the backend into
-// a Failure.
+// guard wraps a backend. It refuses computations whose data and variables alone exceed its memory,
+// before anything is sent, and turns errors of the backend into a Failure.
 type guard struct {
 	backends.Backend
 	device string // for messages
@@ -53,8 +52,7 @@ func (g *guard) Builder(name string) backends.Builder {
 	return &guardedBuilder{Builder: g.Backend.Builder(name), guard: g}
 }
 
-// guardedBuilder counts the bytes of constants, which is where targets keep their data, and of
-// parameters.
+// guardedBuilder counts the bytes of constants, such as data of targets, and of parameters.
 type guardedBuilder struct {
 	backends.Builder
 	guard *guard

@@ -29,7 +29,6 @@ func List(plugin string) []Listing {
 	return list
 }
 
-// describe opens a device to describe it, and closes it again.
 func describe(options Options) Listing {
 	device, err := OpenWith(options)
 	if err != nil {
@@ -60,8 +59,7 @@ func Cards() []string {
 	return cards
 }
 
-// querySMI asks the driver's tool for properties of the cards: a line for each, with commas
-// between. It is empty if there is no such tool or no card.
+// querySMI asks the driver's tool for properties: a line with commas for each card, or nothing.
 func querySMI(properties string) string {
 	output, err := exec.Command("nvidia-smi", "--query-gpu="+properties, "--format=csv,noheader").Output()
 	if err != nil {
@@ -70,8 +68,7 @@ func querySMI(properties string) string {
 	return string(output)
 }
 
-// largestMemory reads the answer to memory.total, such as "81559 MiB", and returns the largest
-// number of bytes. It is 0 if there is none.
+// largestMemory returns the most bytes in an answer such as "81559 MiB", or 0.
 func largestMemory(answer string) (largest uint64) {
 	for line := range strings.Lines(answer) {
 		number, unit, _ := strings.Cut(strings.TrimSpace(line), " ")

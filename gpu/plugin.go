@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// foldersVariable lists, separated like PATH, the folders to search for plugins instead of the
-// usual ones. go-xla uses the same name.
+// foldersVariable lists, like PATH, folders to search in place of the usual; the name is go-xla's.
 const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
 
 // cardPattern matches the device files of NVIDIA cards.
 const cardPattern = "/dev/nvidia[0-9]*"
 
-// pluginFiles are the names under which plugins of a platform are shipped: by XLA builds, by
-// go-xla's installer, and in Python wheels.
+// pluginFiles are the names under which XLA builds, go-xla's installer and wheels ship plugins.
 func pluginFiles(platform string) []string {
 	return []string{
 		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so",
@@ -36,7 +34,6 @@ func pluginFolders() []string {
 	return append(folders, absolute(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")))...)
 }
 
-// absolute keeps the absolute paths.
 func absolute(paths []string) (kept []string) {
 	for _, path := range paths {
 		if filepath.IsAbs(path) {
@@ -46,7 +43,6 @@ func absolute(paths []string) (kept []string) {
 	return kept
 }
 
-// pluginsIn lists the plugins of a platform in folders.
 func pluginsIn(folders []string, platform string) (found []string) {
 	for _, folder := range folders {
 		for _, pattern := range pluginFiles(platform) {
@@ -58,8 +54,7 @@ func pluginsIn(folders []string, platform string) (found []string) {
 	return found
 }
 
-// findPlugin is the absolute path of the plugin of an XLA kind: the given file, the file of
-// VTI_PJRT_PLUGIN, or the first in the folders.
+// findPlugin is the absolute path of the given file, of VTI_PJRT_PLUGIN, or of the first found.
 func findPlugin(kind Kind, file string) (string, error) {
 	origin := "--pjrt-plugin"
 	if file == "" {
@@ -88,9 +83,8 @@ vti downloads nothing by itself`,
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 
-// cudaData is the folder of CUDA's assembler and device library as Python wheels install them near
-// a plugin, in the places where the plugin itself looks for NVIDIA's libraries; "" if there is
-// none.
+// cudaData is the folder of CUDA's assembler and device library that Python wheels install near a
+// plugin, where the plugin itself looks; "" if there is none.
 func cudaData(plugin string) string {
 	for _, up := range []string{"..", filepath.Join("..", "..")} {
 		for _, name := range []string{"cu13", "cuda_nvcc"} { // of the wheels for CUDA 13 and 12
@@ -103,7 +97,6 @@ func cudaData(plugin string) string {
 	return ""
 }
 
-// cardPresent reports whether the system has an NVIDIA card.
 func cardPresent() bool {
 	cards, _ := filepath.Glob(cardPattern) // the only error is a bad pattern
 	return len(cards) > 0

@@ -57,8 +57,7 @@ const (
 
 func xlaBuiltIn() error { return nil }
 
-// checkPlugin loads a plugin and fails if the file is not a plugin, or if its version of the
-// interface is too old.
+// checkPlugin loads a plugin and fails if it is not one, or if its interface is too old.
 func checkPlugin(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -76,8 +75,7 @@ func checkPlugin(path string) error {
 // newXLA starts the backend of a plugin that checkPlugin accepts.
 func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	xla.EnableAutoInstall(false)
-	// go-xla's check of the driver, meant as a warning, overwrites XLA_FLAGS with a folder of its
-	// author's.
+	// go-xla's check of the driver overwrites XLA_FLAGS with a folder of its author's.
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
