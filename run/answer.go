@@ -19,8 +19,7 @@ type Question struct {
 	Fit vti.Config
 	// Untrained requests a certificate of the start of Fit, without training.
 	Untrained bool
-	// Certify configures certification.
-	Certify vti.CertifyConfig
+	Certify   vti.CertifyConfig
 	// Precision, MaxTime and Status are the fields of [vti.SolveConfig].
 	Precision float64
 	MaxTime   time.Duration

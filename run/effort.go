@@ -15,8 +15,7 @@ type Effort int
 const (
 	// AutoEffort does the necessary work: [vti.Solve].
 	AutoEffort Effort = iota
-	// FixedEffort trains for a number of steps and certifies once: [vti.Fit], then
-	// [vti.Posterior.Certify].
+	// FixedEffort trains for some steps, then certifies once ([vti.Posterior.Certify]).
 	FixedEffort
 )
 
@@ -33,11 +32,9 @@ func (e *Effort) UnmarshalText(text []byte) error { return efforts.Unmarshal(tex
 
 // Budget is the requested quality of an answer and the limit of work, as in records.
 type Budget struct {
-	// Effort is the rule for the amount of work. A number of steps in the record takes precedence,
-	// as with FixedEffort.
+	// Effort is the rule for the amount of work; a number of steps takes precedence.
 	Effort Effort `json:"effort"`
-	// Precision is the requested standard error of every probability; absent: the default of
-	// vti.SolveConfig.
+	// Precision is the requested standard error of probabilities; absent: as in vti.SolveConfig.
 	Precision float64 `json:"precision,omitempty"`
 	Limit
 }
@@ -69,7 +66,6 @@ type Round struct {
 	Divergence report.Number `json:"divergence"`
 }
 
-// roundOf converts a round for results.
 func roundOf(r vti.SolveRound) Round {
 	divergence := r.Divergence
 	if divergence == 0 {

@@ -28,8 +28,7 @@ type Header struct {
 // Head returns the header, for records that embed it.
 func (h *Header) Head() *Header { return h }
 
-// Table reads the table. If the header has a fingerprint, the table must have the same: it must not
-// have changed since the run began. Otherwise the header gets the fingerprint.
+// Table reads the table. A fingerprint in the header must match; otherwise the header gets one.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
 
 // ReadTable reads a table and checks its fingerprint, or records it if there is none.
@@ -41,8 +40,7 @@ func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	return t, SameFingerprint(path, t.Fingerprint, fingerprint)
 }
 
-// SameFingerprint fails if the table at a path has a different fingerprint from the recorded one,
-// which it sets if it is empty.
+// SameFingerprint fails if found differs from the recorded fingerprint, which it sets if empty.
 func SameFingerprint(path, found string, recorded *string) error {
 	if *recorded != "" && found != *recorded {
 		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)

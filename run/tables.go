@@ -6,8 +6,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// WriteAnswer writes the answer as result.json and its tables, by file name, to a run directory,
-// if there is one.
+// WriteAnswer writes result.json and tables, by file name, to a run directory, if there is one.
 func WriteAnswer(dir string, result any, tables map[string][][]string) error {
 	if dir == "" {
 		return nil

@@ -71,7 +71,6 @@ func keptRows(content string, lastStep int) (length int, loss float64) {
 	return length, loss
 }
 
-// add writes one row.
 func (t *trace) add(info vti.Info) error {
 	t.loss = info.Loss
 	if t.file == nil {
@@ -82,7 +81,6 @@ func (t *trace) add(info vti.Info) error {
 	return err
 }
 
-// close closes the file.
 func (t *trace) close() error {
 	if t.file == nil {
 		return nil

@@ -12,10 +12,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Training is the training part of a run in its directory: a checkpoint for resuming, and a trace
-// with a row for every report.
+// Training is the training of a run in its directory: a checkpoint for resuming, and a trace.
 type Training struct {
-	// Checkpoint is the file that holds the state of training.
 	Checkpoint string
 	// Resume reports whether Checkpoint holds a state to continue from.
 	Resume bool
@@ -25,9 +23,8 @@ type Training struct {
 }
 
 // StartTraining opens the trace in the directory of a run, which must exist, and removes partial
-// files of a killed process. With resume the trace continues from the step of the checkpoint; a run
-// that was stopped before its first checkpoint starts again. A run without a directory ("") keeps
-// neither checkpoint nor trace.
+// files of a killed process. With resume the trace continues from the step of the checkpoint, if
+// there is one. A run without a directory ("") keeps neither checkpoint nor trace.
 func StartTraining(dir string, resume bool) (*Training, error) {
 	if dir == "" {
 		return &Training{rows: &trace{loss: math.NaN()}}, nil
@@ -62,8 +59,8 @@ func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
 	return fit
 }
 
-// Reports returns what takes the reports of training: they go to the trace, and then to shown,
-// unless that is nil, in the units that Configure says.
+// Reports returns a function that writes reports of training to the trace and then calls shown,
+// unless that is nil, in the units of Configure.
 func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.Info) {
 	return func(info vti.Info) {
 		info.Loss -= logJacobian
