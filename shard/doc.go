@@ -2,10 +2,9 @@
 // directory.
 //
 // All processes run the same program, which makes the same decisions from the same numbers. Its
-// expensive steps go through [Map]: pieces that depend only on their input. A process computes its
-// share of the pieces, stores each in the directory, and reads the pieces of the others; every
-// process runs the rest of the program. So each ends with the result of one process that computed
-// everything, to the bit.
+// expensive steps go through [Map]: pieces that depend only on their input. A process stores its
+// share of the pieces in the directory, and reads the pieces of the others. So each ends with the
+// result of one process that computed everything, to the bit.
 //
 // The processes need not run at the same time. A process computes the pieces of its share first and
 // then missing pieces that no process works on: it ends even if no other ever starts, or one is

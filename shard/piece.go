@@ -14,14 +14,12 @@ import (
 
 var pieceFormat = checkpoint.Format{Name: "piece of a computation", Magic: "vti.piec", Version: 1}
 
-// pieceHeader is the header of the file of a piece.
 type pieceHeader struct {
 	Version int    `json:"version"`
 	Stage   string `json:"stage"`
 }
 
-// piecePath is the file of a piece. Its name is a hash of stage and input, so that a piece is never
-// confused with a piece of another stage or other numbers.
+// piecePath is the file of a piece, by a hash of stage and input: no two pieces share a file.
 func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%q", stage)

@@ -13,8 +13,7 @@ import (
 
 // Shard is the part of one process in a computation. nil is the whole computation, without files.
 type Shard struct {
-	// Dir is the directory of the pieces, shared by all processes. It belongs to one computation:
-	// same program, same settings, same data.
+	// Dir is the directory of the pieces of one computation: same program, settings and data.
 	Dir string
 	// Index is the number of this process among Count, from 0. A Count of 1 reads the stored pieces
 	// and computes the rest.
@@ -49,8 +48,7 @@ const (
 	longestPause  = time.Second
 )
 
-// Map returns the outputs of all inputs, in order. It returns the error of ctx after cancellation;
-// finished pieces stay.
+// Map returns the outputs of all inputs, in order, or the error of ctx; finished pieces stay.
 func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], inputs []In) ([]Out, error) {
 	outputs := make([]Out, len(inputs))
 	if s == nil {
@@ -92,7 +90,6 @@ func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], input
 	}
 }
 
-// mapping is a Map in progress.
 type mapping[In, Out any] struct {
 	*Shard
 	Stage[In, Out]
@@ -103,8 +100,7 @@ type mapping[In, Out any] struct {
 	claims  []claim
 }
 
-// missing lists the unknown pieces, the pieces of this shard first. For the pieces of others each
-// shard starts at another index.
+// missing lists the unknown pieces: of this shard first, then from another index in each shard.
 func (m *mapping[In, Out]) missing() (list []int) {
 	n := len(m.inputs)
 	for i := m.Index; i < n; i += m.Count {
@@ -141,7 +137,6 @@ func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
 	return writePiece(m.paths[i], m.Name, m.outputs[i])
 }
 
-// readPiece reads a piece, and reports whether it exists.
 func (m *mapping[In, Out]) readPiece(i int) bool {
 	var found Out
 	if !readPiece(m.paths[i], &found) {
