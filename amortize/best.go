@@ -11,10 +11,9 @@ import (
 	"github.com/transdim/vti"
 )
 
-// A network may be nearly right at its start, so that its gradients are noise. Adam turns them into
-// steps of full size, which make the network worse while the learning rate is large. Training
-// therefore measures the objective on held-out problems, always the same with the same noise, and
-// keeps the best weights: a network is never worse than its start.
+// A network may be nearly right at its start, so that its gradients are noise, of which Adam makes
+// steps of full size. Training therefore measures the objective on held-out problems, always the
+// same with the same noise, and keeps the best weights: a network is never worse than its start.
 
 const (
 	// heldOutBatches is the number of batches measured, and measurements the number of times in a
@@ -23,10 +22,8 @@ const (
 	measurements   = 20
 )
 
-// measureEvery is the number of steps between measurements.
 func (c *Config) measureEvery() int { return max(c.Steps/measurements, 1) }
 
-// measure evaluates the objective of each held-out problem.
 func (a *Network) measure() (losses []float64, err error) {
 	if a.best.inputs == nil {
 		for k := range heldOutBatches {
@@ -105,7 +102,6 @@ func (a *Network) beginBest() error {
 	return err
 }
 
-// finiteMean is the mean of the finite values.
 func finiteMean(values []float64) float64 {
 	var those []float64
 	for _, v := range values {

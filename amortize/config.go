@@ -13,8 +13,7 @@ import (
 type Objective int
 
 const (
-	// ForwardKL is KL(p ‖ q), from the models and parameters behind simulated data: robust, and
-	// needs no density.
+	// ForwardKL is KL(p ‖ q), from simulated models and parameters: robust, without a density.
 	ForwardKL Objective = iota
 	// ReverseKL is KL(q ‖ p), by draws of q: eq. 6 of the paper on exchangeable data sets, with the
 	// score function for models. Data may come from anywhere.
@@ -43,9 +42,8 @@ type Config struct {
 	Steps int
 	// Batch is the number of data sets of a step; 0 stands for 64.
 	Batch int
-	// Draws is the number of draws of q for each data set of a step, unless the objective is
-	// ForwardKL; 0 stands for 4. With several models it must be at least 2, because draws of the
-	// same data set are control variates for each other.
+	// Draws is the number of draws of q for each data set of a step, unused by ForwardKL; 0 stands
+	// for 4. With several models it is at least 2, for control variates among them.
 	Draws int
 	// LearningRate is the largest step of Adam; 0 stands for 0.002.
 	LearningRate float64
@@ -56,8 +54,7 @@ type Config struct {
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
-	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last.
+	// Progress, if not nil, is called after the first step, every LogEvery steps and the last.
 	Progress func(Info)
 	// Checkpoint names the file of the network, finished or not; "" writes none.
 	Checkpoint string
@@ -72,8 +69,7 @@ type Info struct {
 	Step, Steps int
 	// Loss is the mean objective, up to a constant of the family, in nats.
 	Loss float64
-	// GradientNorm is the mean norm of gradients before clipping, Skipped the number of steps with
-	// a gradient that was not finite.
+	// GradientNorm is the mean norm before clipping; Skipped counts gradients not finite.
 	GradientNorm float64
 	Skipped      int
 	// Start, HeldOut and Best are mean objectives on held-out problems: before training, at the
@@ -107,7 +103,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// withDefaults returns the configuration with every zero replaced by its default.
 func (c Config) withDefaults() Config {
 	integers := map[*int]int{&c.Hidden: 64, &c.Steps: 2000, &c.Batch: 64, &c.Draws: 4, &c.LogEvery: 100}
 	for field, value := range integers {

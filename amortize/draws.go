@@ -104,5 +104,4 @@ func effectiveShare(logWeights []float64) float64 {
 	return 0
 }
 
-// finite reports whether x is neither NaN nor infinite.
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

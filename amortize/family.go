@@ -17,8 +17,7 @@ import (
 type Family interface {
 	// Space is the space of the largest problem: smaller ones have models that never use the rest.
 	Space() space.Space
-	// Simulate draws a problem: a model and parameters from the prior, and data given these.
-	// Problems that were not drawn from the prior train by ReverseKL only.
+	// Simulate draws a problem from the prior; other problems train by ReverseKL only.
 	Simulate(random *rand.Rand) (*Problem, error)
 	// Encode is the network that reads data: arrays [B, ...], in the order of Problem.Data, to
 	// contexts [B, Width]. Its weights live in ctx.
@@ -29,8 +28,7 @@ type Family interface {
 	// An inactive coordinate of theta may have any finite value.
 	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
 	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
-	// Settings describe the family, as a value that encodes as JSON: networks are opened for
-	// families of the same settings only.
+	// Settings describe the family as JSON; networks open for families of equal settings only.
 	Settings() any
 }
 
@@ -44,8 +42,7 @@ type Array struct {
 type Problem struct {
 	// Data are the arrays of the data set, without the axis of a batch.
 	Data []Array
-	// Code [S] and Theta [D] are the model and parameters from which the data were simulated; nil
-	// if unknown. Inactive coordinates of Theta are 0.
+	// Code [S] and Theta [D], 0 where inactive, are the simulated model and parameters, or nil.
 	Code  []int32
 	Theta []float64
 	// LogMass [M], nil for none, are cheap approximations of log p(m | D) of all models of the
@@ -60,7 +57,6 @@ type Problem struct {
 	Precision, Linear []float64
 }
 
-// check returns an error if a problem of a family differs in shape from another one.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

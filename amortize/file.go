@@ -15,13 +15,11 @@ import (
 	"github.com/transdim/vti/internal/evaluate"
 )
 
-// Settings describes a network in its file: settings of the family, as JSON, and the steps taken
-// and requested.
+// Settings describes a network in its file, with its family as JSON, and the steps taken.
 type Settings struct {
 	Family json.RawMessage `json:"family"`
 	Flow   cosmic.Config   `json:"flow"`
-	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are the fields of
-	// Config.
+	// The fields from Hidden to Seed are fields of Config.
 	Hidden       int     `json:"hidden"`
 	Objective    string  `json:"objective"`
 	Steps        int     `json:"steps"`
@@ -55,8 +53,7 @@ func Read(path string) (*Settings, error) {
 	return s, nil
 }
 
-// Load opens the network in a file, for the family on which it was trained. like is any problem of
-// the family, and sets the shapes.
+// Load opens a network for its family. like is any problem of the family, and sets the shapes.
 func Load(device *gpu.Device, family Family, like *Problem, path string) (*Network, error) {
 	s, err := Read(path)
 	if err != nil {
@@ -92,7 +89,6 @@ func (a *Network) save() error {
 	return checkpoint.WriteVariables(a.config.Checkpoint, a.graphs.Variables, checkpoint.Info{Step: a.step, Settings: a.settings})
 }
 
-// storeBest writes the record of the best weights beside them.
 func (a *Network) storeBest() error {
 	err := a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses)))
 	if err != nil {
@@ -101,7 +97,6 @@ func (a *Network) storeBest() error {
 	return a.setVariable("/"+bestScope, "where", tensors.FromFlatDataAndDimensions([]float64{a.best.start, float64(a.best.step), a.best.last}, 3))
 }
 
-// copyWeights copies the weights below a scope to another.
 func (a *Network) copyWeights(from, to string) error {
 	for _, scope := range []string{encoderScope, evaluate.FlowScope, evaluate.ModelScope} {
 		for _, variable := range slices.Collect(a.graphs.Variables.InAbsPath(from + "/" + scope).IterVariablesInScope()) {
@@ -127,5 +122,4 @@ func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
 	return nil
 }
 
-// adoptBest restores the best weights, if there are any.
 func (a *Network) adoptBest() error { return a.copyWeights("/"+bestScope, "") }

@@ -24,10 +24,9 @@ const adamScope = "adam"
 
 // Fit trains q(m | D) q(θ | m, D) on simulated problems, new ones in every step. A network depends
 // on the seed, not on the number of processors.
-//
-// When ctx is cancelled it finishes the step in progress, writes the file of the network if the
-// configuration names one, and returns the network so far together with an error that wraps
-// ctx.Err(). With Resume it continues from there, to the bit.
+// When ctx is cancelled it finishes the step in progress, writes the network's file, if named, and
+// returns the network so far with an error that wraps ctx.Err(). With Resume it continues, to the
+// bit.
 func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -49,7 +48,6 @@ func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (
 	return a, a.fit(ctx)
 }
 
-// fit takes all remaining steps.
 func (a *Network) fit(ctx gocontext.Context) error {
 	cfg := &a.config
 	schedule, started := checkpoint.NewSchedule(cfg.CheckpointInterval), time.Now()
@@ -109,8 +107,7 @@ func (a *Network) fit(ctx gocontext.Context) error {
 	return nil
 }
 
-// stepGraph is one training step, which changes variables. It returns loss, norm of the gradient,
-// and 1 for a skipped step. [3]
+// stepGraph is one training step. [3]: loss, norm of the gradient, and 1 for a skipped step.
 func (a *Network) stepGraph(ctx *vti.Context, inputs []*Node) []*Node {
 	cfg := &a.config
 	each, surrogate, step := a.objective(ctx, inputs)

@@ -18,7 +18,6 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// encoderScope is the scope of the network that reads data.
 const encoderScope = "encoder"
 
 // Network is a network trained on a Family: q(m, θ | D) of any of its data sets in one pass.
@@ -35,10 +34,8 @@ type Network struct {
 	best     best
 }
 
-// bestScope is the scope of the best weights of a training so far.
 const bestScope = "best"
 
-// best is the record of the best weights so far.
 type best struct {
 	inputs [][]any   // of the held-out batches
 	losses []float64 // by problem, under the best weights
@@ -85,8 +82,7 @@ func (a *Network) Steps() int { return a.step }
 type known struct {
 	data                       []*Node // [B, ...] in float32
 	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil: none
-	// times is the number of rows per problem in a batch of draws, B/R. Q is 1, or the number of
-	// models.
+	// times is the number of rows per problem, B/R. Q is 1, or the number of models.
 	times int
 }
 
@@ -153,7 +149,6 @@ type conditional struct {
 	context *Node // [B, C]
 }
 
-// repeated returns c with every problem repeated in place.
 func (c conditional) repeated(times int) conditional {
 	c.context, c.times = repeated(c.context, times), times
 	data := c.data

@@ -68,8 +68,7 @@ func noise(random *rand.Rand, rows, sites, dim int) []any {
 	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
 }
 
-// objective returns the objective of each problem of a batch [B], the node to differentiate, and
-// the number of the step, from its inputs.
+// objective returns the objective of each problem [B], the node to differentiate, and the step.
 func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, step *Node) {
 	cfg := &a.config
 	k, inputs := a.known(inputs)

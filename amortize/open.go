@@ -84,7 +84,6 @@ func (a *Network) checkPlace(sp space.Space, place Place) error {
 	return nil
 }
 
-// contextOf encodes one data set.
 func (a *Network) contextOf(problem *Problem) ([]float64, error) {
 	outputs, err := a.graphs.Run("context", func(ctx *vti.Context, inputs []*Node) []*Node {
 		k, _ := a.known(inputs)
@@ -100,8 +99,7 @@ func (a *Network) contextOf(problem *Problem) ([]float64, error) {
 // masses.
 const modelsBatch = 4096
 
-// logModels is log q(m | D) of all codes with outcomes cards at sites of the family, normalised
-// over these codes.
+// logModels is log q(m | D) of all codes with outcomes cards at sites, normalised over them.
 func (a *Network) logModels(problem *Problem, about []float64, cards, sites []int) ([]float64, error) {
 	count, _ := space.CountCodes(cards)
 	if a.models == nil || count == 1 {
