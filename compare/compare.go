@@ -23,8 +23,7 @@ type Comparison struct {
 	Version string `json:"version"`
 	A       Run    `json:"a"`
 	B       Run    `json:"b"`
-	// Notes list the settings that differ and change the posterior, and parts that could not be
-	// compared.
+	// Notes list settings that differ and change the posterior, and parts not compared.
 	Notes []string `json:"notes,omitempty"`
 	// LogEvidence are the log evidences over all models, in nats: the difference is the log Bayes
 	// factor of A against B.
@@ -32,15 +31,13 @@ type Comparison struct {
 	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. It is an interval if a run lists only its best
 	// models, and nil for runs with a single model.
 	TotalVariation *Interval `json:"total_variation,omitempty"`
-	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null unless
-	// both runs give the probability of every model, and where a model of one run has no
-	// probability in the other.
+	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null without
+	// the probability of every model, and where a model of one run has none in the other.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
 	// Models are the models in the list of either run, the most probable (in either) first.
 	Models []Pair `json:"models,omitempty"`
-	// Disagreements are the largest differences of probabilities in units of their combined
-	// standard error.
+	// Disagreements are the largest differences in units of their combined standard error.
 	Disagreements []Pair `json:"disagreements"`
 	RunDir        string `json:"run_dir,omitempty"`
 }
@@ -109,9 +106,8 @@ type Table struct {
 	Rows [][]string // the names of the columns first
 }
 
-// Write stores a comparison in a directory, which it creates: whole, the value that holds c, as
-// JSON, the tables and a table of the models as CSV, and the probabilities of the models against
-// each other as SVG and PNG. It fails if the directory already holds a comparison.
+// Write stores a comparison in a directory: whole, the value that holds c, as JSON, the tables and
+// a table of the models as CSV, and a figure as SVG and PNG. It fails if there already is one.
 func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	if err := Refuse(dir); err != nil {
 		return err

@@ -13,8 +13,7 @@ const figureSide = 340
 // figureFloor is the edge of the figure: smaller or missing probabilities are drawn there.
 const figureFloor = 1e-6
 
-// figure draws the model probabilities of A and B against each other on logarithmic axes, with the
-// diagonal where they agree.
+// figure draws the model probabilities of A and B against each other on logarithmic axes.
 func (c *Comparison) figure() *picture.Picture {
 	points, low := figurePoints(c.Models)
 	p := picture.New(figureName, "Model probabilities", figureSide, figureSide)

@@ -8,8 +8,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// completeTol is the distance of the sum of probabilities from one within which a list of models is
-// complete.
+// completeTol is the distance from one of the sum of a complete list of probabilities.
 const completeTol = 1e-6
 
 // Model is a model in the list of a run, with its probability.
@@ -18,11 +17,9 @@ type Model struct {
 	Probability, SE report.Number
 }
 
-// matched holds the models in the lists of two runs.
 type matched struct {
 	pairs []Pair
-	// completeA and completeB report whether a run's list holds all its probability: then an
-	// unlisted model has none.
+	// completeA and completeB report whether unlisted models have no probability in a run.
 	completeA, completeB bool
 }
 
@@ -79,9 +76,8 @@ func isComplete(models []Model) bool {
 	return sum > 1-completeTol
 }
 
-// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. Models without two known probabilities have, in
-// each run, the remaining probability: their distance is at least the difference of the two
-// remainders, at most their sum.
+// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. Models without two known probabilities have the
+// rest in each run: their distance is at least the difference of the rests, at most their sum.
 func (m matched) totalVariation() Interval {
 	var sum, massA, massB float64
 	for _, pair := range m.pairs {
@@ -98,9 +94,8 @@ func (m matched) totalVariation() Interval {
 	return Interval{Low: report.Number((sum + math.Abs(restA-restB)) / 2), High: report.Number(math.Min(1, (sum+restA+restB)/2))}
 }
 
-// divergence is the Kullback-Leibler divergence Σ_m p_A(m) log (p_A(m) / p_B(m)), or with A and B
-// exchanged: NaN when a list is not complete, +Inf when a model has probability in the first run
-// and none in the second.
+// divergence is Σ_m p_A(m) log (p_A(m) / p_B(m)), or reversed: NaN when a list is not complete,
+// +Inf when a model has probability in the first run only.
 func (m matched) divergence(reversed bool) report.Number {
 	if !m.completeA || !m.completeB {
 		return report.Number(math.NaN())

@@ -10,8 +10,7 @@ import (
 
 // Pair is a number, nearly always a probability, in both runs. A missing number is null.
 type Pair struct {
-	// Name is the name of a predictor, an edge or a term, empty for a model; Code is the code of a
-	// model, else empty.
+	// Name is the name of a predictor, an edge or a term; models have a Code instead.
 	Name string        `json:"name,omitempty"`
 	Code string        `json:"code,omitempty"`
 	A    report.Number `json:"a"`
@@ -30,7 +29,6 @@ func NewPair(a, seA, b, seB report.Number) Pair {
 	return Pair{A: a, SEA: seA, B: b, SEB: seB, Difference: a - b, Z: report.Number(z)}
 }
 
-// largest is the larger probability of the pair.
 func (p Pair) largest() float64 {
 	if math.IsNaN(float64(p.A)) || p.B > p.A {
 		return float64(p.B)
@@ -38,11 +36,9 @@ func (p Pair) largest() float64 {
 	return float64(p.A)
 }
 
-// known reports whether both probabilities are known.
 func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
 
-// leastDifference is the least difference worth reporting, whatever its standard error, and
-// mostDisagreements the length of the list.
+// leastDifference is the least to report, whatever its error; mostDisagreements bounds the list.
 const (
 	leastDifference   = 1e-4
 	mostDisagreements = 10
