@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// attention is the multi-head attention of queries to the members of sets.
 type attention struct {
 	hidden, heads int
 	seed          uint64
@@ -28,8 +27,7 @@ func (a attention) attend(ctx *context.Context, queries, members, present *Node)
 	return Add(x, made.Perceptron(ctx.In("after"), a.seed, normalised(x), a.hidden))
 }
 
-// seen is the mean of the values of members, with weights that are a softmax of the products of
-// queries and keys.
+// seen is the mean of members' values, weighted by the softmax of products of queries and keys.
 func (a attention) seen(ctx *context.Context, queries, members, present *Node) *Node {
 	size := a.hidden / a.heads
 	split := func(name string, x *Node) *Node { // [T, M, heads, size]

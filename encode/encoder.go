@@ -37,8 +37,7 @@ type Config struct {
 	Kind Kind `json:"kind"`
 	// Hidden is the width of all layers and of the encoding, 64; a multiple of Heads.
 	Hidden int `json:"hidden"`
-	// Layers is the number of layers, 2: before and after the mean of DeepSets, and of attention
-	// otherwise.
+	// Layers is the number of layers before and after the mean of DeepSets, or of attention, 2.
 	Layers int `json:"layers"`
 	// Heads is the number of heads of attention, 4.
 	Heads int `json:"heads"`
@@ -89,8 +88,7 @@ func New(cfg Config) (*Encoder, error) {
 // Config returns the configuration, defaults filled in.
 func (e *Encoder) Config() Config { return e.cfg }
 
-// Encode returns the encodings of T sets: rows [T, N, R] of which those count where present [T, N]
-// Bool is true -> [T, Hidden].
+// Encode encodes the present rows of T sets: rows [T, N, R], present [T, N] Bool -> [T, Hidden].
 func (e *Encoder) Encode(ctx *context.Context, rows, present *Node) *Node {
 	check("Encode", "rows", rows, 3)
 	check("Encode", "present", present, 2)
@@ -134,8 +132,7 @@ func meanOf(x, present *Node) *Node {
 	return Div(ReduceSum(Mul(x, weight), 1), MaxScalar(ReduceSum(weight, 1), 1))
 }
 
-// firstOf is the first member of each set, as a sum, which every backend can differentiate: [T, N,
-// H] -> [T, 1, H]
+// firstOf is the first of each set, as a sum, so differentiable: [T, N, H] -> [T, 1, H]
 func firstOf(x *Node) *Node {
 	place := Iota(x.Graph(), shapes.Make(dtypes.Int32, 1, x.Shape().Dim(1), 1), 1)
 	first := BroadcastToShape(Equal(place, ZerosLike(place)), x.Shape())

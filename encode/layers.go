@@ -22,8 +22,7 @@ func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node
 	return x
 }
 
-// normalised has mean 0 and variance 1 over the last axis (layer normalisation; the linear layer
-// that follows has scale and offset).
+// normalised is layer normalisation; the linear layer that follows has scale and offset.
 func normalised(x *Node) *Node {
 	centred := Sub(x, ReduceAndKeep(x, ReduceMean, -1))
 	variance := ReduceAndKeep(Square(centred), ReduceMean, -1)

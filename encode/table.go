@@ -10,12 +10,10 @@ import (
 )
 
 // Table encodes tables over both axes: each column by attention over its rows, then all columns by
-// attention to each other. The encoding of a column moves with the column, so that one network
-// serves tables with any number of columns up to its largest.
+// attention to each other. The encoding of a column moves with it.
 type Table struct{ cfg Config }
 
-// NewTable checks cfg, of which Kind says how the rows of a column are encoded, and returns the
-// encoder it describes.
+// NewTable returns the encoder of cfg, whose Kind is the encoding of the rows of a column.
 func NewTable(cfg Config) (*Table, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -26,11 +24,10 @@ func NewTable(cfg Config) (*Table, error) {
 // Config returns the configuration, defaults filled in.
 func (t *Table) Config() Config { return t.cfg }
 
-// Encode returns an encoding of each column [T, P, Hidden], zero where it is absent, and an
-// encoding of the whole table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its
-// value and the value of the response in its row; rows [T, N] Bool and columns [T, P] Bool mark the
-// present ones; about [T, P, G], nil for none, are numbers of each column that are known
-// beforehand.
+// Encode returns an encoding of each column [T, P, Hidden], zero where absent, and of the whole
+// table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its value and the
+// response in its row; rows [T, N] Bool and columns [T, P] Bool mark the present ones; about [T, P,
+// G], nil for none, are numbers of each column known beforehand.
 func (t *Table) Encode(ctx *context.Context, cells, rows, columns, about *Node) (each, whole *Node) {
 	check("Table.Encode", "cells", cells, 4)
 	check("Table.Encode", "rows", rows, 2)
