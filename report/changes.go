@@ -17,7 +17,6 @@ import (
 // ChangesPage is the page of changes of a series.
 var ChangesPage = Page{of: of(changesDocument)}
 
-// changesDocument is about changes of a series or of the rate of events.
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
 	what := r.Data.Value
 	if what == "" {

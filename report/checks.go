@@ -169,7 +169,6 @@ func worstRows(rows []modelcheck.FittedRow) *document.Table {
 	return t
 }
 
-// correlation is the correlation of the two coordinates of points.
 func correlation(points []picture.Point) float64 {
 	var x, y []float64
 	for _, at := range points {

@@ -28,10 +28,9 @@ type Compared struct {
 	// title is the title of their table, what names one of them, and model a model.
 	title, what, model string
 	name               func(comparing.Pair) string
-	// estimates are posteriors of numbers, the largest shifts first.
-	estimates []regression.Estimates
-	facts     []string // beside those of all comparisons
-	files     []string
+	estimates          []regression.Estimates // the largest shifts first
+	facts              []string               // in addition to the facts of all comparisons
+	files              []string
 }
 
 // Lengths of a comparison on a terminal; pages and files have more.
@@ -257,7 +256,6 @@ func sideBySide(ctx context.Context, compare Comparer, sources []*source, docume
 	return d, d.Draw(ctx, "comparison")
 }
 
-// letter names a run by its place.
 func letter(k int) string { return string(rune('A' + k)) }
 
 // sentence says how far a run agrees with A.
@@ -287,12 +285,10 @@ func (c *Compared) sentence(name string) string {
 	return text + "."
 }
 
-// inks are the inks of the runs, in their order.
 func inks() []picture.Ink {
 	return []picture.Ink{picture.First, picture.Second, picture.Third, picture.Muted}
 }
 
-// legend names the inks of n runs.
 func legend(runs int) (list []picture.Entry) {
 	for k, ink := range inks()[:runs] {
 		list = append(list, picture.Entry{Text: letter(k), Ink: ink})

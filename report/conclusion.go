@@ -27,8 +27,7 @@ type computation struct {
 	// facts are sentences on evidences and on the work done, and words the words of a list that
 	// they and the tables use.
 	facts, words []string
-	// draw adds pictures.
-	draw func(part *document.Section)
+	draw         func(part *document.Section)
 }
 
 func (c *computation) trusted() bool { return c.level == nil || *c.level == verdict.Trusted }

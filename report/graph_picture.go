@@ -82,7 +82,6 @@ const (
 	manyLinks = 20
 )
 
-// drawGraph draws nodes and links.
 func drawGraph(name, title string, nodes []string, list []link) (*picture.Picture, error) {
 	boxes := make([]dagre.Node, len(nodes))
 	names := make([]string, len(nodes))

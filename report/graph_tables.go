@@ -66,7 +66,6 @@ func (v *discovery) edges() *document.Table {
 	return t
 }
 
-// edgeText lists edges.
 func edgeText(edges [][2]string, arrow string) string {
 	var parts []string
 	for _, e := range edges[:min(shownArrows, len(edges))] {

@@ -47,7 +47,6 @@ func graphDocument(s *source, r *dag.Result) *document.Document {
 	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }
 
-// pairName is a link in words.
 func (v *discovery) pairName(l link) string {
 	arrow := "\u00a0–\u2060\u00a0" // no-break spaces
 	if l.directed {
@@ -229,7 +228,6 @@ func (v *discovery) checks() *document.Section {
 	return part
 }
 
-// computation describes the computation.
 func (v *discovery) computation() *computation {
 	r := v.result
 	found := &computation{}

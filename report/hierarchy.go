@@ -75,7 +75,6 @@ func regressionDocument(s *source, r *regression.Result) *document.Document {
 	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }
 
-// computation describes the computation.
 func (v *hierarchy) computation() *computation {
 	r, c := v.result, v.result.Certificate
 	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: regressionText(r), help: r.Advice, words: []string{document.WordDraws, document.WordEvidence}}
@@ -248,7 +247,6 @@ func readable(name string) string {
 	return term + " by " + group
 }
 
-// otherwise is the advice that concerns neither the computation nor the model.
 func (v *hierarchy) otherwise() string {
 	if len(v.result.Terms) > 0 {
 		return "Report effects averaged over models, with the probabilities of the terms."
@@ -309,7 +307,6 @@ func (v *hierarchy) population() *document.Section {
 		Draw: v.drawPopulation}
 }
 
-// summariesTable has a row for each number.
 func summariesTable(caption string, list []regression.Summary) *document.Table {
 	t := document.NewTable(caption, "<~name", "mean", "sd", "<95% interval").Opened()
 	for _, s := range list {

@@ -89,7 +89,6 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	return p
 }
 
-// unit is the unit of the effects of a term.
 func (b byTerm) unit(response string) string {
 	if !isSlope(b.term) {
 		return response
@@ -103,7 +102,6 @@ const (
 	mostPriors      = 12
 )
 
-// kind is the likelihood of the response.
 func (v *hierarchy) kind() likelihood.Kind {
 	kind, err := likelihood.Parse(cmp.Or(v.settings["frame.response"]+v.settings["frame.likelihood"], "gaussian"))
 	if err != nil {

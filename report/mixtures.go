@@ -12,7 +12,6 @@ import (
 	"github.com/transdim/vti/mixture"
 )
 
-// mixtureTitle is the question about columns.
 func mixtureTitle(columns []string) string {
 	if len(columns) == 1 {
 		return fmt.Sprintf("How many components does %s have?", columns[0])
@@ -37,7 +36,6 @@ var (
 // MixturePage is the page of mixtures.
 var MixturePage = Page{of: of(mixtureDocument)}
 
-// mixtureDocument is about a mixture with an unknown number of components.
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d := &document.Document{
 		Title:    mixtureTitle(r.Data.Columns),

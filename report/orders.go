@@ -78,7 +78,6 @@ func ordersTable(r *order.Result, one string) *document.Table {
 // its mean. Chosen by hand.
 const leastPrinted = 1e-4
 
-// orderCoefficients is the table of coefficients.
 func orderCoefficients(r *order.Result) *document.Table {
 	t := document.NewTable("Coefficients: averaged over orders, and given the most probable", "<~coefficient", "mean", "sd", "<95% interval", "|mean given", "sd").Opened()
 	left := 0
@@ -97,8 +96,7 @@ func orderCoefficients(r *order.Result) *document.Table {
 }
 
 // probabilityOfZero is the probability of the orders without the coefficient at a place of the
-// list: the first belongs to all orders, the last is σ, and the others belong to the orders 1, 2,
-// ….
+// list: the first belongs to all orders, the last is σ, the others to the orders 1, 2, ….
 func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
 		return 0
@@ -144,7 +142,6 @@ func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	}
 }
 
-// knotsPicture shows the places of knots.
 func knotsPicture(result *order.Result) *picture.Picture {
 	var bars []picture.Bar
 	best := order.Knot{}

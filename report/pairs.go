@@ -77,7 +77,6 @@ func (v *selection) pairs() *document.Section {
 		}}
 }
 
-// drawPairs shows how predictors go together.
 func (v *selection) drawPairs(part *document.Section, open []int) {
 	matrix := v.pairsOf(open)
 	var names []string

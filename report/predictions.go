@@ -111,7 +111,6 @@ func (s *source) predictions(response string) *document.Section {
 	}}
 }
 
-// drawPredictions shows the accuracy of predictions of rows.
 func (s *source) drawPredictions(part *document.Section, response string, found *leftOut) {
 	part.Lead = "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."
 	l, c := found.LOO, found.Calibration
@@ -162,7 +161,6 @@ func (s *source) smaller(response string) string {
 }
 
 // transformsPicture is the histogram of probability integral transforms with the uniform one.
-// smaller names the responses that these are the probabilities of.
 func transformsPicture(smaller string, rows int, c *predict.Calibration) *picture.Picture {
 	var bars []picture.Bar
 	bins, n := float64(len(c.Histogram)), float64(rows)

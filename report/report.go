@@ -21,8 +21,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// File is the name of the page in a run directory, and FiguresDir the name of the folder of
-// pictures.
+// Names of the page and of the folder of pictures in a run directory.
 const (
 	File       = "report.html"
 	FiguresDir = "figures"
@@ -54,7 +53,6 @@ func of[R any](show func(*source, *R) *document.Document) func(*source) (*docume
 	}
 }
 
-// document makes the document of a run.
 func (p Page) document(s *source) (*document.Document, error) {
 	if p.of == nil {
 		return of(plainDocument)(s)

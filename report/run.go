@@ -43,7 +43,6 @@ func (t *trace) column(name string) []float64 {
 	return nil
 }
 
-// open reads the files of a run directory.
 func open(dir string, page Page) (*source, error) {
 	s := &source{dir: dir, page: page}
 	var record map[string]any
@@ -107,7 +106,7 @@ func (s *source) command() string {
 	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
 		switch name {
 		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
-			continue // where and how, not what
+			continue // place and form of the run, not its question
 		}
 		for _, value := range s.header.Flags[name] {
 			words = append(words, "--"+name+"="+rundir.Quoted(withoutFolder(value)))
@@ -124,13 +123,11 @@ func withoutFolder(value string) string {
 	return value
 }
 
-// table is the name of the table of the run.
 func (s *source) table() string {
 	name := s.header.Data
 	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// finite are the numbers of a list that are finite.
 func finite(values []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(values), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }

@@ -19,10 +19,8 @@ type selection struct {
 	*source
 	result *varsel.Result
 	target string
-	// order are the predictors, the most probable first.
-	order []int
-	// places are the indices of predictors by name.
-	places map[string]int
+	order  []int          // predictors, the most probable first
+	places map[string]int // indices of predictors by name
 }
 
 // SelectionPage is the page of selections of variables.
@@ -173,7 +171,6 @@ func (v *selection) effectSentence() []string {
 		c.Name, direction, what, picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))}
 }
 
-// otherwise is the advice that concerns neither the computation nor the model.
 func (v *selection) otherwise() string {
 	var open []string
 	for _, k := range v.order {

@@ -18,7 +18,6 @@ var selectionMeaning = [...]string{
 	vti.Failed:   "do not use these numbers.",
 }
 
-// computation describes the computation.
 func (v *selection) computation() *computation {
 	r := v.result
 	found := &computation{help: r.Advice}

@@ -102,7 +102,6 @@ func (v *selection) coefficientsTable() *document.Table {
 	return t
 }
 
-// modelsTable has the most probable models.
 func (v *selection) modelsTable() *document.Table {
 	const most = 200 // rows that a page should carry; result.json has more
 	list := v.result.Models[:min(len(v.result.Models), most)]

@@ -21,8 +21,7 @@ type Study struct {
 	Name, Command string
 	// Tasks is the number of tasks; Done, Failed and Missing count their ends.
 	Tasks, Done, Failed, Missing int
-	// Verdicts counts answers.
-	Verdicts map[string]int
+	Verdicts                     map[string]int
 	// CPUSeconds is the CPU time of all tasks, and Longest the seconds of the longest.
 	CPUSeconds, Longest float64
 	// Seconds, MiB and Probabilities are distributions over tasks, and over all probabilities of

@@ -49,7 +49,6 @@ func plusMinus(x, se float64) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.*f ± %.*f", decimals, x, decimals, se), "-", "−")
 }
 
-// capital begins a text with a capital letter.
 func capital(s string) string {
 	if s == "" {
 		return s
