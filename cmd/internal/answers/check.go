@@ -109,7 +109,6 @@ func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64
 	return loo, writeLOO(dir, loo)
 }
 
-// writeLOO writes its rows to the directory of the run.
 func writeLOO(dir string, loo *predict.LOO) error {
 	cells := report.Rows(loo.Rows, "row", "elpd", "khat", "mean", "pit", "refit")
 	if err := rundir.WriteTables(dir, map[string][][]string{looFile: cells}); err != nil {
@@ -146,7 +145,6 @@ const looWords = `The log predictive density is the sum over rows of the log den
 	`only differences between models of the same rows say anything. k̂ says how far the estimate of a row can be relied on.
 `
 
-// looText describes in words how well rows are predicted.
 func looText(l *predict.LOO) string {
 	text := fmt.Sprintf("%s, each predicted from all others", english.Count(len(l.Rows), "row"))
 	if l.R2 != nil {

@@ -43,7 +43,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	if err != nil {
 		return nil, err
 	}
-	data = data.WithLabels(data.Names()...) // what else the columns hold is of no use to the run
+	data = data.WithLabels(data.Names()...) // other contents of the columns are of no use to the run
 	dir, err := os.MkdirTemp("", "vti-refit-")
 	if err != nil {
 		return nil, shell.Failed(err)

@@ -66,7 +66,6 @@ func showRun(a *shell.App, ctx context.Context, all application.Registry, dir st
 	})
 }
 
-// listedRun is a run in the list of vti runs.
 type listedRun struct {
 	RunDir   string        `json:"run_dir"`
 	Command  string        `json:"command"`
@@ -158,7 +157,6 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 	return nil
 }
 
-// verdictOf reads the verdict of a finished run of any command.
 func verdictOf(dir string) (string, error) {
 	var result struct {
 		Certificate, Diagnostics *struct {

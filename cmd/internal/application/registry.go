@@ -39,7 +39,6 @@ func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Comm
 	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
 }
 
-// cutLast cuts the last word of a name off.
 func cutLast(name string) (before, last string) {
 	at := strings.LastIndex(name, " ")
 	return name[:max(at, 0)], name[at+1:]

@@ -148,7 +148,6 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) ca
 	return nil
 }
 
-// printReplicate prints all that is known of one problem.
 func printReplicate(w io.Writer, r *calibrate.Replicate) {
 	fmt.Fprintf(w, "%d: %s\n%s", r.Number, r.About, r.Verdict)
 	for _, text := range []string{r.Reasons, r.Error} {
@@ -171,7 +170,6 @@ func printReplicate(w io.Writer, r *calibrate.Replicate) {
 	}
 }
 
-// printSummary prints a study for a reader.
 func printSummary(w io.Writer, s *calibrate.Summary) {
 	var verdicts []string
 	for _, verdict := range []string{"trusted", "doubtful", "failed", "refused", "error"} {

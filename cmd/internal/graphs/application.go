@@ -50,7 +50,6 @@ func Application() *application.Application {
 	}
 }
 
-// discoveryAgain certifies a discovery again.
 func discoveryAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
 	run, err := application.Reopen[*dag.Record](r, "chains", "rounds")
 	if err != nil {

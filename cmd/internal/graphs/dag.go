@@ -141,11 +141,10 @@ func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
 	case record.Structure == dag.Exact:
 		return d.sum("dag"), nil
 	}
-	d.Record.Flow = d.Record.Flow.WithDefaults() // what they are may change
+	d.Record.Flow = d.Record.Flow.WithDefaults() // defaults may change
 	return d.training(stepsPerLaunch)
 }
 
-// training is the task of a discovery that trains a flow.
 func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 	config := d.Record.FitConfig(d.problem)
 	if err := config.Validate(); err != nil {

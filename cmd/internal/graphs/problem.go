@@ -20,8 +20,8 @@ type discovery struct {
 	truth   *graph.Graph
 }
 
-// newDiscovery reads the table and builds the problem that a record describes, of a new run or a
-// stored one. Nothing is written: its errors are of the input.
+// newDiscovery reads the table and builds the problem of a new or stored record. Nothing is
+// written: its errors are of the input.
 func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	record := run.Record
 	problem, truth, err := record.Problem()
@@ -36,7 +36,7 @@ func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	case err != nil:
 		return nil, err
 	}
-	record.Model = problem.Model // with its defaults: what they are may change
+	record.Model = problem.Model // with its defaults, which may change
 	run.Paths = []*string{&record.Truth}
 	return &discovery{run, problem, truth}, nil
 }

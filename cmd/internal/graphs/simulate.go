@@ -80,7 +80,6 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	return cmd
 }
 
-// sameFile reports whether two paths lead to the same place.
 func sameFile(a, b string) bool {
 	first, err := filepath.Abs(a)
 	if err != nil {

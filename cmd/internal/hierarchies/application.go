@@ -36,7 +36,6 @@ func Application() *application.Application {
 	}
 }
 
-// hierarchyAgain certifies a regression again.
 func hierarchyAgain(ctx context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
 	run, err := application.Reopen[*regression.Record](r, "certify-draws", "chain-groups")
 	if err != nil {

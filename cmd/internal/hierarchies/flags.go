@@ -115,7 +115,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		return nil, err
 	}
 	if !flags.Changed("dtype") {
-		record.DType = dtypes.InvalidDType // what it is depends on the family
+		record.DType = dtypes.InvalidDType // it depends on the family
 	}
 	record.Seed, record.Frame.DropMissing = f.Seed, f.na == "drop"
 	if f.amortize {

@@ -76,7 +76,7 @@ func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*chan
 	if err != nil {
 		return t, err
 	}
-	run.Record.Options = problem.Options // with its defaults: what they are may change
+	run.Record.Options = problem.Options // with its defaults, which may change
 	return shell.Task{
 		Name: "changepoints", Files: changepoint.Files(), Intro: func() {
 			run.Introduce(changesTitle(problem), problem.Notes, problem.Priors())
@@ -87,7 +87,6 @@ func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*chan
 	}, nil
 }
 
-// changesTitle summarises the table.
 func changesTitle(p *changepoint.Problem) string {
 	o := p.Options
 	what := fmt.Sprintf("events, by %s", o.Time)

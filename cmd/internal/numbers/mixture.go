@@ -117,7 +117,7 @@ func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.
 func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, error) {
 	problem, err := runs.Read(&run.Record.Asked, mixture.NewProblem)
 	if err == nil {
-		run.Record.Options = problem.Options // with its defaults: what they are may change
+		run.Record.Options = problem.Options // with its defaults, which may change
 	}
 	return problem, err
 }

@@ -64,7 +64,7 @@ func (f *orderFlags) Begin(_ context.Context, run *application.Asked[*order.Reco
 	if err != nil {
 		return t, err
 	}
-	run.Record.Options = problem.Options // with its defaults: what they are may change
+	run.Record.Options = problem.Options // with its defaults, which may change
 	return shell.Task{
 		Name: "order", Files: order.Files(),
 		Intro: func() {

@@ -38,7 +38,6 @@ func Application() *application.Application {
 	}
 }
 
-// selectionAgain certifies a selection again.
 func selectionAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
 	run, err := application.Reopen[*varsel.Record](r, "certify-draws", "chain-groups")
 	if err != nil {

@@ -46,7 +46,6 @@ func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Rec
 	return s.enumeration(), nil
 }
 
-// enumeration is the task of an exact selection.
 func (s *selection) enumeration() shell.Task {
 	return shell.Task{Name: "exact", Files: varsel.Files(), Intro: s.PrintProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 		return varsel.RunExact(ctx, s.problem, at.Counting("model"), at.Dir)

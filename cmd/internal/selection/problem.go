@@ -19,8 +19,8 @@ type selection struct {
 	problem *varsel.Problem
 }
 
-// newSelection reads the table and builds the problem that a record describes, of a new run or a
-// stored one. Nothing is written: its errors are of the input.
+// newSelection reads the table and builds the problem of a new or stored record. Nothing is
+// written: its errors are of the input.
 func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 	record := run.Record
 	if run.Resumed() {
@@ -48,7 +48,7 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 		return nil, err
 	}
 	problem.AllModels, problem.Credible = record.AllModels, record.Credible
-	record.Model = problem.Model // with its defaults: what they are may change
+	record.Model = problem.Model // with its defaults, which may change
 	return &selection{run, problem}, nil
 }
 

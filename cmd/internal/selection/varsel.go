@@ -103,7 +103,7 @@ func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Re
 		return t, err
 	}
 	if !run.Resumed() {
-		run.Record.Flow = run.Record.Flow.WithDefaults() // what they are may change
+		run.Record.Flow = run.Record.Flow.WithDefaults() // defaults may change
 	}
 	if run.Record.From != "" && !run.Resumed() {
 		if err := s.problem.CheckFrom(run.Record.From); err != nil {

@@ -24,7 +24,6 @@ func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 	return nil
 }
 
-// printFiles prints the places of the files.
 func printFiles(w io.Writer, dir string) {
 	fmt.Fprintf(w, "%s holds\n", dir)
 	files := &document.Grid{}

@@ -105,8 +105,7 @@ type Judged interface {
 	Took() runs.Seconds
 }
 
-// Execute runs a task from the device to the answer. Everything that can be wrong with the input
-// has been checked before; nothing has been written.
+// Execute runs a task from the device to the answer. Nothing has been written before.
 func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	s := &Session{Resume: j.Resume != "", Shown: j.Progress(a)}
 	if t.Computes {
@@ -128,7 +127,7 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 		}
 	}()
 	if t.Intro != nil && j.Output.Json {
-		t.Intro() // what it has to say goes to standard error
+		t.Intro() // its output goes to standard error
 	}
 	found, err := t.Compute(ctx, s)
 	s.Shown.End()

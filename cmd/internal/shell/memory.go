@@ -26,9 +26,8 @@ const (
 	spareShare = 1.0 / 64
 )
 
-// watchMemory calls exhausted, once, when the process has used up the memory of the machine; the
-// function that it returns ends the watch. Impossible sizes are refused before: this is for the
-// rest.
+// watchMemory calls exhausted, once, when the process has used up the memory of the machine; stop
+// ends the watch. Impossible sizes are refused before: this is for the rest.
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
 	// counts as in use, which the collector lets double; the system gives no memory for it

@@ -67,7 +67,6 @@ computed, except for the costs.`,
 	return cmd
 }
 
-// printStudySummary summarises the collected answers.
 func printStudySummary(a *shell.App, s *study.Summary) {
 	fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing\n", english.Count(s.Tasks, "task"), s.Done, s.Failed, s.Missing)
 	if s.Damaged > 0 {

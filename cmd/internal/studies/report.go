@@ -59,7 +59,6 @@ func logBins(h study.Histogram, shift float64) (bins []report.Bin) {
 	return bins
 }
 
-// describeTask is a task by its settings.
 func describeTask(t study.Task) (text string) {
 	for _, s := range t.Settings {
 		text += fmt.Sprintf("%s=%s ", s.Name, s.Text())

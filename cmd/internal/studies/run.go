@@ -87,7 +87,6 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 	return s, nil
 }
 
-// runStudy runs the tasks and reports on them.
 func runStudy(a *shell.App, ctx context.Context, plan *study.Plan, selection study.Selection, f studyRunFlags) error {
 	start, err := launcher(a)
 	if err != nil {

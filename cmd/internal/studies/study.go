@@ -102,7 +102,6 @@ func planReader(a *shell.App, all application.Registry) planFunc {
 	}
 }
 
-// launcher starts this program.
 func launcher(a *shell.App) (study.Launcher, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -123,7 +122,7 @@ type Plan struct {
 	Jobs      int     `json:"jobs,omitempty"`
 	Seconds   float64 `json:"seconds_per_task,omitempty"` // on one core
 	PeakBytes float64 `json:"peak_bytes,omitempty"`
-	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with so many jobs
+	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with that number of jobs
 }
 
 func studyPlanCommand(a *shell.App, read planFunc) *cobra.Command {
