@@ -25,7 +25,6 @@ func (s *state) clone() state {
 	return state{append([]component(nil), s.components...), append([]float64(nil), s.beta...)}
 }
 
-// sort puts the components in the order of their means.
 func (s *state) sort() {
 	c := s.components
 	for j := 1; j < len(c); j++ {

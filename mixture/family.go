@@ -59,7 +59,6 @@ type family interface {
 	logDensity(row int, c component) float64
 	// marginal returns density and distribution function of a component in a column.
 	marginal(column int, y float64, c component) (density, cumulative float64)
-	// simulate draws a row.
 	simulate(c component, row []float64, random *rand.Rand)
 	// summary returns location and scale of a component in a column, in the units of the table.
 	summary(column int, c component) (location, scale float64)

@@ -22,7 +22,6 @@ func Files() []string {
 	return []string{CountsFile, DensityFile, ComponentsFile, RowsFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
 	components := [][]string{{"component", "column", "quantity", "median", "q025", "q975"}}
 	for j, c := range r.Given.List {

@@ -21,19 +21,16 @@ type chain struct {
 	part    [][]float64
 	logLik  float64
 	// rows of each component: a buffer of the Gibbs steps
-	rows [][]int
-	// proposed is a buffer for densities
+	rows     [][]int
 	proposed []float64
 }
 
-// newChain starts a chain at a state.
 func (p *Problem) newChain(s state, random *rand.Rand) *chain {
 	c := &chain{p: p, random: random, state: s, density: make([]float64, p.Rows()), proposed: make([]float64, p.Rows())}
 	c.refresh()
 	return c
 }
 
-// refresh recomputes all densities of the state.
 func (c *chain) refresh() {
 	clear(c.density)
 	for len(c.part) < c.state.size() {
@@ -73,7 +70,6 @@ func logTiny(x float64) float64 {
 
 func (c *chain) accept(log float64) bool { return math.Log(1-c.random.Float64()) < log }
 
-// beta draws from Beta(a, b).
 func beta(a, b float64, random *rand.Rand) float64 {
 	x, y := stream.Gamma(a, random), stream.Gamma(b, random)
 	return x / (x + y)
@@ -86,7 +82,6 @@ func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 // about a k-th of the Gibbs steps. Chosen by hand.
 const jumps = 3
 
-// sweep updates the whole state once.
 func (c *chain) sweep() {
 	c.gibbs()
 	c.refresh()
@@ -97,8 +92,7 @@ func (c *chain) sweep() {
 }
 
 // gibbs draws allocations and then weights, parameters and β from their conditionals. It sorts the
-// components afterwards, because the posterior of a set of components does not depend on their
-// order.
+// components afterwards: the posterior does not depend on their order.
 func (c *chain) gibbs() {
 	s, k := &c.state, c.state.size()
 	for len(c.rows) < k {
@@ -224,7 +218,6 @@ func (c *chain) tryMerge(k int) {
 	c.take(logLik)
 }
 
-// take accepts the proposed densities.
 func (c *chain) take(logLik float64) {
 	c.density, c.proposed, c.logLik = c.proposed, c.density, logLik
 }

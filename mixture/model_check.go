@@ -55,7 +55,6 @@ func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	return report
 }
 
-// simulate draws a row.
 func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 	j := pick.Func(s.size(), random.Float64(), func(j int) float64 { return s.components[j].weight })
 	p.family.simulate(s.components[j], row, random)

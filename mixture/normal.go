@@ -44,8 +44,7 @@ func (f normals) update(c component, rows []int, beta []float64, random *rand.Ra
 	return f.updateSums(c, float64(len(rows)), float64(len(rows)), sum, square, beta, random)
 }
 
-// updateSums draws mean and variance from their conditionals given weighted sums over the rows,
-// with total weight n.
+// updateSums draws mean and variance given weighted sums over the rows, with total weight n.
 func (f normals) updateSums(c component, rows, n, sum, square float64, beta []float64, random *rand.Rand) component {
 	v := 1 / (n/c.variance + 1/(f.o.MeanSD*f.o.MeanSD))
 	c.mean = sum/c.variance*v + math.Sqrt(v)*random.NormFloat64()
@@ -103,8 +102,7 @@ func (f normals) summary(_ int, c component) (location, scale float64) {
 
 func (normals) proposal() proposal { return unitNumbers{} }
 
-// split divides a component into two of the same total weight, mean and variance (Richardson and
-// Green 1997, section 3.2).
+// split keeps total weight, mean and variance (Richardson and Green 1997, section 3.2).
 func (normals) split(one component, u []float64) (left, right component) {
 	sd, u1, u2, u3 := math.Sqrt(one.variance), u[0], u[1], u[2]
 	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)

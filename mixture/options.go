@@ -12,8 +12,7 @@ import (
 type Options struct {
 	// Columns are the columns of values: one, or several for Multivariate.
 	Columns []string `json:"columns"`
-	// Family is the distribution of the rows of a component.
-	Family Family `json:"family"`
+	Family  Family   `json:"family"`
 	// MaxComponents is the largest number k of components (default 30). The prior of k is uniform.
 	MaxComponents int `json:"max_components,omitempty"`
 	// Concentration is the Dirichlet parameter of the weights (default 1).

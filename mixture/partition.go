@@ -90,7 +90,6 @@ func (s *partition) buffer() []float64 {
 	return make([]float64, len(s.of))
 }
 
-// fill computes the densities of all clusters.
 func (s *partition) fill() {
 	for len(s.density) < len(s.clusters) {
 		s.density = append(s.density, s.buffer())
@@ -189,7 +188,6 @@ func (s *partition) remove(c int) {
 	}
 }
 
-// parameters draws the parameters of the clusters and β.
 func (s *partition) parameters() {
 	rows := make([][]int, len(s.clusters))
 	for i, c := range s.of {

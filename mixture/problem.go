@@ -34,7 +34,6 @@ type column struct {
 	centre, scale float64   // a value of the table is centre + scale · y
 }
 
-// value converts a working value to the units of the table.
 func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
 // The limits on rows are chosen by hand: few rows do not inform, and many take too long.
@@ -90,7 +89,6 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, nil
 }
 
-// read reads and checks one column.
 func (p *Problem) read(t *table.Table, name string) error {
 	values, err := t.NumbersOf(name, "numbers")
 	if err != nil {

@@ -32,8 +32,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return s.conclude(result, probability, se, clock)
 }
 
-// conclude completes a result that has its head and verdict. It adds the probabilities of numbers
-// of components with their standard errors, summaries of the draws, the model check and the files.
+// conclude completes a result that has its head and verdict.
 func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.Clock) (*Result, error) {
 	o := s.problem.Options
 	result.Data = DataSummary{s.problem.Rows(), o.Columns, o.Family.String()}
@@ -107,7 +106,6 @@ func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 		spikes.column.name, spikes.column.value(value), english.Count(rows, "row"), spikes.share, bound)
 }
 
-// report describes the mixing of a method with the given numbers of samplers and sweeps.
 func (e *estimate) report(samplers, sweeps int) MethodReport {
 	return MethodReport{samplers, sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
 }

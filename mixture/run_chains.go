@@ -98,8 +98,7 @@ func changesOf(chains *rjmcmc.Result) (changes int) {
 	return changes
 }
 
-// occupy estimates the probabilities of numbers of components with rows, by drawing the component
-// of every row for a subset of the draws.
+// occupy estimates the probabilities of numbers of components with rows from some of the draws.
 func (s *Sample) occupy(random *rand.Rand) {
 	p := s.problem
 	s.occupied = make([]float64, p.Options.MaxComponents)

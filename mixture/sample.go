@@ -14,7 +14,6 @@ import (
 
 // SampleConfig sets the length of sampling. The zero value is usable.
 type SampleConfig struct {
-	// Seed is the random seed.
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int
@@ -51,10 +50,8 @@ type estimate struct {
 	trace           [][]float64 // number of components or clusters, a row for each sampler
 }
 
-// largest is the largest standard error.
 func (e *estimate) largest() float64 { return slices.Max(e.se) }
 
-// summarize computes means, errors and diagnostics.
 func (e *estimate) summarize() {
 	size, column := len(e.batches[0]), make([]float64, len(e.batches))
 	e.probability, e.se = make([]float64, size), make([]float64, size)
@@ -238,8 +235,7 @@ func (s *Sample) combined() (probability, se []float64) {
 	return probability, se
 }
 
-// disagreement returns the largest difference between the methods in standard errors, and its
-// number of components. It ignores numbers that are rare by both methods.
+// disagreement ignores numbers that are rare by both methods.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

@@ -88,8 +88,7 @@ func (d vectorNumbers) logGamma(x float64) float64 {
 	return total
 }
 
-// roots returns the Cholesky factors of B and I − B with their log determinants; ok is false where
-// they do not exist.
+// roots returns the Cholesky factors of B and I − B; ok is false where they do not exist.
 func (d vectorNumbers) roots(u []float64) (b, rest *mat.TriDense, logB, logRest float64, ok bool) {
 	size := int(d)
 	matrices := [2]*mat.SymDense{mat.NewSymDense(size, nil), mat.NewSymDense(size, nil)}
@@ -203,7 +202,6 @@ func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	return math.Log(one.weight) + one.vector.log + (d+1)/2*logS - d/2*(d+2)*(math.Log(u[0])+math.Log1p(-u[0]))
 }
 
-// squared is the sum of squares.
 func squared(x []float64) (total float64) {
 	for _, v := range x {
 		total += v * v

@@ -27,8 +27,7 @@ func thinned(draws []kept, most int) []kept {
 	return list
 }
 
-// grid returns the points at which the density in a column is computed: for counts, all numbers or
-// about densityPoints of them.
+// grid returns the points of a density: for counts, all numbers or about densityPoints of them.
 func (p *Problem) grid(c int) []float64 {
 	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)
@@ -136,7 +135,6 @@ func (s *Sample) given(k int) (Given, []Row) {
 	return g, rows
 }
 
-// describe summarises component j of draws.
 func (p *Problem) describe(draws []kept, j int) (one Component) {
 	over := func(value func(c component) float64) Summary {
 		values := make([]float64, len(draws))

@@ -51,8 +51,7 @@ func (t *ties) infinite(o Options) bool {
 	return exponent <= 0
 }
 
-// spike reports whether a component describes one shared value: it is narrower than the distance
-// from that value to the next.
+// spike reports whether a component is narrower than the distance of a shared value to the next.
 func (t *ties) spike(mean, scale float64) bool {
 	at := sort.SearchFloat64s(t.values, mean)
 	if at == len(t.values) || at > 0 && mean-t.values[at-1] < t.values[at]-mean {

@@ -29,7 +29,6 @@ func (f vectors) dim() int { return len(f.rows[0]) }
 
 func (f vectors) degrees() float64 { return 2*f.o.PrecisionShape + float64(f.dim()) - 1 }
 
-// componentOf returns the component of a mean and a factor of its covariance.
 func componentOf(mean []float64, lower *mat.TriDense) component {
 	v := &vector{mean: mean, lower: lower}
 	for i := range mean {
@@ -255,7 +254,6 @@ func (f vectors) summary(column int, c component) (location, scale float64) {
 	return normals{}.summary(0, f.alone(column, c))
 }
 
-// correlation is the correlation of two columns within a component.
 func (f vectors) correlation(a, b int, c component) float64 {
 	product := 0.0
 	for j := range min(a, b) + 1 {

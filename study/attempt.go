@@ -91,7 +91,6 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 	}
 }
 
-// arguments returns the arguments of the command of a task.
 func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Record) []string {
 	args := append(strings.Fields(w.plan.Command), made.path)
 	args = append(args, arguments(w.plan.flags)...)

@@ -123,7 +123,6 @@ func (c *collector) read(ctx context.Context) error {
 	return nil
 }
 
-// gather reads one task.
 func (c *collector) gather(t Task) (g gathered) {
 	var record *Record
 	var err error
@@ -158,7 +157,6 @@ func (c *collector) gather(t Task) (g gathered) {
 	return g
 }
 
-// complete adds the fields of the record to the row.
 func (g *gathered) complete(record *Record, names map[string]bool) {
 	if record.Seed != nil {
 		g.row = append(g.row, cell{"seed", *record.Seed})
@@ -206,7 +204,6 @@ func settingValue(s Setting) any {
 	return s.Value
 }
 
-// add writes one task.
 func (c *collector) add(g gathered) error {
 	c.count(g)
 	if c.cfg.each != nil {
@@ -233,7 +230,6 @@ func (c *collector) add(g gathered) error {
 	return nil
 }
 
-// count adds one task to the summary.
 func (c *collector) count(g gathered) {
 	s := c.summary
 	switch g.state {

@@ -69,7 +69,6 @@ func newColumns(dir, file string, t *Tables) (source, error) {
 	return c, nil
 }
 
-// readPairs reads the predictors of responses.
 func readPairs(path string, names []string, isResponse map[string]bool) (map[string][]string, error) {
 	known := map[string]bool{}
 	for _, name := range names {

@@ -64,8 +64,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	return d, nil
 }
 
-// At returns the largest number of discoveries with an expected share of false ones of at most
-// level.
+// At returns the largest number of discoveries with an FDR of at most level.
 func (d *Discoveries) At(level float64) int {
 	n := 0
 	for n < len(d.List) && d.List[n].FDR <= level {
@@ -84,7 +83,6 @@ func (d *Discoveries) False(n int) (count int) {
 	return count
 }
 
-// readInclusion calls each with every row.
 func readInclusion(ctx context.Context, path string, each func(response, predictor string, probability float64)) error {
 	file, err := columnar.Open(path)
 	if err != nil {

@@ -24,13 +24,11 @@ type Estimate struct {
 	Remaining int
 }
 
-// pilots returns the indices of the pilot tasks.
 func pilots(tasks int) []int {
 	return slices.Compact([]int{0, (tasks - 1) / 2, tasks - 1})
 }
 
-// Estimate runs the pilot tasks that have not ended, one at a time with all cores, and reads their
-// costs.
+// Estimate runs the missing pilot tasks, one at a time with all cores, and reads all costs.
 func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, error) {
 	s := store{p.Dir()}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
@@ -64,7 +62,6 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 	return e, nil
 }
 
-// add counts a pilot task.
 func (e *Estimate) add(t Task, c Cost) {
 	e.Pilots, e.Costs = append(e.Pilots, t), append(e.Costs, c)
 	alone := max(c.Seconds, c.CPUSeconds) // on one core
@@ -73,7 +70,6 @@ func (e *Estimate) add(t Task, c Cost) {
 	e.PeakBytes = max(e.PeakBytes, c.PeakBytes)
 }
 
-// remaining counts the tasks that have not ended.
 func (p *Plan) remaining(s store) (n int) {
 	for i := range p.Tasks() {
 		if s.state(p.Task(i).Name) == Missing {

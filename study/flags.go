@@ -18,8 +18,7 @@ type Setting struct {
 // Text is the value as text; the elements of a list are separated by commas.
 func (s Setting) Text() string { return strings.Join(texts(s.Value), ",") }
 
-// arguments returns settings as flags of a command line. Each element of a list becomes a repeated
-// flag.
+// arguments returns settings as command line flags, repeated for each element of a list.
 func arguments(settings []Setting) (args []string) {
 	for _, s := range settings {
 		for _, text := range texts(s.Value) {
@@ -77,7 +76,6 @@ func fixed(flags map[string]any) (settings []Setting) {
 // grid is every combination of the values of some flags.
 type grid []axis
 
-// axis is one flag and its values.
 type axis struct {
 	name   string
 	values []any

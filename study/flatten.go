@@ -73,7 +73,6 @@ func joined(prefix, key string) string {
 	return prefix + "." + key
 }
 
-// scalar is a JSON scalar as a cell.
 func scalar(name string, value any) (cell, bool) {
 	switch v := value.(type) {
 	case json.Number:

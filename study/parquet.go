@@ -20,7 +20,6 @@ func newRowWriter(path string) (*rowWriter, error) {
 	return &rowWriter{s, path}, err
 }
 
-// commit writes the file.
 func (w *rowWriter) commit() error {
 	return atomicfile.Write(w.path, func(out io.Writer) error {
 		columns := w.schema()

@@ -38,8 +38,7 @@ type ending struct {
 	cost   Cost
 }
 
-// fault is an error of the machine, not of a task. The task can succeed on a working machine, and
-// is not recorded as failed.
+// fault is an error of the machine, not of a task, which is then not recorded as failed.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
@@ -96,12 +95,10 @@ func (e ending) killed() bool {
 	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
 }
 
-// crashMarks begin lines that a Go program prints in a crash, or vti when it finds an internal
-// defect.
+// crashMarks begin lines that a Go program prints in a crash, or vti at an internal defect.
 var crashMarks = []string{"panic: ", "fatal error: ", "SIGABRT: ", "vti: a defect of vti"}
 
-// crashed reports whether the process crashed, as opposed to refusing its input or finding no
-// answer.
+// crashed reports a crash, as opposed to a refused input or no answer.
 func (e ending) crashed() bool {
 	if e.signal != 0 {
 		return !e.killed()
@@ -111,7 +108,6 @@ func (e ending) crashed() bool {
 	})
 }
 
-// text describes how the process ended.
 func (e ending) text() string {
 	said := strings.TrimPrefix(e.stderr, "vti: ")
 	if e.signal != 0 {

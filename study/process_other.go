@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// endsWithParent does nothing here: the child of a killed parent continues to its end, and its work
-// is lost.
+// endsWithParent does nothing here: the child of a killed parent continues, and its work is lost.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
 // peakBytes is unknown here.

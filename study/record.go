@@ -64,8 +64,7 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// readJSON reads a file of the directory of a task. Numbers in fields of type any keep their
-// digits.
+// readJSON keeps the digits of numbers in fields of type any.
 func readJSON(dir, name string, value any) error {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

@@ -149,7 +149,6 @@ func (r *runner) found(counter *int) {
 	r.state.Found++
 }
 
-// end describes how a task ended.
 type end struct {
 	state     State
 	message   string
@@ -157,7 +156,6 @@ type end struct {
 	cancelled bool
 }
 
-// doUnlessCancelled runs a task.
 func (w *worker) doUnlessCancelled(ctx context.Context, t Task) end {
 	state, record, _, err := w.do(ctx, t)
 	switch {
@@ -169,7 +167,6 @@ func (w *worker) doUnlessCancelled(ctx context.Context, t Task) end {
 	return end{state: state, message: record.Error}
 }
 
-// ended counts and reports a task.
 func (r *runner) ended(t Task, e end) {
 	if e.cancelled {
 		return
@@ -196,7 +193,6 @@ func (r *runner) ended(t Task, e end) {
 	}
 }
 
-// failure returns the error of the run.
 func (r *runner) failure(ctx context.Context) error {
 	if r.state.Unrecorded > 0 {
 		return fmt.Errorf("%s could not be brought to an end and %s missing still; the last: %w", english.Count(r.state.Unrecorded, "task"), english.Form(r.state.Unrecorded, "is", "are"), r.fault)

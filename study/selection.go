@@ -34,8 +34,7 @@ func ParseShard(text string) (Selection, error) {
 	return Shard(i, n), nil
 }
 
-// schedulerVariables hold the index of this process in an array job of Slurm, and in an Indexed Job
-// of Kubernetes.
+// schedulerVariables hold the index of this process under Slurm and Kubernetes.
 var schedulerVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
 // FromScheduler returns the index of this process in an array job, and the variable that holds it;
@@ -73,7 +72,6 @@ func (s Selection) indices(tasks int) iter.Seq[int] {
 	}
 }
 
-// count is the number of tasks.
 func (s Selection) count(tasks int) int {
 	switch {
 	case s.Index >= tasks:

@@ -99,8 +99,7 @@ func relative(dir, table string) string {
 	return filepath.ToSlash(table)
 }
 
-// partition returns the settings in folders named key=value on the path of a table, as Hive writes
-// them.
+// partition returns the settings in folders named key=value on a path, as Hive writes them.
 func partition(table string) (settings []Setting) {
 	for folder := range strings.SplitSeq(path.Dir(table), "/") {
 		if key, value, found := strings.Cut(folder, "="); found && key != "" {

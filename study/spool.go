@@ -17,7 +17,6 @@ type cell struct {
 	value  any
 }
 
-// kindOf is the kind of a column that holds a value.
 func kindOf(value any) columnar.Kind {
 	switch value.(type) {
 	case bool:
@@ -63,7 +62,6 @@ type spool struct {
 	scratch []byte
 }
 
-// newSpool makes a spool for the future file at path.
 func newSpool(path string) (*spool, error) {
 	file, err := atomicfile.Create(path)
 	if err != nil {
@@ -118,8 +116,7 @@ func (s *spool) add(row []cell) error {
 	return err
 }
 
-// each calls row with the values of every row, by column; nil where it has none. The slice is
-// reused by the next call.
+// each calls row with the values of every row by column, nil for none. The slice is reused.
 func (s *spool) each(row func(values []any) error) error {
 	if err := s.buffer.Flush(); err != nil {
 		return err

@@ -8,8 +8,7 @@ type Status struct {
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"`
-	// Working counts the tasks with a directory of work: a process works on them, or was killed at
-	// them.
+	// Working counts the tasks with a directory of work: in progress, or killed.
 	Working int `json:"working"`
 	// Failures lists some of the failed tasks.
 	Failures []Failure `json:"failures,omitempty"`

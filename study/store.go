@@ -27,9 +27,8 @@ const (
 // String returns "missing", "done" or "failed".
 func (s State) String() string { return [...]string{"missing", "done", "failed"}[s] }
 
-// fanOut is the number of digits of a name in the name of its folder. Three digits make 4,096
-// folders, each with 244 of a million tasks, so that directories stay short, and small studies have
-// few folders.
+// fanOut is the number of digits of a name in the name of its folder, so that directories stay
+// short, and small studies have few folders.
 const fanOut = 3
 
 const failedSuffix = ".failed"
@@ -80,7 +79,6 @@ func (s store) record(name string) (*Record, State, error) {
 	return r, state, nil
 }
 
-// cost reads the cost of a task in a state.
 func (s store) cost(name string, state State) (c Cost, err error) {
 	return c, readJSON(s.path(name, state), costFile, &c)
 }

@@ -13,8 +13,7 @@ import (
 // Submission is a study as an array job: a shard of its tasks for each element. Zero fields take
 // values from the pilot tasks.
 type Submission struct {
-	// Chunks is the number of elements; 0 is one for about half an hour of work, at most a
-	// thousand.
+	// Chunks is the number of elements; 0 is one for about half an hour of work, at most 1,000.
 	Chunks int
 	// Cores is the number of cores of an element, each for one task at a time; 0 is 1.
 	Cores int
@@ -27,8 +26,8 @@ type Submission struct {
 	Running int
 	// Options are lines for the scheduler, such as --partition=long; only of Slurm.
 	Options []string
-	// Claim is the volume claim that holds the folder of the plan, Image the container image; only
-	// of Kubernetes.
+	// Claim is the volume claim of the folder of the plan, Image the container image; for
+	// Kubernetes.
 	Claim, Image string
 }
 
@@ -65,8 +64,7 @@ func (s Submission) complete(tasks int, e *Estimate) Submission {
 	return s
 }
 
-// open lists the shards, of n, with missing tasks: a study that is submitted again needs only
-// these.
+// open lists the shards, of n, with missing tasks: only these are submitted again.
 func (p *Plan) open(n int) (shards []int) {
 	s := store{p.Dir()}
 	left := make([]bool, n)
@@ -104,7 +102,6 @@ func ranges(numbers []int) string {
 // mebibytes rounds up, to at least 1.
 func mebibytes(bytes float64) int { return int(math.Ceil(max(1, bytes/(1<<20)))) }
 
-// render fills in a template.
 func render(text string, values any) string {
 	var b strings.Builder
 	if err := template.Must(template.New("").Parse(text)).Execute(&b, values); err != nil {

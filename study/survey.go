@@ -10,8 +10,7 @@ import (
 // probabilities in its answers. Its memory does not depend on the number of tasks.
 type Survey struct {
 	*Summary
-	// Seconds and Bytes are histograms of processor time and memory, by powers of the tenth root of
-	// ten.
+	// Seconds and Bytes are histograms of processor time and memory, by [LogBin].
 	Seconds, Bytes Histogram
 	// Probabilities are the inclusion probabilities of all answers, in twentieths.
 	Probabilities Histogram
@@ -27,8 +26,7 @@ const MostFailures = 100
 // Histogram counts values by the number of their bin.
 type Histogram map[int]int
 
-// SettingCount counts the tasks with one value of a setting by verdict, or by state where there is
-// none.
+// SettingCount counts the tasks with one value of a setting by verdict, or by state without one.
 type SettingCount struct {
 	Setting, Value string
 	Counts         map[string]int

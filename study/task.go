@@ -13,8 +13,7 @@ type Task struct {
 	// Name is a hash of the input of the task, 16 hexadecimal digits. A growing plan keeps the
 	// names of its tasks.
 	Name string
-	// Settings distinguish the task from the others of the study: table, flags of the grid,
-	// replicate.
+	// Settings distinguish the task from the others: table, flags of the grid, replicate.
 	Settings []Setting
 
 	table int // of the source
