@@ -25,8 +25,7 @@ import (
 // Format is a kind of checkpoint file.
 type Format struct {
 	// Name is the name of the file in errors: "vti checkpoint".
-	Name string
-	// Magic are the first bytes of each file.
+	Name  string
 	Magic string
 	// Version is the one version that is read. Headers that are written must have it as "version".
 	Version int

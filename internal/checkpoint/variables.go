@@ -18,7 +18,6 @@ import (
 // run.
 var variablesFormat = Format{Name: "vti checkpoint", Magic: "vti.post", Version: 1}
 
-// variablesHeader describes the content of a file of variables.
 type variablesHeader struct {
 	Version   int             `json:"version"`
 	Step      int             `json:"step"`
@@ -52,8 +51,7 @@ func ReadInfo(path string) (Info, error) {
 	return Info{header.Step, header.Settings, header.Plan}, err
 }
 
-// WriteVariables stores every variable of ctx that has a value in the file at path, with the number
-// of steps taken, the settings of the run, a JSON object, and the plan, if there is one.
+// WriteVariables stores every variable of ctx that has a value in the file at path, with info.
 func WriteVariables(path string, ctx *context.Context, info Info) error {
 	header := variablesHeader{Version: variablesFormat.Version, Step: info.Step, Settings: info.Settings, Plan: info.Plan}
 	var payload bytes.Buffer
@@ -80,8 +78,7 @@ func WriteVariables(path string, ctx *context.Context, info Info) error {
 }
 
 // RestoreVariables creates the variables of the file in ctx, which must be empty, and returns the
-// step. The settings of the file must equal the given settings: a checkpoint continues only the run
-// that wrote it.
+// step. The settings of the file must equal the given ones ([CheckSettings]).
 func RestoreVariables(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
 	var header variablesHeader
 	payload, err := variablesFormat.Read(path, &header)

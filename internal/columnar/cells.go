@@ -19,7 +19,6 @@ type cells struct {
 	number func(parquet.Value) float64 // of the kinds Double and Bool
 }
 
-// newCells chooses how to read a column. element describes the column in the file.
 func newCells(column *parquet.Column, element format.SchemaElement) cells {
 	c := cells{column: column, kind: Double}
 	if !column.Leaf() || column.Repeated() {
@@ -76,7 +75,6 @@ func unsigned(logical format.LogicalTypeValue) bool {
 	return ok && !integer.IsSigned
 }
 
-// typeName names the type of the column.
 func (c cells) typeName() string {
 	if !c.column.Leaf() || c.column.Repeated() {
 		return "of nested columns"

@@ -26,8 +26,7 @@ import (
 // Magic begins every Parquet file.
 const Magic = "PAR1"
 
-// GroupRows is the number of rows of a row group, which bounds the memory of a writer or reader.
-// Chosen by hand.
+// GroupRows is the number of rows of a row group, which bounds memory. Chosen by hand.
 const GroupRows = 1 << 16
 
 // MostColumns are the columns that a file may have.
@@ -100,11 +99,9 @@ const (
 	// pageBytes are the bytes of the pages of all columns that a writer has open, and mostPageBytes
 	// and leastPageBytes bound the pages of one column. Chosen by hand.
 	pageBytes, mostPageBytes, leastPageBytes = 64 << 20, 256 << 10, 4 << 10
-	// dictionaryBytes bound a dictionary; a column with a larger one goes on without. Chosen by
-	// hand.
+	// dictionaryBytes bound a dictionary; larger ones are not used. Chosen by hand.
 	dictionaryBytes = 1 << 20
-	// pendingValues, and at most pendingRows, are collected before they go to the pages. Chosen by
-	// hand.
+	// pendingValues, and at most pendingRows, are collected for the pages. Chosen by hand.
 	pendingValues, pendingRows = 1 << 18, 256
 )
 
@@ -206,7 +203,6 @@ func (w *Writer) EndGroup() {
 	w.rows = 0
 }
 
-// flush moves the pending rows to the pages.
 func (w *Writer) flush() {
 	for i, values := range w.pending {
 		if w.err == nil && len(values) > 0 {

@@ -76,7 +76,6 @@ func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	return f, nil
 }
 
-// nodes counts a column and its descendants.
 func nodes(column *parquet.Column) int {
 	count := 1
 	for _, child := range column.Columns() {
@@ -192,7 +191,6 @@ func (d *decoder) readPages(pages parquet.Pages) error {
 	return nil
 }
 
-// readPlaces adds texts by their places in a dictionary.
 func (d *decoder) readPlaces(page parquet.Page, dictionary parquet.Dictionary) {
 	if dictionary != d.dictionary {
 		d.dictionary, d.entries = dictionary, slices.Repeat([]int32{-1}, dictionary.Len())
@@ -213,7 +211,6 @@ func (d *decoder) readPlaces(page parquet.Page, dictionary parquet.Dictionary) {
 	}
 }
 
-// code is the index of a text among the texts so far.
 func (d *decoder) code(text []byte) int32 {
 	code, known := d.codes[string(text)]
 	if !known {

@@ -14,7 +14,6 @@ import (
 //go:embed dagre.min.js
 var source string
 
-// program is dagre, compiled once.
 var program = sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("dagre.min.js", source, false) })
 
 // Point is a place; y grows downward.
@@ -87,7 +86,6 @@ type graphEdge struct {
 // copies are plain objects of numbers and texts.
 const missing = `globalThis.structuredClone = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value));`
 
-// script calls dagre.
 const script = `(function (text) {
   const input = JSON.parse(text);
   const g = new dagre.graphlib.Graph();
@@ -181,7 +179,6 @@ func (d *Drawing) stretch(edges []graphEdge) {
 	}
 }
 
-// call runs the script in a machine of its own.
 func call(in graph) (*graph, error) {
 	compiled, err := program()
 	if err != nil {

@@ -21,14 +21,12 @@ type Grid struct{ Rows [][]string }
 // Add adds a row.
 func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
-// column is one of a grid.
 type column struct {
 	Name                 string
 	Numeric              bool
 	breaks, bare, onPage bool
 }
 
-// columns reads the names.
 func (g *Grid) columns() (list []column) {
 	for _, name := range g.Rows[0] {
 		c := column{Numeric: true}
@@ -128,8 +126,7 @@ func (g *Grid) Print(w io.Writer) {
 // proseWidth is the width from which on a last column is text that folds, not a number or interval.
 const proseWidth = 40
 
-// blocks divides columns into blocks that fit into TextWidth, each of which begins with the first
-// column.
+// blocks divides columns into blocks that fit into TextWidth, each beginning with the first column.
 func blocks(widths []int, columns []column) (list [][]int) {
 	last := len(widths) - 1
 	block, width := []int{0}, 2+widths[0]

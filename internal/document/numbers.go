@@ -28,8 +28,7 @@ func Interval[F ~float64](low, high F) string {
 	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
 }
 
-// PlusMinus writes a number with its standard error, both with the given decimals; an exact number
-// is alone.
+// PlusMinus writes a number with its standard error, if any, with the given decimals.
 func PlusMinus(value, se *report.Number, decimals int) string {
 	if !Finite(value) {
 		return "?"

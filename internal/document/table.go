@@ -19,8 +19,7 @@ const (
 // None is the number of printed rows where a terminal shows none.
 const None = -1
 
-// Table is a table with a caption. A page shows all of its rows, sorted on a click and filtered if
-// they are many.
+// Table is a table with a caption. A page shows all rows, to be sorted, and filtered if many.
 type Table struct {
 	ID, Caption string
 	// Under are lines between the caption and the rows.
@@ -50,7 +49,6 @@ func (t *Table) Opened() *Table {
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.Rows) - 1 }
 
-// print prints the table for a terminal.
 func (t *Table) print(w io.Writer) {
 	fmt.Fprintln(w, t.Caption)
 	for _, line := range t.Under {

@@ -7,12 +7,10 @@ import (
 	"unicode"
 )
 
-// ModelColumn is the column of a Parquet file that spells the model; readers of CmdStan files take
-// numbers alone.
+// ModelColumn is the Parquet column that spells the model; CmdStan files hold numbers alone.
 const ModelColumn = "model"
 
-// Numbered are the names of the columns that hold numbers: log densities or chain and the number of
-// the model, then the columns of sites and of coordinates.
+// Numbered are the columns of numbers: log densities or chain, model, sites and coordinates.
 func (h Header) Numbered() []string {
 	names := append(h.densities(), "model__")
 	for s := range h.Cards {
@@ -29,7 +27,6 @@ func (h Header) Numbered() []string {
 	return distinct(names)
 }
 
-// csvColumns are the names of the columns of a CSV file.
 func (h Header) csvColumns() []string {
 	names := h.Numbered()
 	for i, name := range names {

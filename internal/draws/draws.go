@@ -44,11 +44,9 @@ type Header struct {
 	Coordinates []string `json:"coordinates"`
 	// Variables names their columns; nil stands for beta[coordinate].
 	Variables []string `json:"variables,omitempty"`
-	// DensityScale names the coordinates of the log densities where these differ from the
-	// coordinates of the file: "standardised".
+	// DensityScale names the coordinates of the log densities if not of the file: "standardised".
 	DensityScale string `json:"density_scale,omitempty"`
-	// Covered is the total probability of the models in the sample, where others were left out; 0:
-	// all.
+	// Covered is the total probability of the models in the sample; 0: all models.
 	Covered float64 `json:"covered,omitempty"`
 	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
 	Seed   uint64 `json:"seed"`
@@ -110,7 +108,6 @@ func (h Header) countable() bool {
 	return true
 }
 
-// fileHeader is the header as files carry it.
 type fileHeader struct {
 	Version int `json:"version"`
 	Header
@@ -177,8 +174,7 @@ func (d *Draws) Values(i int) []float64 {
 	return d.Theta[i*len(d.Coordinates) : (i+1)*len(d.Coordinates)]
 }
 
-// appendRow adds a draw whose cells, in the order of the columns after the log densities, are given
-// as numbers.
+// appendRow adds a draw; cells are in the order of the columns after the log densities.
 func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	d.LogP = append(d.LogP, first)
 	if d.Kind == Chains {

@@ -11,8 +11,7 @@ import (
 
 const headerKey = "vti_draws"
 
-// parquetColumns gives chain__ and the sites 32-bit integers, the spelled model texts, and
-// everything else doubles.
+// parquetColumns gives integers to chain__ and the sites, text to the model, doubles to the rest.
 func (h Header) parquetColumns() (columns []columnar.Column) {
 	first := len(h.densities()) + 1 // column of the first site
 	for i, name := range append(h.Numbered(), ModelColumn) {
@@ -55,8 +54,7 @@ func writeParquet(w io.Writer, d *Draws) error {
 	return out.Close()
 }
 
-// readParquet reads a file written by writeParquet, with one row group in memory beside the result.
-// Errors name the row.
+// readParquet reads a file of writeParquet by row groups. Errors name the row.
 func readParquet(f *os.File) (*Draws, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -92,7 +90,6 @@ func readParquet(f *os.File) (*Draws, error) {
 	return d, nil
 }
 
-// appendGroup adds the draws of a row group.
 func (d *Draws) appendGroup(file *columnar.File, group int) error {
 	numbers := make([][]float64, len(file.Columns)-1) // the spelled model comes last
 	for column := range numbers {

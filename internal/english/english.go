@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// integer is any whole number that counts things.
 type integer interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint64
 }
@@ -16,8 +15,7 @@ func Count[N integer](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one))
 }
 
-// Noun is the form of a noun for n things. Its plural has to be regular, as for "row", "class" and
-// "family".
+// Noun is the form of a noun for n things; its plural has to be regular.
 func Noun[N integer](n N, one string) string {
 	return Form(n, one, plural(one))
 }
@@ -30,8 +28,7 @@ func Form[N integer](n N, one, many string) string {
 	return many
 }
 
-// List joins texts by commas. It shows the first most of them and counts the rest: "a, b and 7
-// more".
+// List joins the first most texts by commas and counts the rest: "a, b and 7 more".
 func List(texts []string, most int) string {
 	if more := len(texts) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), more)

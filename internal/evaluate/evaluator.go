@@ -18,8 +18,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Evaluator evaluates a target and an approximation q(m) q(θ | m) of it. Training, pilot runs and
-// certification all take one; only training changes its variables.
+// Evaluator evaluates a target and an approximation q(m) q(θ | m); only training changes it.
 type Evaluator struct {
 	Graphs
 	Target    Target
@@ -154,8 +153,7 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	}, nil
 }
 
-// Pull is Push for parameters theta [B*D]: it maps them back to the reference. Both densities and
-// the squares are evaluated at theta.
+// Pull is Push for parameters theta [B*D]: it maps them back, and evaluates at theta.
 func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("pull", func(ctx *context.Context, codes, theta *Node) []*Node {

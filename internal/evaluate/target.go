@@ -29,7 +29,6 @@ type Flow interface {
 	ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
-// quadraticTarget is vti.QuadraticTarget.
 type quadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
@@ -44,8 +43,7 @@ func LogJoint(target Target, codes, mask, theta *graph.Node) *graph.Node {
 	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
 }
 
-// perRow checks the result of a method of a target. Anything other than a number for each row of
-// codes is a panic with an error that describes it.
+// perRow panics with an error unless a method of a target returned a number for each row of codes.
 func perRow(target Target, method string, codes, got *graph.Node) *graph.Node {
 	if rows := codes.Shape().Dim(0); got.Rank() != 1 || got.Shape().Dim(0) != rows {
 		panic(fmt.Errorf("%s of %T: got a result of shape %v, want [%d], a number for each row of codes", method, target, got.Shape().Dimensions, rows))

@@ -51,11 +51,9 @@ const (
 
 // Problem is a density to integrate.
 type Problem struct {
-	// Centre and Width [D] describe a wide distribution: most of the mass of the density should lie
-	// within a few Widths of Centre.
+	// Centre and Width [D] describe a wide distribution: most mass lies within a few Widths.
 	Centre, Width []float64
-	// LogDensity is the log density at a point [D], unnormalised; −Inf where there is none. It is
-	// called by several goroutines at once.
+	// LogDensity is the unnormalised log density at x [D], −Inf where none; calls are concurrent.
 	LogDensity func(x []float64) float64
 	// LogScales, if not nil, are logarithms of functions whose mean squares under the density are
 	// wanted too, such as standard deviations. The proposal then covers the region where the
@@ -67,12 +65,10 @@ type Problem struct {
 	// Dear marks a density that is expensive: one search for a mode, from the best of the first
 	// draws, is enough, and it ends where it gains little. Draws find the modes it has missed.
 	Dear bool
-	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200
-	// more for each coordinate.
+	// PerRound is the number of draws in each round; 0 stands for 400 plus 200 a coordinate.
 	PerRound int
 }
 
-// draws is the number of draws in each round of the adaptation.
 func (p *Problem) draws() int {
 	if p.PerRound == 0 {
 		return perRound + perDim*len(p.Centre)
@@ -112,8 +108,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	return p, p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random)
 }
 
-// wide is the scale of the wide distribution, and widest the wide distribution as a component of a
-// mixture.
+// wide is the scale of the wide distribution, and widest the distribution as a component.
 func (p *Problem) wide() *mat.SymDense {
 	wide := mat.NewSymDense(len(p.Width), nil)
 	for i, width := range p.Width {
@@ -130,9 +125,8 @@ func (p *Problem) widest() (*component, error) {
 	return widest, nil
 }
 
-// adapt draws from parts and their defence and fits both to all draws, in the given number of
-// rounds, and sets the mixture. At the start all holds the draws of one round from the present
-// mixture.
+// adapt draws from parts and their defence and fits both to all draws, in rounds, and sets the
+// mixture. At the start all holds the draws of one round from the present mixture.
 func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixture, rounds, draws int, random *rand.Rand) error {
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
@@ -170,7 +164,6 @@ func (m mixture) fitted(points [][]float64, weights []float64, widest *component
 	return m, defence
 }
 
-// defended is a mixture of parts in their proportions, with the share that the defence leaves.
 func defended(parts, defence mixture) mixture {
 	total, left := 0.0, 1.0
 	for _, c := range parts {
@@ -241,8 +234,7 @@ func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed 
 	return combined
 }
 
-// tempered are normalised weights at the largest power at which enough points count for a
-// covariance; nil if there is none.
+// tempered are normalised weights at the largest power with enough points for a covariance; or nil.
 func tempered(logWeights []float64, draws int) []float64 {
 	weights := make([]float64, len(logWeights))
 	for power := 1.0; power > 1e-3; power *= 0.7 {
@@ -265,7 +257,6 @@ func tempered(logWeights []float64, draws int) []float64 {
 	return nil
 }
 
-// moments are mean and covariance of weighted points.
 func moments(points [][]float64, weights []float64) (mean []float64, c *mat.SymDense) {
 	dim := len(points[0])
 	mean, c = make([]float64, dim), mat.NewSymDense(dim, nil)

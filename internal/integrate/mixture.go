@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// component is a multivariate Student t distribution with a share of a mixture.
 type component struct {
 	share, degrees float64
 	location       []float64
@@ -73,8 +72,7 @@ func (c *component) draw(random *rand.Rand) []float64 {
 
 type mixture []*component
 
-// logDensity is the log density of the mixture at x; terms receives the densities of its components
-// times their shares.
+// logDensity is the log density at x; terms receives the densities of components times shares.
 func (m mixture) logDensity(x, work, terms []float64) float64 {
 	for i, c := range m {
 		terms[i] = math.Log(c.share) + c.logDensity(x, work)

@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// modes are t distributions at the modes that searches from the centre and from the best draws
-// find, each with the curvature there.
+// modes are t distributions at modes found from the centre and the best draws, by the curvature.
 func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	dim := len(p.problem.Centre)
 	best := make([]int, len(all.Points))
@@ -70,8 +69,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	return found, nil
 }
 
-// curvature is the inverse of the Hessian of a function at a minimum, in no direction wider than
-// the widths.
+// curvature is the inverse Hessian of a function at a minimum, nowhere wider than the widths.
 func curvature(minus func([]float64) float64, at []float64, problem Problem) *mat.SymDense {
 	dim, width := len(at), problem.Width
 	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))

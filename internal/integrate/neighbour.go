@@ -11,8 +11,8 @@ import (
 // hand: a third of the rounds of a search from nothing.
 const refinements = 2
 
-// Of is the marginal proposal of some coordinates, for a density of these that is much like that
-// of all.
+// Of is the marginal proposal of some coordinates, for a density of these that is much like the
+// density of all.
 func (p *Proposal) Of(places []int, logDensity func(x []float64) float64) *Proposal {
 	own := &Proposal{problem: Problem{LogDensity: logDensity, Noise: p.problem.Noise}}
 	for _, i := range places {

@@ -9,8 +9,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// MaxDim is the largest number of coordinates whose Hessian is computed, which takes 2D+1 gradients
-// a Newton step. Chosen by hand, not tuned.
+// MaxDim bounds the coordinates of a Hessian, 2D+1 gradients a step. Chosen by hand, not tuned.
 const MaxDim = 256
 
 // Active lists the coordinates where a mask is true.

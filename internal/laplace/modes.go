@@ -29,13 +29,11 @@ const (
 	// leastModeShare is the share of the draws that is divided evenly among all modes whatever
 	// their Laplace evidence, which can be far too small for a skewed mode. Chosen by hand.
 	leastModeShare = 0.25
-	// vainClimbs is the number of climbs that end in known modes, or in none, after which the
-	// search stops. Chosen by hand.
+	// vainClimbs is the number of climbs without a new mode that ends a search. Chosen by hand.
 	vainClimbs = 16
 )
 
-// Modes is a mixture of t distributions at modes of the posterior of one model, with their
-// curvature: a proposal that does not depend on a flow.
+// Modes is a mixture of t distributions at modes of one model: a proposal independent of a flow.
 type Modes struct {
 	modes  []*Mode
 	shares []float64
@@ -58,8 +56,7 @@ type Start struct {
 	LogJoint float64
 }
 
-// newMode climbs from start, which it changes, and fails with nil where it finds no mode with
-// negative curvature.
+// newMode climbs from start, which it changes; nil without a mode of negative curvature.
 func newMode(ctx context.Context, on Surface, code []int32, active []int, start []float64) (*Mode, error) {
 	precision, _, top, err := on.Climb(ctx, code, active, start)
 	if err != nil || precision == nil {
@@ -81,7 +78,6 @@ func newMode(ctx context.Context, on Surface, code []int32, active []int, start 
 	return &Mode{start, top, t.LogIntegral(top), active, t}, nil
 }
 
-// draw writes a draw to theta [D]; inactive coordinates are 0.
 func (m *Mode) draw(random *rand.Rand, theta []float64) {
 	x := make([]float64, len(m.active))
 	m.t.Draw(random, x)
@@ -100,7 +96,6 @@ func (m *Mode) of(theta []float64) []float64 {
 	return x
 }
 
-// logDensity is the log density at theta [D].
 func (m *Mode) logDensity(theta []float64) float64 {
 	x := m.of(theta)
 	return m.t.LogDensity(x, x)
@@ -117,8 +112,7 @@ func (m *Mode) near(other *Mode) bool {
 // All are the modes so far.
 func (m *Modes) All() []*Mode { return m.modes }
 
-// Find climbs from the starts, in order, that the modes so far do not cover, and adds the modes
-// that are new. It reports whether there was one.
+// Find climbs from the starts, in order, that the modes so far do not cover, and adds new modes.
 func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int, starts []Start) (found bool, err error) {
 	vain := 0
 	for _, start := range starts {
@@ -142,7 +136,6 @@ func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int
 	return found, nil
 }
 
-// share gives modes their parts of the draws.
 func (m *Modes) share() {
 	total := m.LogEvidence()
 	m.shares = make([]float64, len(m.modes))

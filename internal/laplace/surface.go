@@ -26,8 +26,7 @@ type Surface struct {
 // [k] and minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
 type Expansion = func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 
-// On is the surface of a target: its own expansion, or, where that is nil, graphs for models of at
-// most dim coordinates.
+// On is the surface of a target: its expansion, or graphs for models of at most dim coordinates.
 func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (Surface, error) {
 	if expand != nil {
 		return Surface{expansion(expand), true}, nil
@@ -81,7 +80,6 @@ func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, 
 	return rise, stopped(ctx)
 }
 
-// stopped is the error of a search for a mode that was cancelled.
 func stopped(ctx gocontext.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the search for a mode was stopped: %w", err)
@@ -157,8 +155,7 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 // checks for cancellation. Chosen by hand, not tuned.
 const evaluatedRows = 8
 
-// newGradientEvaluator compiles the log density of a target and its gradient, for at most the given
-// number of rows.
+// newGradientEvaluator compiles a log density and its gradient, for at most the given rows.
 func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := evaluate.LogJoint(target, codes, target.Space().Mask(codes), theta)
@@ -199,7 +196,6 @@ func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) 
 	}, nil
 }
 
-// finite reports whether no value is NaN or infinite.
 func finite(values ...float64) bool {
 	for _, x := range values {
 		if !(math.Abs(x) <= math.MaxFloat64) {

@@ -127,10 +127,8 @@ func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)
 	return &lattice[T]{Options: o, logDensity: logDensity, top: math.Inf(-1)}
 }
 
-// x is the place of a node.
 func (l *lattice[T]) x(i int) float64 { return l.From + float64(i)*l.Step }
 
-// evaluate writes the nodes of indices.
 func (l *lattice[T]) evaluate(at []int, to []Node[T]) error {
 	if l.count += len(at); l.count > l.Most {
 		return ErrMost
@@ -152,7 +150,6 @@ func (l *lattice[T]) evaluate(at []int, to []Node[T]) error {
 	return nil
 }
 
-// one writes the node of an index.
 func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
 	node.X = l.x(i)
 	node.LogDensity, node.Given, err = l.logDensity(node.X)
@@ -162,7 +159,6 @@ func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
 	return err
 }
 
-// scan makes the first nodes.
 func (l *lattice[T]) scan() error {
 	count := 1 + max(int((l.To-l.From)/l.Step), 0)
 	l.at, l.nodes = make([]int, count), make([]Node[T], count)
@@ -223,7 +219,6 @@ func (l *lattice[T]) extend() error {
 	return nil
 }
 
-// matters reports whether a node is not negligible.
 func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
 
 // hides reports whether more mass may lie beside the k-th node than it shows: no node beside it is
@@ -295,7 +290,6 @@ func (l *lattice[T]) refine() error {
 	return nil
 }
 
-// integral returns the rest of the lattice as an Integral.
 func (l *lattice[T]) integral(log, difference float64) *Integral[T] {
 	out := &Integral[T]{Log: log, Difference: math.Abs(difference), Step: l.Step, Nodes: make([]Node[T], 0, len(l.nodes))}
 	for _, node := range l.nodes {

@@ -26,7 +26,6 @@ type mask struct {
 	allowed    []bool // row-major
 }
 
-// newMask fills a mask from a predicate.
 func newMask(rows, cols int, allowed func(row, col int) bool) mask {
 	m := mask{rows: rows, cols: cols, allowed: make([]bool, rows*cols)}
 	for r := range rows {
@@ -69,7 +68,6 @@ func (n *Network) headMask(outputs []int) mask {
 	return newMask(n.cfg.Hidden, len(input), func(k, c int) bool { return n.degrees[k] <= input[c] })
 }
 
-// hostTensor returns values as a tensor of a float dtype.
 func hostTensor(dtype dtypes.DType, values []float64, dims ...int) *tensors.Tensor {
 	switch dtype {
 	case dtypes.Float64:

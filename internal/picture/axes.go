@@ -10,8 +10,7 @@ import (
 type Scale struct {
 	Min, Max float64 // numbers
 	From, To float64 // their places
-	// Whole numbers have ticks at whole numbers only; Powers are whole numbers whose labels are the
-	// powers of ten.
+	// Whole numbers have ticks at whole numbers only; Powers label them as powers of ten.
 	Whole, Powers bool
 }
 
@@ -75,7 +74,6 @@ func (s Scale) ticks(most int) (list []Tick) {
 	return list
 }
 
-// tickLabel writes a multiple of a step.
 func tickLabel(value, step float64, decimals int) string {
 	if math.Abs(value) < step/2 {
 		return "0"

@@ -83,8 +83,7 @@ type Bar struct {
 	Hint      string
 }
 
-// Bars draws a histogram, or shares of whole numbers, as areas; the values to compare them with are
-// short lines with their intervals.
+// Bars draws a histogram or shares as areas; the values to compare with are lines with intervals.
 func Bars(name, title string, width, height float64, bars []Bar, xName, yName string, legend ...Entry) *Picture {
 	p := New(name, title, width, height)
 	var ys, xs []float64
@@ -150,7 +149,6 @@ func Scatter(name, title string, width, height float64, points []Point, referenc
 	return p
 }
 
-// clip is the part of a line inside the frame.
 func (f Frame) clip(r Reference) (Reference, bool) {
 	from, to := 0.0, 1.0
 	for _, side := range [][4]float64{{r.X0, r.X1 - r.X0, f.X.Min, f.X.Max}, {r.Y0, r.Y1 - r.Y0, f.Y.Min, f.Y.Max}} {

@@ -19,8 +19,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// resolution is the resolution of PNG files in dots an inch, as journals require for drawings with
-// text.
+// resolution is the resolution of PNG files in dots an inch, as journals require for text.
 const resolution = 300
 
 // printed are the inks on white paper.
@@ -76,7 +75,6 @@ func (p *Picture) svg() string {
 	return out.String()
 }
 
-// printedAttributes are the colours of a mark in a file.
 func (m mark) printedAttributes() string {
 	attributes := fmt.Sprintf(`fill="%s"`, code(m.ink))
 	if m.shape == line || m.shape == dots {
@@ -91,7 +89,6 @@ func (m mark) printedAttributes() string {
 	return attributes
 }
 
-// code is an ink as SVG spells colours.
 func code(ink Ink) string {
 	c := printed[ink]
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
@@ -101,7 +98,6 @@ func code(ink Ink) string {
 // in it.
 var used = sync.Pool{New: func() any { return new(image.RGBA) }}
 
-// pixel is a length in points, in pixels.
 func pixel(points float64) float64 { return points * resolution / 72 }
 
 // newPixels is an image of the size of the picture, with arbitrary content.
@@ -117,13 +113,11 @@ func (p *Picture) newPixels() *image.RGBA {
 	return pixels
 }
 
-// typeface is a font of a size in points.
 type typeface struct {
 	size float64
 	bold bool
 }
 
-// canvas draws on pixels.
 type canvas struct {
 	*gg.Context
 	faces map[typeface]font.Face
@@ -161,7 +155,6 @@ func (c canvas) draw(m mark) {
 	}
 }
 
-// write draws a text.
 func (c canvas) write(m mark) {
 	face, made := c.faces[typeface{m.size, m.style.Bold}]
 	if !made {

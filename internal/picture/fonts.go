@@ -23,7 +23,6 @@ var fonts = sync.OnceValue(func() (list [2]*opentype.Font) {
 	return list
 })
 
-// fontFamily names the fonts in SVG files.
 const fontFamily = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 func fontOf(bold bool) *opentype.Font {

@@ -29,7 +29,6 @@ func short(x float64) string {
 // place writes a coordinate with the digits that can be seen.
 func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
-// inline writes a mark for a page.
 func (m mark) inline(out *strings.Builder, hidden bool) {
 	classes := "ink-" + inkNames[m.ink]
 	var more string

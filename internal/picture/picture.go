@@ -44,8 +44,7 @@ type Picture struct {
 	Name, Title, Text string
 	// Width and Height are in points.
 	Width, Height float64
-	// Least is the value that marks of a group need to be seen at first; in files they are left out
-	// below it.
+	// Least is the value from which marks of a group are seen at first, or written to files.
 	Least float64
 	marks []mark
 }
@@ -77,7 +76,6 @@ const (
 	End
 )
 
-// mark is one thing on a picture.
 type mark struct {
 	shape  shape
 	points []Point
@@ -102,7 +100,6 @@ type Style struct {
 	Value float64
 }
 
-// hidden reports whether a mark is not seen at first.
 func (p *Picture) hidden(m mark) bool { return m.style.Group != "" && m.style.Value < p.Least }
 
 func styleOf(styles []Style) Style {

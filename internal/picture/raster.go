@@ -18,11 +18,9 @@ func encode(w io.Writer, from *image.RGBA) error {
 	return encoder.Encode(w, indexed(from))
 }
 
-// mostColours is the number of colours of a palette.
 const mostColours = 256
 
-// shade is one of the colours of an image: its bytes as a number, how many pixels have it, and its
-// place in the palette.
+// shade is a colour of an image: its bytes as a number, its pixels, and its place in the palette.
 type shade struct {
 	bytes            uint32
 	red, green, blue uint8

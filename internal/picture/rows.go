@@ -64,7 +64,6 @@ func Rows(name, title string, width float64, rows []Row, options RowsOptions) *P
 	return p
 }
 
-// scale holds all intervals.
 func (o RowsOptions) scale(rows []Row) Scale {
 	if o.Min != 0 || o.Max != 0 {
 		return Scale{Min: o.Min, Max: o.Max}

@@ -8,8 +8,7 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Reliable is the largest k̂ at which an estimate is reliable (Vehtari et al. 2024,
-// section 3.2.4).
+// Reliable is the largest k̂ of a reliable estimate (Vehtari et al. 2024, section 3.2.4).
 const Reliable = 0.7
 
 // FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond
@@ -55,9 +54,8 @@ type Result struct {
 	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
 	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
 	LogWeights []float64
-	// K is the shape k̂ of the tail. +Inf when it cannot be estimated: too few draws, or too few
-	// with positive weight. 0 when the largest weights are all equal, so that there is no tail to
-	// fit.
+	// K is the shape k̂ of the tail. +Inf with too few draws, or too few of positive weight; 0 when
+	// the largest weights are all equal.
 	K float64
 	// Tail is the number of weights that were replaced; 0 when nothing was smoothed.
 	Tail int
@@ -107,8 +105,7 @@ func smooth(logWeights []float64, raise bool) Result {
 	return r
 }
 
-// largest lists at most n draws of positive weight, the draws of the largest weights, from low to
-// high. Of equal weights later draws count as larger.
+// largest lists at most n draws of the largest positive weights, ascending, ties by their order.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
@@ -140,8 +137,7 @@ func (r *Result) largest(draws []int, most int) []int {
 	return list
 }
 
-// excesses are the differences of draws from a cutoff, all relative to the largest weight; draws
-// equal to the cutoff are left out.
+// excesses are the differences of draws from a cutoff, where not 0, relative to the largest weight.
 func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64) {
 	for _, i := range draws {
 		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
@@ -184,8 +180,7 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	}
 	tail = tail[len(tail)-len(excess):]
 	k, sigma := fitGPD(excess)
-	// A weak prior worth ten observations at 1/2 steadies short tails (Vehtari et al. 2024,
-	// appendix C).
+	// A weak prior worth ten observations at 1/2 (Vehtari et al. 2024, appendix C).
 	m := float64(len(excess))
 	r.K = (k*m + 5) / (m + 10)
 	if math.IsNaN(r.K) {
@@ -214,7 +209,6 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	return beyond, atMost
 }
 
-// summarise makes a Result from the output of smoothTail.
 func (r *Result) summarise(beyond, atMost float64) {
 	var weights []float64
 	r.LogMean, r.LogMeanSE, weights = logMeanExp(r.LogWeights, r.N)

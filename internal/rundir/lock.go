@@ -25,7 +25,6 @@ func Lock(dir string) (release func(), err error) { return lockWith(filepath.Joi
 // LockFile is Lock for one file, which need not exist yet: its lock is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
-// lockWith locks a directory or a file, named in errors, with the lock file at path.
 func lockWith(path, what string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -66,7 +65,6 @@ func lockWith(path, what string) (release func(), err error) {
 	}
 }
 
-// sameFile reports whether the open file is the one at path.
 func sameFile(file *os.File, path string) bool {
 	open, err := file.Stat()
 	if err != nil {

@@ -43,8 +43,7 @@ func WriteJSON(path string, value any) error {
 }
 
 // ReadRecord reads the record of the run in dir into record, a pointer to the struct of its
-// application. It fails where dir has no record, where the record is damaged, and where it lacks a
-// required field: command, data or fingerprint.
+// application. It fails if the record is missing, damaged, or lacks command, data or fingerprint.
 func ReadRecord(dir string, record any) error {
 	path := filepath.Join(dir, RecordFile)
 	content, err := os.ReadFile(path)

@@ -12,13 +12,11 @@ import (
 // columns the slow factor of their corner does more of the work. By hand, on 1,171 columns.
 const denseColumns = 32
 
-// densePanel are the products for a panel of columns.
 type densePanel struct {
 	update *kernel.ProductPlan[float64] // takes off what the columns before have; nil for the first
 	divide *kernel.ProductPlan[float64] // by the factor of the corner; nil if nothing is below that
 }
 
-// densePanels are the products for the panels of n columns.
 func densePanels(n int) (panels []densePanel) {
 	for j := 0; j < n; j += denseColumns {
 		width := min(denseColumns, n-j)

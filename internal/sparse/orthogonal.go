@@ -63,8 +63,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	return f, x, squares, true
 }
 
-// longestFrom is the column before n whose rest, below the first k rows, is longest; none before k
-// is.
+// longestFrom is the column before n that is longest below the first k rows; none before k is.
 func longestFrom(r [][]float64, k, n int) int {
 	square := make([]float64, n-k)
 	for _, row := range r[k:] {
@@ -75,8 +74,7 @@ func longestFrom(r [][]float64, k, n int) int {
 	return k + floats.MaxIdx(square)
 }
 
-// reflect makes column k zero below row k by a reflection of the rows from k on; false where the
-// column has nothing there.
+// reflect makes column k zero below row k by a reflection; false where nothing is there.
 func reflect(r [][]float64, k int) bool {
 	v := make([]float64, len(r)-k)
 	for i := range v {

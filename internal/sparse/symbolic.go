@@ -131,8 +131,7 @@ func (s *Symbolic) Work() float64 {
 	return work + rest*rest*rest/6
 }
 
-// cheapestHead is the number of columns that are best left sparse, given the number of entries
-// below the diagonal of each.
+// cheapestHead is the best number of sparse columns, given the entries below the diagonal in each.
 func cheapestHead(counts []int) int {
 	n := len(counts)
 	sparse := 0.0

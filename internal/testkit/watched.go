@@ -15,8 +15,7 @@ type Watched struct {
 	// BeforeLaunch, if not nil, is called with the name of every computation before it runs; the
 	// launch returns its error.
 	BeforeLaunch func(name string) error
-	// Launches counts executions, ToHost and ToDevice transfers, and BytesToHost the bytes of the
-	// former.
+	// Launches counts executions; ToHost and ToDevice transfers; BytesToHost the bytes to the host.
 	Launches, ToHost, ToDevice int
 	BytesToHost                int
 	// Compiled lists the names of the compiled computations.

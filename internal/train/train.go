@@ -11,16 +11,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// FiniteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes
-// through the others.
+// FiniteMean is the mean of the finite entries of x [B], the only ones with a gradient, or 0.
 func FiniteMean(x *Node) *Node {
 	isFinite := IsFinite(StopGradient(x))
 	count := ReduceAllSum(ConvertDType(isFinite, x.DType()))
 	return Div(ReduceAllSum(Where(isFinite, x, ZerosLike(x))), MaxScalar(count, 1))
 }
 
-// VariablesIn lists the trainable variables that graph g uses in and below a scope, in the order of
-// their creation.
+// VariablesIn lists the trainable variables of graph g in and below a scope, in order of creation.
 func VariablesIn(ctx *context.Context, scope string, g *Graph) []*context.Variable {
 	var variables []*context.Variable
 	for variable := range ctx.InAbsPath("/" + scope).IterVariablesInScope() {

@@ -54,8 +54,7 @@ type Measured struct {
 	Weights *Weights
 	// Chains are measured from its Markov chains; nil without chains.
 	Chains *Chains
-	// ESS is the effective number of the Draws. It is judged with draws, weights or chains; +Inf
-	// where it does not apply.
+	// ESS is the effective number of the Draws; +Inf where it does not apply.
 	ESS   float64
 	Draws int
 	// EventSE is the largest standard error of a probability, and Event names the kind of event: "a
@@ -72,8 +71,7 @@ type Measured struct {
 type Weights struct {
 	// KHat is their Pareto shape.
 	KHat float64
-	// Missed is the share of the posterior that may lie where weights are larger than every drawn
-	// weight (psis.TailShare).
+	// Missed is the share of the posterior that may lie beyond every drawn weight (psis.TailShare).
 	Missed float64
 }
 
@@ -86,8 +84,7 @@ type Chains struct {
 	Limit float64
 }
 
-// Judge compares the measurements of a computation with the limits; all computations are judged by
-// it.
+// Judge compares the measurements of any computation with the limits.
 func Judge(m Measured) *Judgement {
 	j := &Judgement{Verdict: Trusted}
 	if m.Chains != nil {
@@ -143,7 +140,6 @@ func (j *Judgement) Limit(value, doubtful, failed float64, format string) {
 	}
 }
 
-// chains judges Markov chains by their largest R-hat.
 func (j *Judgement) chains(rHat, doubtful float64) {
 	switch {
 	case !(rHat <= FailedRHat):
@@ -153,7 +149,6 @@ func (j *Judgement) chains(rHat, doubtful float64) {
 	}
 }
 
-// weights judges importance weights by their Pareto k̂.
 func (j *Judgement) weights(kHat float64) {
 	switch {
 	case math.IsNaN(kHat) || kHat > FailedKHat:
@@ -163,8 +158,7 @@ func (j *Judgement) weights(kHat float64) {
 	}
 }
 
-// missed judges by the share of the posterior that may lie where weights are larger than every
-// drawn weight (psis.TailShare).
+// missed judges by the share of the posterior beyond every drawn weight (psis.TailShare).
 func (j *Judgement) missed(share, kHat float64, draws int) {
 	if share <= DoubtfulMissed {
 		return
@@ -179,7 +173,6 @@ func (j *Judgement) missed(share, kHat float64, draws int) {
 	j.Lower(Doubtful, "%s of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", part, draws, kHat)
 }
 
-// size judges by the effective number of draws.
 func (j *Judgement) size(ess float64, draws int) {
 	switch {
 	case !(ess >= FailedESS):

@@ -86,8 +86,7 @@ func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
 
-// Plain estimates moments from draws with weights, by groups as MomentsOf. Nothing says whether the
-// draws resolve them.
+// Plain estimates moments by groups as MomentsOf, whether or not the draws resolve them.
 func Plain(weight, value []float64, group []int) Moments {
 	m, _, _ := plain(weight, value, nil, group)
 	return m
@@ -178,7 +177,6 @@ func newGroupedSum(group []int) *groupedSum {
 	return &groupedSum{group: group, sums: map[int]float64{}}
 }
 
-// add adds the term of draw i.
 func (s *groupedSum) add(i int, term float64) {
 	if s.group == nil {
 		s.squares += term * term

@@ -87,7 +87,6 @@ func (w *Writer) Group(name string, attributes map[string]any) error {
 	return w.put(filepath.Join(name, ".zattrs"), attributes)
 }
 
-// put stores metadata.
 func (w *Writer) put(key string, value any) error {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -101,7 +100,6 @@ func (w *Writer) put(key string, value any) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// begin stores the description of an array for readers.
 func (w *Writer) begin(group, name, kind string, fill any, shape Shape, chunks []int) (folder string, err error) {
 	if strings.ContainsAny(name, `/\`) || name == "" || name[0] == '.' {
 		return "", fmt.Errorf("zarr: %q cannot be the name of an array", name)
@@ -120,7 +118,6 @@ func (w *Writer) begin(group, name, kind string, fill any, shape Shape, chunks [
 	return folder, w.put(filepath.Join(folder, ".zattrs"), map[string]any{"_ARRAY_DIMENSIONS": dims})
 }
 
-// chunk stores the bytes of one chunk.
 func (w *Writer) chunk(folder, name string, content []byte) error {
 	var packed bytes.Buffer
 	z, err := zlib.NewWriterLevel(&packed, 1)
