@@ -83,7 +83,6 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 	return nil
 }
 
-// sized reports whether the size of an effect is simulated.
 func sized(p *score.Problem, from, to int) bool {
 	return p.Data.Nodes() <= mostSizedNodes || slices.Contains(p.Asked, dgraph.Edge{From: from, To: to})
 }
@@ -129,7 +128,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 			}
 		}
 	}
-	for s := range settings[1:] { // what does not change
+	for s := range settings[1:] { // nodes that do not change
 		for j := range nodes {
 			if !below.Has(j) {
 				copy(means[s+1][j], means[0][j])

@@ -114,7 +114,6 @@ type nodeFit struct {
 	levels        []int       // that were drawn
 }
 
-// fit takes parameters of a family.
 func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 	p, d := n.problem, n.problem.Data
 	if p.Model.Mechanism != sem.Mixed {
@@ -172,7 +171,7 @@ func inUnits(d *tables.Data, j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for row, x := range values {
 		x = x*d.Scale[j] + d.Shift[j]
-		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // what cancels leaves rounding
+		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // cancellation leaves rounding
 			x = 0
 		}
 		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {
@@ -183,7 +182,6 @@ func inUnits(d *tables.Data, j int) []float64 {
 	return values
 }
 
-// remedies are the flags that answer what a check finds.
 func remedies(p *score.Problem) modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails: "a transform of the column, or --log for all columns if they are positive",

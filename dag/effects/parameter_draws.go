@@ -217,7 +217,7 @@ func newDensity(p *score.Problem) *density {
 }
 
 func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
-	if d.problem.Data.Missing != nil { // it is that of the completed table
+	if d.problem.Data.Missing != nil { // the density would be of the completed table
 		return math.NaN()
 	}
 	for j, set := range parents {

@@ -44,7 +44,6 @@ type Size struct {
 	Q95    report.Number `json:"q95"`
 }
 
-// unsized is the size of an effect that is not computed.
 func unsized() Size {
 	none := report.Number(math.NaN())
 	return Size{none, none, none, none, none}

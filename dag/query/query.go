@@ -145,7 +145,6 @@ type resolvedQuery struct {
 	do     map[int]float64
 }
 
-// resolve finds the nodes and values of a query.
 func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
 	if r.target, err = p.Data.Node(q.Target); err != nil {
 		return r, err

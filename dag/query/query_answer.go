@@ -19,19 +19,17 @@ import (
 
 // Answer is the answer of a run to a [Query], averaged over graphs and parameters.
 type Answer struct {
-	Schema string `json:"schema"`
-	RunDir string `json:"run_dir"`
-	Query  string `json:"query"`
-	Target string `json:"target"`
-	// Verdict is the verdict of the run.
+	Schema  string `json:"schema"`
+	RunDir  string `json:"run_dir"`
+	Query   string `json:"query"`
+	Target  string `json:"target"`
 	Verdict string `json:"verdict"`
 	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
 	// graphs among them. They are weighted by the probability of the observations, and count as
 	// Effective independent draws.
-	Draws     int           `json:"draws"`
-	Graphs    int           `json:"graphs"`
-	Effective report.Number `json:"effective_draws"`
-	// Probabilities are the probabilities of the values in the query.
+	Draws         int                 `json:"draws"`
+	Graphs        int                 `json:"graphs"`
+	Effective     report.Number       `json:"effective_draws"`
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
 	// Expectation is present for numbers.
 	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
@@ -97,7 +95,6 @@ func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, i
 	return a, nil
 }
 
-// answerQuery fills an answer from the draws of Ask.
 func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQuery, d score.Sample, independent float64, random *rand.Rand) error {
 	given := newGiven(p, r)
 	answers := make([]conditional, len(d.Parents))
@@ -141,7 +138,7 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 // conditional is the distribution of the target under one graph given the observations and
 // interventions.
 type conditional struct {
-	logEvidence float64 // of what is observed
+	logEvidence float64 // of the observations
 	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
 	// their posterior. Of numbers: the mean.
 	mean, drawn []float64
@@ -160,7 +157,6 @@ func (c *conditional) below(x float64) (p float64) {
 	return p
 }
 
-// above is the probability that it is more.
 func (c *conditional) above(x float64) (p float64) {
 	if c.rows == nil {
 		return normalBelow(-x, -c.mean[0], c.sd)

@@ -57,7 +57,7 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 	floats.Scale(1/total, c.mean)
 	if total := floats.Sum(c.drawn); total > 0 {
 		floats.Scale(1/total, c.drawn)
-	} else { // the tables drawn have no digits for what is observed
+	} else { // the drawn tables have no digits for the observations
 		c.drawn = c.mean
 	}
 	return c, nil
@@ -144,7 +144,6 @@ func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, er
 	return counts, form.Size, nil
 }
 
-// cells is the number of combinations of values of some nodes.
 func (g *givenLevels) cells(nodes []int) int {
 	cells := 1
 	for _, j := range nodes {

@@ -107,7 +107,6 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	return c, nil
 }
 
-// summarise fills the summary of all rows.
 func (c *conditional) summarise() {
 	if c.rows[0].Levels != nil {
 		c.mean = make([]float64, len(c.rows[0].Levels))

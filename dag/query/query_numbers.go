@@ -34,7 +34,6 @@ func newGivenNumbers(p *score.Problem, r resolvedQuery) *givenNumbers {
 	return g
 }
 
-// scaled is a value of the table on the working scale.
 func scaled(d *tables.Data, j int, x float64) float64 { return (x - d.Shift[j]) / d.Scale[j] }
 
 func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) (c conditional, err error) {

@@ -91,7 +91,6 @@ func (d *Data) applyClamps(t *table.Table, texts []string) error {
 	return nil
 }
 
-// clampValue is the value that a level stands for.
 func (d *Data) clampValue(j int, level string) (float64, error) {
 	least, largest := d.X.At(0, j), d.X.At(0, j)
 	for row := range d.Rows() {

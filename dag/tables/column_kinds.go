@@ -90,7 +90,6 @@ func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table
 	return t
 }
 
-// named marks the nodes that are named [N].
 func (d *Data) named(names []string) ([]bool, error) {
 	marks := make([]bool, len(d.Names))
 	for _, name := range names {
@@ -125,7 +124,6 @@ func (d *Data) maybeCodes(j int, c *table.Column) bool {
 	return len(different) < len(c.Values)
 }
 
-// fill reads numbers, or the logarithms of them, and categories, if any, whose columns are named.
 func (d *Data) fill(columns []*table.Column, categories []string, t *table.Table, log bool) error {
 	d.X = mat.NewDense(t.Rows(), len(columns), nil)
 	most := mostMixedLevels
@@ -166,7 +164,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 		}
 	}
 	switch {
-	case len(levels) < 2: // of what varied before numbers were cut
+	case len(levels) < 2: // of numbers that varied before they were cut
 		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
 	case len(levels) > most:
 		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]

@@ -35,8 +35,7 @@ func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []stri
 	return varying, nil
 }
 
-// onlyValue is the common value of all rows of a column without missing cells; there must be two of
-// them.
+// onlyValue is the common value of a column in the rows that have one, at least two.
 func onlyValue(c *table.Column, rows int) (value string, constant bool) {
 	first, count := -1, 0
 	for row := range rows {
@@ -56,7 +55,6 @@ func onlyValue(c *table.Column, rows int) (value string, constant bool) {
 	return c.Text(first), true
 }
 
-// constant finds a column that was left out.
 func (d *Data) constant(name string) (c constantColumn, found bool) {
 	at := slices.IndexFunc(d.constants, func(c constantColumn) bool { return c.name == name })
 	if at < 0 {

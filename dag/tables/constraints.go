@@ -53,8 +53,8 @@ func (c Constraints) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// ReadTiers reads a file with a tier in each line, the nodes of it separated by commas. Empty lines
-// and those that begin with # are skipped.
+// ReadTiers reads a file with a tier in each line, its nodes separated by commas. Empty lines and
+// lines that begin with # are skipped.
 func ReadTiers(path string) ([][]string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

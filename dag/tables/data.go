@@ -27,8 +27,7 @@ type DataOptions struct {
 	// same parents, in the format of Intervened.
 	SoftIntervened string `json:"soft_intervened,omitempty"`
 	// Discrete names numeric columns that are categories, as text columns always are; Continuous
-	// names columns of few distinct whole numbers that are not categories. [EveryNode] stands for
-	// all.
+	// names columns of few distinct whole numbers that are not. [EveryNode] stands for all.
 	Discrete   []string `json:"discrete,omitempty"`
 	Continuous []string `json:"continuous,omitempty"`
 	// Discretize cuts the other columns of numbers into classes.
@@ -50,8 +49,7 @@ type DataOptions struct {
 type Data struct {
 	// Path and Fingerprint identify the file.
 	Path, Fingerprint string
-	// Names are the nodes, in the order of the table.
-	Names []string
+	Names             []string // of the nodes, in the order of the table
 	// X are the values on the working scale [n,N]; of categories their places among the levels.
 	X *mat.Dense
 	// Levels are the values of categories, by node; nil of numbers, and where all nodes are.

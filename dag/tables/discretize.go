@@ -114,7 +114,6 @@ func classes(values, cuts []float64) []int {
 	return codes
 }
 
-// classNames describes the classes between cuts.
 func classNames(cuts []float64) (names []string) {
 	text := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 	for k := range len(cuts) + 1 {

@@ -65,7 +65,6 @@ func (d *Data) found(row, j int) {
 	}
 }
 
-// observed are the values of a node that the table has.
 func (d *Data) observed(j int) (values []float64) {
 	for row := range d.Rows() {
 		if d.Missing == nil || !slices.Contains(d.Missing[row], j) {
