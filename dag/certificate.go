@@ -69,7 +69,6 @@ func quoted(names []string) (list []string) {
 	return list
 }
 
-// judged copies a judgement.
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
 // certifyWeights judges a posterior whose evidences are importance weights of count draws.
@@ -144,7 +143,6 @@ func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs,
 	}
 }
 
-// worstError returns the largest error of all edges.
 func worstError(edgeErrors [][]float64) (worst Number) {
 	for _, row := range edgeErrors {
 		for _, se := range row {

@@ -63,7 +63,6 @@ func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	return export(p, s.Result, format, least)
 }
 
-// export exports an answer, as Export does.
 func export(p *score.Problem, r *Result, format GraphFormat, least float64) (string, error) {
 	names, probabilities := r.Data.Nodes, r.Matrix()
 	pictured := least

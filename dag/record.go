@@ -92,7 +92,7 @@ func (r *Record) Trains() bool {
 	return r.Structure == score.GraphFlow
 }
 
-// FitConfig returns the training settings of the record.
+// FitConfig returns the training settings.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
 	fit = flows.SizesOfGraphs(problem, fit, r.Undivided)

@@ -136,7 +136,6 @@ func (r *Result) matrixRows() [][]string {
 	return rows
 }
 
-// arrows writes edges with spaces between them.
 func arrows(edges [][2]string, arrow string) string {
 	var parts []string
 	for _, e := range edges {

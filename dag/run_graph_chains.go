@@ -62,7 +62,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	families, kept, chain := sampled.Some()
 	graphs := score.CountDraws(families, kept)
 	var scores *score.Posterior
-	if problem.Weighs() { // what errors of the scores move
+	if problem.Weighs() { // the effect of errors of the scores
 		scores = problem.ScoreErrors(families)
 		own := scores.EdgeErrors(graphs)
 		for i, row := range own {

@@ -59,8 +59,8 @@ type RunConfig struct {
 // q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
 //
 // Checkpoint, trace, tables and pictures are written to the run directory. When ctx is cancelled
-// during training the checkpoint is written and the error wraps ctx.Err(); RunGraphFlow with
-// Fit.Resume set continues from there.
+// during training, the checkpoint is written and the error wraps ctx.Err(); Fit.Resume continues
+// from it.
 func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
 	o := output{clock: run.NewClock()}
 	if err := problem.CheckGraphFlow(cfg.Undivided); err != nil {

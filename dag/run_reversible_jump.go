@@ -26,8 +26,7 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 // reversible-jump MCMC. It does not use the structure on which the other methods rest, and checks
 // them for few nodes.
 //
-// When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
-// cfg.Resume set continues from it.
+// When ctx is cancelled the state of the chains is stored in dir; cfg.Resume continues from it.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: run.Silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {

@@ -98,7 +98,6 @@ func parentsOf(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(bits, graph.ZerosLike(bits))
 }
 
-// codeOf returns the code of a family over the given number of nodes.
 func codeOf(nodes int, f dgraph.Family) []int32 {
 	code := make([]int32, 1+nodes)
 	code[0] = int32(f.Node)
