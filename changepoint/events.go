@@ -78,7 +78,6 @@ func (m *moments) logConstant(k int) float64 {
 	return logFactorial(k) - float64(k)*window
 }
 
-// draw draws the rate of a segment.
 func (m *moments) draw(from, to int, random *rand.Rand) level {
 	a := m.shape + float64(m.counts[to]-m.counts[from])
 	rate := stream.Gamma(a, random) / (m.exposure + m.length(from, to))

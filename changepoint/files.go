@@ -18,7 +18,6 @@ func Files() []string {
 	return []string{CountsFile, CurveFile, LevelsFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
 	return run.WriteAnswer(dir, r, map[string][][]string{
 		CountsFile: report.Rows(r.Counts, "changes", "probability", "log_evidence"),

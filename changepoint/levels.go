@@ -15,7 +15,6 @@ import (
 type family interface {
 	// logEvidence is log p(rows from+1 … to) in closed form; from and to count rows.
 	logEvidence(from, to int) float64
-	// draw draws the parameters of a segment from their posterior.
 	draw(from, to int, random *rand.Rand) level
 }
 
@@ -81,7 +80,7 @@ func (f means) logEvidence(from, to int) float64 {
 	return f.logEvidenceOf(float64(to-from), sum, squares)
 }
 
-// logEvidenceOf is the log evidence of n rows from their sum and squares about their mean or line.
+// logEvidenceOf takes the sum of n rows, and their squares about their mean or line.
 func (f means) logEvidenceOf(n, sum, squares float64) float64 {
 	s2, t2 := f.sigma*f.sigma, f.levelSD*f.levelSD
 	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// checkModel compares the table with data replicated from draws.
 func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint64) (*modelcheck.Report, error) {
 	random := stream.Rand(seed, "model check")
 	if post.moments != nil {

@@ -8,14 +8,12 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Options sets the columns, the model and the priors. The zero value of every number is its
-// default.
+// Options sets columns, model and priors. The zero value of every number is its default.
 type Options struct {
 	// Time is the column of times, Value the column of values; without values the rows are events.
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
-	// Kind is the quantity that changes.
-	Kind Kind `json:"model"`
+	Kind  Kind   `json:"model"`
 	// MeanChanges is the mean of the Poisson prior of the number of changes (default 3), cut at
 	// MaxChanges (default 30), as in Green (1995, section 4).
 	MeanChanges float64 `json:"mean_changes,omitempty"`

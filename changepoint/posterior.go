@@ -36,8 +36,7 @@ type Posterior struct {
 	shares [][]float64
 }
 
-// negligibleShare is the probability of a node and a number of changes below which sums over places
-// leave it out.
+// negligibleShare is the probability of a node and a number of changes below which sums omit it.
 const negligibleShare = 1e-10
 
 // Posterior sums over all numbers and places of changes. It takes O(n² MaxChanges) operations for
@@ -66,8 +65,7 @@ func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 
 func square(x float64) float64 { return x * x }
 
-// seriesNodes returns the nodes of the quadrature over the shared parameter: one node where there
-// is none.
+// seriesNodes returns the nodes of the shared parameter: one where there is none.
 func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	s := newSums(p.y, p.unitTimes())
 	switch p.Options.Kind {
@@ -97,12 +95,10 @@ const (
 	mostPlaces = 6000
 )
 
-// placeError is the difference of a probability between two quadratures that is accepted; chosen by
-// hand.
+// placeError is the accepted difference of a probability between two quadratures; by hand.
 const placeError = 1e-4
 
-// eventPosterior doubles the nodes between events until all probabilities of numbers of changes are
-// stable.
+// eventPosterior doubles the nodes between events until all p(k) are stable.
 func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 	from, to := p.window()
 	var last *Posterior
@@ -124,7 +120,6 @@ func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 	}
 }
 
-// newPosterior computes the probabilities of nodes and numbers of changes.
 func (p *Problem) newPosterior(nodes []*node) *Posterior {
 	post := &Posterior{problem: p, nodes: nodes, prior: p.logPriorCount()}
 	evidence, logs := make([]models.Evidence, len(post.prior)), make([]float64, len(nodes))
@@ -182,8 +177,7 @@ func (post *Posterior) Expected() (mean float64) {
 // Most is the most probable number of changes.
 func (post *Posterior) Most() int { return floats.MaxIdx(post.Probabilities) }
 
-// Anywhere returns, for each candidate place, the probability of a change there, averaged over
-// numbers of changes.
+// Anywhere returns the probability of a change at each place, averaged over numbers of changes.
 func (post *Posterior) Anywhere() []float64 {
 	curve := make([]float64, post.places.places())
 	for q, n := range post.nodes {
@@ -225,7 +219,6 @@ type draw struct {
 	logP float64
 }
 
-// sample draws from the joint posterior of all unknowns.
 func (post *Posterior) sample(count int, random *rand.Rand) []draw {
 	draws, counts := make([]draw, count), len(post.Probabilities)
 	shares := pick.NewTable(slices.Concat(post.shares...))
@@ -236,7 +229,6 @@ func (post *Posterior) sample(count int, random *rand.Rand) []draw {
 	return draws
 }
 
-// sampleGiven draws places and levels given a node and a number of changes.
 func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	n, data := post.nodes[q], post.nodes[q].recursion.data
 	d := draw{places: n.recursion.sample(k, random), shared: n.shared, logP: n.logPrior + post.prior[k] + data.logConstant(k)}

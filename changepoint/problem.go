@@ -149,7 +149,6 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 // by hand.
 const tiedShare = 0.1
 
-// readEvents checks event times and window.
 func (p *Problem) readEvents(t *table.Table) error {
 	order := make([]int, len(p.times))
 	floats.ArgsortStable(p.times, order)

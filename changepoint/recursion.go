@@ -66,7 +66,6 @@ func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, e
 	return r, nil
 }
 
-// both adds the backward sums.
 func (r *recursion) both(ctx gocontext.Context) error {
 	n, most := r.data.places(), len(r.forward)-1
 	r.backward = matrix(most+1, n+2)

@@ -100,8 +100,7 @@ type Summary struct {
 	Q975 Number `json:"q975"`
 }
 
-// CurvePoint is a candidate place. In a series it lies between two rows; for events it is an
-// interval.
+// CurvePoint is a candidate place: between two rows of a series, or an interval for events.
 type CurvePoint struct {
 	From        Number `json:"from"`
 	To          Number `json:"to"`
@@ -119,8 +118,7 @@ type LevelPoint struct {
 	Observed *Number `json:"observed,omitempty"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
-// used, else 0.
+// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // CredibleMass is the probability of credible sets.
@@ -150,7 +148,6 @@ func (post *Posterior) at(i int) Number {
 	return Number(post.problem.times[i])
 }
 
-// describe summarises the distribution of a change over candidate places.
 func (post *Posterior) describe(given []float64) Place {
 	density := make([]float64, len(given))
 	order := make([]int, len(given))

@@ -2,8 +2,7 @@ package changepoint
 
 import "math"
 
-// rows holds the segments of a series: a change may lie between any two rows, boundary i after row
-// i.
+// rows holds the segments of a series: boundary i lies after row i.
 type rows struct {
 	family   family
 	count    int // rows of the series

@@ -34,8 +34,7 @@ const (
 // levelPoints is the number of times at which the level of events is computed; chosen by hand.
 const levelPoints = 400
 
-// Run finds the exact posterior, draws from it, checks the model and writes tables and draws to the
-// run directory.
+// Run finds the exact posterior, draws from it, checks the model and writes the run directory.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
@@ -80,7 +79,6 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 // cut of the prior; chosen by hand.
 const edgeMass = 0.01
 
-// certificate judges the computation.
 func (post *Posterior) certificate() CertificateReport {
 	j := verdict.Judge(verdict.Measured{})
 	j.Limit(post.Error, verdict.DoubtfulEventSE, verdict.FailedEventSE, "quadrature leaves an error of %.2g in the probability of a number of changes")
@@ -119,7 +117,6 @@ func small(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// subject names the quantity that may change.
 func (r *Result) subject() string {
 	switch r.Data.Model {
 	case Events.String():

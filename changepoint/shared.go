@@ -64,8 +64,7 @@ func (p *Problem) unitTimes() []float64 {
 	return u
 }
 
-// shared is a parameter that all segments share: its prior, the family given its value, and the
-// settings of its integral.
+// shared is a parameter of all segments: its prior, the family given its value, and its integral.
 type shared struct {
 	logPrior func(x float64) float64
 	family   func(x float64) family
@@ -181,7 +180,6 @@ func (p *Problem) leastNoise() float64 {
 	return least
 }
 
-// commonMean is the shared mean of variances.
 func (p *Problem) commonMean(s *sums) shared {
 	const farthest = 4 // prior standard deviations
 	return shared{

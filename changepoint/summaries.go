@@ -8,11 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// givenDraws is the number of draws for the levels given the most probable number of changes;
-// chosen by hand.
+// givenDraws is the number of draws of levels given the most probable number; chosen by hand.
 const givenDraws = 1000
 
-// given summarises places and levels given k changes.
 func (post *Posterior) given(k int, random *rand.Rand) Given {
 	g := Given{Changes: k, Places: []Place{}}
 	for j := 1; j <= k; j++ {

@@ -135,8 +135,7 @@ type Row struct {
 	Probability []Number `json:"probability"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
-// used, else 0.
+// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // summarize returns the summary of values, which it sorts.

@@ -19,8 +19,7 @@ type RunConfig struct {
 	Dir string
 }
 
-// Run samples the posterior by two methods, compares them, checks the model, and writes tables and
-// draws to the run directory.
+// Run samples the posterior by two methods, compares them, checks the model and writes files.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	s, err := problem.Sample(ctx, cfg.Sample)

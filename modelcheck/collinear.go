@@ -8,8 +8,7 @@ import (
 )
 
 // nearlyCollinear is the squared multiple correlation with other columns above which a column is
-// reported: the standard errors of effects are then 30 times the standard errors for unrelated
-// columns (chosen by hand).
+// reported: standard errors are then 30 times as large as for unrelated columns (by hand).
 const nearlyCollinear = 0.999
 
 // multipleColumns and pairedColumns limit the number of columns for multiple correlations and for

@@ -91,7 +91,6 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	})
 }
 
-// take stores the residuals of a sample.
 func (s *shapes) take(place int, from *sample) {
 	clipped, squares := s.clipped[place*len(s.rows):(place+1)*len(s.rows)], 0.0
 	for k, i := range s.rows {
@@ -135,7 +134,6 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-// newShapes builds the shapes of a response along all columns, from every stride-th row.
 func newShapes(r *response, columns []Column, stride int) *shapes {
 	s := &shapes{ignored: make([]bool, drawsAtOnce*len(columns))}
 	if len(r.y) >= fewestRows {
@@ -243,7 +241,6 @@ func centredRanks(values []float64) []float64 {
 	return ranks
 }
 
-// distinct counts different values.
 func distinct(values []float64) int {
 	sorted := slices.Clone(values)
 	slices.Sort(sorted)

@@ -105,7 +105,6 @@ func wholeNumbers(low, high float64) (edges []float64) {
 	return edges
 }
 
-// add adds a draw.
 func (f *fitting) add(mean, replicate []float64) {
 	for k, i := range f.kept {
 		f.mean[k] += mean[i]
@@ -143,7 +142,6 @@ func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	return list
 }
 
-// predictive returns the histogram.
 func (f *fitting) predictive() (list []PredictiveBin) {
 	for b, observed := range f.histogram(f.y) {
 		values := f.counts[b]

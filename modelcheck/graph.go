@@ -12,8 +12,7 @@ type GraphInput struct {
 	// Kinds are the kinds of the columns, Continuous or Binary; nil: all are continuous. A category
 	// with more than two levels has a binary column for each level but the first.
 	Kinds []Kind
-	// Rows gives the names of the rows.
-	Rows RowNames
+	Rows  RowNames
 	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
 	Counted [][]int
 	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes the mean, the
@@ -26,7 +25,6 @@ type GraphInput struct {
 	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
 	// it. nil means that no column descends from another.
 	Descends func(d, node, column int) bool
-	// Remedies are the caller's texts.
 	Remedies Remedies
 }
 

@@ -64,7 +64,6 @@ func (f *family) p(member int) float64 {
 	return min(1, 2*min(share(f.upper[member]), share(f.lower[member])))
 }
 
-// smallest is the smallest p-value of the members.
 func (f *family) smallest() float64 {
 	p := 1.0
 	for k := range f.upper {

@@ -47,8 +47,7 @@ type RegressionInput struct {
 	// Unordered are the names of the categories 0, 1, … of a Category response without an order:
 	// each category is then checked separately. nil: ordered or no categories.
 	Unordered []string
-	// Rows gives the names of the rows.
-	Rows RowNames
+	Rows      RowNames
 	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
 	Checked []int
 	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes draw d: the mean and
@@ -56,9 +55,8 @@ type RegressionInput struct {
 	// parameters, and a response replicated from them. All have one entry per checked row. For
 	// Unordered categories mean and sd have one entry per category and row, category by category,
 	// for a response that is 1 in the rows of the category.
-	Draws int
-	Draw  func(d int, mean, sd, replicate []float64)
-	// Remedies are the caller's texts.
+	Draws    int
+	Draw     func(d int, mean, sd, replicate []float64)
 	Remedies Remedies
 }
 
@@ -66,8 +64,7 @@ type RegressionInput struct {
 // adjustment. Draws may repeat parameters with new replicates.
 const MinDraws = 1000
 
-// fewestRows is the smallest number of rows whose residuals are checked for shape: fewer rows show
-// no pattern (chosen by hand).
+// fewestRows is the least number of rows to check for shape: fewer show no pattern (by hand).
 const fewestRows = 8
 
 // MostChecked is the number of rows whose residuals are worth checking: a discrepancy that only
@@ -110,8 +107,7 @@ func checked(columns []Column, rows []int) []Column {
 	return part
 }
 
-// Regression checks a fitted regression. It panics when lengths do not agree; it returns the error
-// of ctx.
+// Regression checks a fitted regression. It panics where lengths differ, and fails with ctx.
 func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	n := len(in.Response.Values)
 	for _, c := range in.Predictors {
@@ -198,7 +194,6 @@ func (r *response) outliers() string {
 	return r.names(order[:count])
 }
 
-// place names the response in findings.
 func (r *response) place() string { return r.noun + " " + r.name }
 
 // names names rows by their indices in y.
@@ -227,7 +222,6 @@ func newSample(n int) *sample {
 	return &sample{y: column(), mean: column(), r: column(), centred: column(), clipped: column(), scratch: column()}
 }
 
-// set computes the residuals of a response.
 func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	if len(y) == 0 {
 		return
@@ -347,7 +341,6 @@ func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, s
 	return nil
 }
 
-// compare writes the statistics of a response in a block of draws.
 func (c *checks) compare(j int, b *responseBlock, block, draws int, observed, replicated [][][]float64) {
 	r := c.responses[j]
 	for place := range block {

@@ -88,7 +88,6 @@ type Report struct {
 	Fitted     []FittedRow     `json:"-"`
 }
 
-// newReport sorts findings and takes the worst verdict.
 func newReport(findings []Finding) Report {
 	r := Report{Findings: slices.Clone(findings)}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })

@@ -187,7 +187,6 @@ func (c *checks) serialFinding(r *response, mean float64) Finding {
 	}
 }
 
-// verdictIf returns Poor or Questionable.
 func verdictIf(poor bool) Verdict {
 	if poor {
 		return Poor

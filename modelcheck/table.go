@@ -17,7 +17,6 @@ type RowNames struct {
 	Unit string
 }
 
-// number is the number of the row at an index.
 func (r RowNames) number(row int) int {
 	if r.Numbers == nil {
 		return row + 1
@@ -42,7 +41,6 @@ func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	return append(columnFindings(columns, rows), collinearFindings(columns)...)
 }
 
-// columnFindings returns findings about single columns.
 func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	for _, c := range columns {
 		if f, ok := nearConstant(c, rows); ok {
@@ -55,7 +53,6 @@ func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	return found
 }
 
-// collinearFindings returns findings about combinations of columns.
 func collinearFindings(columns []Column) []Finding {
 	if len(columns) == 0 {
 		return nil
@@ -63,7 +60,6 @@ func collinearFindings(columns []Column) []Finding {
 	return collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))
 }
 
-// responseFindings returns findings about the response alone.
 func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
 	if f, ok := sentinel(in.Response, in.Kind, rows); ok {
 		found = append(found, f)
@@ -109,8 +105,7 @@ func fewValues(c Column, remedies Remedies) (Finding, bool) {
 	return f, true
 }
 
-// nearConstant finds a column that differs from its most frequent value in one row, or in fewer
-// than one of 200.
+// nearConstant finds a column that is constant but for one row, or for fewer than one of 200.
 func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	n := len(c.Values)
 	if n < fewestForValues {

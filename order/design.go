@@ -59,7 +59,7 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 type fit struct {
 	design  *design
 	columns []int
-	// order is the order of the model; unitRoot reports whether it is a model of differences.
+	// unitRoot reports whether it is a model of differences.
 	order    int
 	unitRoot bool
 	// logPrior is log p(model), logEvidence log p(y | model) relative to a constant level.

@@ -21,7 +21,6 @@ func Files() []string {
 	return []string{OrdersFile, CurveFile, KnotsFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
 	tables := map[string][][]string{OrdersFile: report.Rows(r.Orders, "order", "probability", "log_bayes_factor", "unit_root")}
 	if len(r.Curve) > 0 {

@@ -60,7 +60,6 @@ func (p *Problem) splines(values []float64) error {
 	return err
 }
 
-// sets is the number of sets.
 func (k *knots) sets() float64 {
 	total, ways := 0.0, 1.0
 	for size := 0; size <= k.most; size++ {
@@ -219,7 +218,6 @@ type branch struct {
 	sets        [][]int
 }
 
-// add adds a set.
 func (b *branch) add(set []int, log float64) {
 	if log > b.top {
 		by := math.Exp(b.top - log)

@@ -77,7 +77,6 @@ func (p *Problem) ofLevels(d draw) draw {
 	return d
 }
 
-// unitTime is a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
 // legendre writes the Legendre polynomials of degree 1 to len(into) at u. They span the same models
@@ -90,8 +89,7 @@ func legendre(u float64, into []float64) {
 	}
 }
 
-// overTime makes a design whose columns are functions of time: Legendre polynomials up to a degree,
-// and others.
+// overTime makes a design of functions of time: Legendre polynomials up to a degree, and others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {
@@ -104,7 +102,6 @@ func (p *Problem) overTime(values []float64, degree int, others []string) {
 	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
 }
 
-// polynomials lists the polynomials in time.
 func (p *Problem) polynomials(values []float64) error {
 	most := p.Options.MaxOrder
 	p.overTime(values, most, nil)

@@ -25,15 +25,13 @@ type draw struct {
 
 // posterior is the exact posterior over orders, with draws.
 type posterior struct {
-	problem *Problem
-	orders  []Order
-	// unitRoot is the probability of a unit root.
+	problem  *Problem
+	orders   []Order
 	unitRoot float64
 	knots    *knotSum // for splines
 	draws    []draw
 }
 
-// posterior sums over all models and draws from them.
 func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand) (*posterior, error) {
 	if p.knots != nil {
 		return p.splinePosterior(ctx, draws, random)
@@ -74,7 +72,6 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 	return post, nil
 }
 
-// splinePosterior is the posterior over sets of knots.
 func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand.Rand) (*posterior, error) {
 	sum, err := p.knots.sum(ctx, draws, random)
 	if err != nil {
@@ -108,7 +105,6 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 	return post, nil
 }
 
-// add draws the parameters of a model.
 func (post *posterior) add(f *fit, logModel float64, random *rand.Rand) {
 	d := draw{fit: f, logModel: logModel}
 	d.coefficients, d.intercept, d.sigma = f.draw(random)

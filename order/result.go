@@ -85,8 +85,7 @@ type Coefficient struct {
 	SDGiven   Number `json:"sd_given_most_probable"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
-// used, else 0.
+// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // moments returns mean and sd of draws, NaN without draws.
@@ -104,7 +103,6 @@ func central(values []float64) (low, high Number) {
 	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))
 }
 
-// coefficient summarises draws over all orders and draws given the most probable order.
 func coefficient(name string, all, given []float64) Coefficient {
 	c := Coefficient{Name: name}
 	c.Mean, c.SD = moments(all)

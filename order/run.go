@@ -29,8 +29,7 @@ const drawn = 10_000
 // the prior; chosen by hand.
 const largestShare = 0.1
 
-// Run sums over all models, draws from the posterior, checks the model and writes the run
-// directory.
+// Run sums over all models, draws from the posterior, checks the model and writes its files.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	o := problem.Options
@@ -109,7 +108,6 @@ func (post *posterior) answer() string {
 	return text + "."
 }
 
-// coefficients summarises draws.
 func (post *posterior) coefficients() (rows []Coefficient) {
 	p, most := post.problem, post.most()
 	levels := make([]draw, len(post.draws))
@@ -141,7 +139,6 @@ func (post *posterior) coefficients() (rows []Coefficient) {
 	return rows
 }
 
-// checkModel compares the values with values replicated from draws.
 func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelcheck.Report, error) {
 	p, random := post.problem, stream.Rand(seed, "model check")
 	in := modelcheck.RegressionInput{

@@ -37,8 +37,7 @@ type Interval struct {
 // calibrationLevels are the probabilities of the intervals.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins is the number of bins of the transforms: a bin is as wide as the two tails of a 90%
-// interval together.
+// histogramBins makes a bin as wide as the two tails of a 90% interval together.
 const histogramBins = 10
 
 // notable is the probability below which a distance is reported: a false alarm in a hundred tables.

@@ -15,14 +15,12 @@ type Ranked struct {
 	LOO    *LOO   `json:"loo"`
 	// ByGroup holds the predictions of groups, if requested.
 	ByGroup *ByGroup `json:"by_group,omitempty"`
-	// Difference is its ELPD less the ELPD of the best run, and DifferenceSE its standard error
-	// over rows.
+	// Difference is its ELPD less the best ELPD, and DifferenceSE its standard error over rows.
 	Difference   Number `json:"difference"`
 	DifferenceSE Number `json:"difference_se"`
 }
 
-// Compare orders runs on the same rows by their ELPD, the best first. It fails when their rows
-// differ.
+// Compare orders runs by their ELPD, the best first. It fails when their rows differ.
 func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")

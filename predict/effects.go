@@ -41,8 +41,7 @@ type EffectsConfig struct {
 	// of its values.
 	Of []Focus
 	By *Focus
-	// Curve evaluates Of, a single numeric predictor without values, from its least to its largest
-	// value.
+	// Curve evaluates Of, a single numeric predictor without values, over its range.
 	Curve bool
 	// Fixed are other predictors, each with one fixed value.
 	Fixed []Focus
@@ -59,8 +58,7 @@ type EffectsConfig struct {
 	Level float64
 }
 
-// Effects are marginal means, their differences, or a curve: the object that vti effects prints as
-// JSON.
+// Effects are marginal means, their differences, or a curve: the JSON that vti effects prints.
 type Effects struct {
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
@@ -107,10 +105,8 @@ type MarginalMean struct {
 
 // MarginalChange is the difference of two marginal means.
 type MarginalChange struct {
-	// Category is the category of both means.
 	Category string `json:"category,omitempty"`
-	// First and Second are values of Of: the difference is the mean at First minus the mean at
-	// Second.
+	// First and Second are values of Of: the difference is the first mean minus the second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
 	By     string   `json:"by,omitempty"`
@@ -287,7 +283,6 @@ func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) 
 	}
 }
 
-// compare computes the contrasts for one category and one value of By.
 func (e *Effects) compare(category string, cells [][]string, means [][]float64, contrast Contrast) {
 	add := func(first, second int) {
 		draws := make([]float64, len(means[first]))
@@ -324,7 +319,6 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 	}
 }
 
-// name joins values of Of.
 func name(values []string) string { return strings.Join(values, ", ") }
 
 // ReadContrast reads "pairwise" and "reference"; "" is NoContrast.

@@ -66,8 +66,7 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// line is the common label of the means of a line: category and value of By, each empty where there
-// is none.
+// line is the label of the line of a mean: category and value of By, empty where there is none.
 func (e *Effects) line(m MarginalMean) string {
 	text := m.Category
 	if e.By != "" {
@@ -76,7 +75,6 @@ func (e *Effects) line(m MarginalMean) string {
 	return text
 }
 
-// lines lists the labels of lines in order.
 func (e *Effects) lines() (list []string) {
 	for _, m := range e.Means {
 		if text := e.line(m); !slices.Contains(list, text) {

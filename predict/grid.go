@@ -15,7 +15,6 @@ import (
 
 // Variable is a predictor of a model as a column of its table.
 type Variable struct {
-	// Name is the name of the column.
 	Name string
 	// Labels reports whether the values are labels; else they are numbers.
 	Labels bool
@@ -53,7 +52,6 @@ type axis struct {
 	numbers []float64 // of numbers
 }
 
-// newAxis resolves a focus.
 func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
 	at := slices.IndexFunc(variables, func(v Variable) bool { return v.Name == f.Name })
 	if at < 0 {
@@ -95,8 +93,7 @@ func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
 	return a, nil
 }
 
-// usualValues returns the default values of a numeric column: all distinct values, or three if
-// there are many.
+// usualValues returns all distinct values of a numeric column, or three if there are many.
 func usualValues(c *table.Column) []string {
 	if levels := c.AsFactor().Levels; len(levels) <= mostDistinct {
 		return levels
@@ -129,7 +126,6 @@ func along(c *table.Column, n int) []string {
 	return texts
 }
 
-// put writes value k of the axis to rows of a column.
 func (a *axis) put(to *table.Column, k, from, n int) {
 	for row := from; row < from+n; row++ {
 		switch {
@@ -143,7 +139,6 @@ func (a *axis) put(to *table.Column, k, from, n int) {
 	}
 }
 
-// has reports whether a row of the table has value k.
 func (a *axis) has(row, k int) bool {
 	if a.factor != nil {
 		return a.factor.Codes[row] == a.codes[k]
@@ -219,7 +214,6 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 	return g, nil
 }
 
-// column fills one column of the grid.
 func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[string]float64, overData bool) *table.Column {
 	out := c.Repeated(0, g.each*len(g.cells))
 	out.Missing = 0

@@ -28,8 +28,7 @@ type Response interface {
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
-// Categorical is the distribution of a response in one of K categories given the M linear
-// predictors eta of a row.
+// Categorical is the distribution over K categories given the M linear predictors eta of a row.
 type Categorical interface {
 	// LogProbs is the log probability of y, a list of one category.
 	LogProbs(y, eta []float64) float64
@@ -189,14 +188,13 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	}
 }
 
-// of returns the linear predictors of a draw from those of a row.
+// of returns the linear predictors of a draw.
 func (r *Rows) of(draw int, eta []float64) []float64 {
 	planes := r.Planes()
 	return eta[draw*planes : (draw+1)*planes]
 }
 
-// Mean is the expected response of a row under a draw, given the linear predictors of the row: NaN
-// for categories without an order.
+// Mean is the expected response of a row under a draw: NaN for categories without an order.
 func (r *Rows) Mean(row, draw int, eta []float64) float64 {
 	if r.Unordered != nil {
 		return math.NaN()
@@ -241,8 +239,7 @@ func (r *Rows) below(row int, drawn float64) float64 {
 	return 0
 }
 
-// each calls f for every row on all cores, with the linear predictors of its draws. The order of
-// rows does not change the results.
+// each calls f for every row on all cores. The order of rows does not change the results.
 func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []float64)) error {
 	var done atomic.Int64
 	err := parallel.Each(ctx, r.Len(), func(int) func(row int) error {

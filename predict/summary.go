@@ -37,8 +37,7 @@ type Prediction struct {
 
 // Config configures predictions.
 type Config struct {
-	// Level is the probability of the intervals, between the quantiles (1 ∓ Level)/2; 0 stands for
-	// 0.95.
+	// Level is the probability of the intervals, from quantiles (1 ∓ Level)/2; 0 stands for 0.95.
 	Level float64
 	// Seed is the random seed of new responses.
 	Seed uint64
@@ -131,8 +130,7 @@ func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	}
 }
 
-// probabilities returns the probabilities of categories, averaged over draws; nil without
-// categories.
+// probabilities are averaged over draws; nil without categories.
 func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	if r.Categories == nil {
 		return nil
@@ -147,7 +145,6 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	return mean
 }
 
-// categorical returns the distribution of a category under a draw.
 func (r *Rows) categorical(draw int) Categorical {
 	if r.Unordered != nil {
 		return r.Unordered
@@ -163,7 +160,6 @@ func spread(draws []float64, level float64) (sd, low, high Number) {
 	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
 }
 
-// observe compares predictions with the known responses, if any.
 func observe(predictions []Prediction, scores []float64) *Observed {
 	n, squares, covered := 0.0, 0.0, 0.0
 	for _, p := range predictions {
