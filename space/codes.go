@@ -8,8 +8,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// ListModels lists every model of a countable space in the order of its index: the codes that name
-// a model, which for Lists are not all codes.
+// ListModels lists the codes of every model of a countable space in the order of its index.
 func ListModels(sp Space) (codes [][]int32) {
 	for code := range Models(sp) {
 		codes = append(codes, slices.Clone(code))

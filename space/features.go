@@ -10,8 +10,7 @@ type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
 	FeatureDim() int
-	// Features returns the models as inputs of a network: codes [B, S] int32 -> [B, C] of the given
-	// float dtype.
+	// Features returns the models as inputs: codes [B, S] int32 -> [B, C] of a float dtype.
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
 
@@ -23,8 +22,7 @@ func FeatureDimOf(s Space) int {
 	return FeatureDim(s.Cards())
 }
 
-// FeatureDim returns C, the width of [FeaturesOf]: a site with two outcomes has one feature, a site
-// with any other number K of outcomes has K.
+// FeatureDim returns C, the width of [FeaturesOf]: K for a site with K outcomes, but 1 for two.
 func FeatureDim(cards []int) int {
 	dim := 0
 	for _, card := range cards {
@@ -65,8 +63,7 @@ func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node 
 	return graph.ConvertDType(on, dtype)
 }
 
-// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)], x itself when they are
-// all its columns in order. A column may repeat.
+// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)]. A column may repeat.
 func TakeColumns(x *graph.Node, columns []int32) *graph.Node {
 	if isIdentity(columns, x.Shape().Dim(1)) {
 		return x

@@ -13,8 +13,7 @@ const (
 	maxCount = 1 << 62
 )
 
-// Count returns the number of codes of s, the product of its outcome counts; ok is false when it is
-// larger than 2^62.
+// Count returns the number of codes, the product of the outcome counts; ok is false beyond 2^62.
 func Count(s Space) (n int, ok bool) { return CountCodes(s.Cards()) }
 
 // CountCodes is [Count] for a space given by its outcome counts alone.
@@ -35,8 +34,7 @@ type partial interface {
 	Models() iter.Seq[[]int32]
 }
 
-// CountModels returns the number of models of s, the number of codes that name one; ok is false
-// when it is larger than 2^62.
+// CountModels returns the number of codes of s that name models; ok is false beyond 2^62.
 func CountModels(s Space) (n int, ok bool) {
 	if some, is := s.(partial); is {
 		return some.CountModels()

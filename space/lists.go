@@ -141,9 +141,8 @@ func (l *Lists) Size(code []int32) int {
 // Set returns the members of a valid code in ascending order, as a subslice of it.
 func (l *Lists) Set(code []int32) []int32 { return code[:l.Size(code)] }
 
-// Code writes the code of a set of at most k different items, in any order, to dst (length k) and
-// returns it; a nil dst is allocated. It panics when the set is too large or an item does not
-// exist.
+// Code writes the code of a set of different items, in any order, to dst (length k; nil is
+// allocated) and returns it. It panics when the set is too large or an item does not exist.
 func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	if dst == nil {
 		dst = make([]int32, l.Slots())
@@ -160,8 +159,7 @@ func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	return dst
 }
 
-// CountModels returns Σ_{j ≤ k} C(p, j), the number of valid codes; ok is false when it is larger
-// than 2^62.
+// CountModels returns Σ_{j ≤ k} C(p, j), the number of valid codes; ok is false beyond 2^62.
 func (l *Lists) CountModels() (n int, ok bool) {
 	binomial := uint64(1)
 	for j := range l.Slots() + 1 {

@@ -91,8 +91,7 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove takes the member at place out of a list of size members; its coordinates move to the free
-// place.
+// remove takes the member at place out of size members; its coordinates move to the free place.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]
 	copy(code[place:size-1], code[place+1:size])

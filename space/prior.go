@@ -24,13 +24,11 @@ const (
 	// Beta(A, B). With A = B = 1 every model size has the same probability, so that noise
 	// predictors do not raise the inclusion probability of each predictor (Scott and Berger 2010).
 	BetaBinomialPrior PriorKind = iota
-	// UniformPrior gives every model the same probability, 2^−G: half of all predictors are
-	// expected.
+	// UniformPrior gives every model the same probability, 2^−G: half the predictors are expected.
 	UniformPrior
 	// BernoulliPrior includes each predictor independently with probability Pi.
 	BernoulliPrior
-	// ExpectedSizePrior includes each predictor independently, with the probability for which Size
-	// is the expected size of a model.
+	// ExpectedSizePrior is a BernoulliPrior whose Size is the expected size of a model.
 	ExpectedSizePrior
 )
 
@@ -50,7 +48,6 @@ type Prior struct {
 	MaxSize int
 }
 
-// maxSizeMark stands before the maximum size in the text of a prior.
 const maxSizeMark = " max:"
 
 // ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them
@@ -182,8 +179,7 @@ func (p Prior) Limit(groups int) int {
 	return groups
 }
 
-// LogProbs returns log p(m) for models of size 0 to groups: the probability of one such model, not
-// of the size. It is −Inf above MaxSize, and sums to one over all models.
+// LogProbs returns log p(m) for one model of each size from 0 to groups: −Inf above MaxSize.
 func (p Prior) LogProbs(groups int) []float64 {
 	if err := p.ValidateFor(groups); err != nil {
 		panic("space: Prior.LogProbs: " + err.Error())

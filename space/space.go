@@ -26,8 +26,7 @@ type RowMasker interface {
 	MaskRow(code []int32, dst []bool) []bool
 }
 
-// CheckCards returns an error if the outcome counts of a space are invalid: there must be at least
-// one site, and each must have at least one outcome.
+// CheckCards returns an error unless there is a site, and each site has at least one outcome.
 func CheckCards(cards []int) error {
 	if len(cards) == 0 {
 		return fmt.Errorf("space: want at least one site, got none")
@@ -41,7 +40,6 @@ func CheckCards(cards []int) error {
 }
 
 // AssertCodes panics with an error that starts with where unless codes has shape [B, sites] int32.
-// Graph functions that take codes call it first.
 func AssertCodes(where string, codes *graph.Node, sites int) {
 	if codes.DType() != dtypes.Int32 || codes.Rank() != 2 || codes.Shape().Dim(1) != sites {
 		panic(fmt.Errorf("%s: want codes of shape [B, %d] and dtype Int32, got %s", where, sites, codes.Shape()))
