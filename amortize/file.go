@@ -78,7 +78,6 @@ func Load(device *gpu.Device, family Family, like *Problem, path string) (*Netwo
 	return a, a.adoptBest()
 }
 
-// save writes the file of the network.
 func (a *Network) save() error {
 	if a.config.Checkpoint == "" {
 		return nil

@@ -63,7 +63,6 @@ func (s spline) toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph
 	return z, graph.Add(graph.Where(inside, log, graph.ZerosLike(v)), logScale)
 }
 
-// insideSquare returns a mask of the x in (-bound, bound).
 func insideSquare(x *graph.Node) *graph.Node {
 	return graph.LessThan(graph.Abs(x), graph.MulScalar(graph.OnesLike(x), bound))
 }

@@ -200,7 +200,6 @@ func (s *Surrogate) due(batch int) bool {
 	return s.batches&(s.batches-1) == 0 || s.batches%every == 0
 }
 
-// write sets the table to log p + utility.
 func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	logits := make([]float64, len(utilities))
 	for m, utility := range utilities {

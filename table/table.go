@@ -220,7 +220,6 @@ func (c *Column) repeat(times []int) *Column {
 	return out
 }
 
-// newFactor builds a Factor from the texts of its rows.
 func newFactor(name string, texts []string, missing []bool) *Column {
 	codes := make([]int32, len(texts))
 	var levels []string

@@ -102,7 +102,6 @@ func decimals(kind parquet.Kind, scale int) func(parquet.Value) float64 {
 	}
 }
 
-// bigEndian is an integer in two's complement.
 func bigEndian(content []byte) *big.Int {
 	n := new(big.Int).SetBytes(content)
 	if len(content) > 0 && content[0] >= 0x80 {

@@ -111,7 +111,6 @@ func (f *Factor) Solve(b []float64) []float64 {
 // mean zero and precision A.
 func (f *Factor) Spread(z []float64) []float64 { return f.backward(f.permuted("Spread", z)) }
 
-// permuted is a vector in the new order.
 func (f *Factor) permuted(caller string, b []float64) []float64 {
 	if len(b) != f.s.n {
 		panic(fmt.Sprintf("sparse.Factor.%s: got a vector of length %d, want %d", caller, len(b), f.s.n))
