@@ -19,8 +19,7 @@ import (
 // Certificate is the verdict on the posterior over graphs, given the errors of the scores.
 type Certificate struct {
 	Verdict vti.Verdict `json:"verdict"`
-	// Exact reports a sum over graphs by closed forms: edge probabilities have only rounding
-	// errors.
+	// Exact reports a sum over graphs by closed forms: edges have only rounding errors.
 	Exact bool `json:"exact,omitempty"`
 	// KHat bounds the Pareto shape of a graph's worst family, except for graphs that together hold
 	// a tenth of the probability. Null without importance weights: for particles and chains.

@@ -102,7 +102,6 @@ func (f *foundFamilies) add(j int, parents dgraph.Set) {
 	}
 }
 
-// toggle adds the families with one parent more or less.
 func (f *foundFamilies) toggle(family dgraph.Family) {
 	for i := range f.structure.Allowed[family.Node].Nodes() {
 		f.add(family.Node, family.Parents.Toggle(i))

@@ -207,7 +207,6 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	return classes
 }
 
-// edgeNames lists the edges of a graph of the given kind.
 func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
 	list := [][2]string{}
 	for _, e := range dgraph.OrderedPairs(g.Nodes()) {

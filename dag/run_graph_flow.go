@@ -41,8 +41,7 @@ type RunConfig struct {
 }
 
 // RunGraphFlow trains one flow over the parameters of mechanisms together with q(m), a distribution
-// over orders of the nodes and the edges along them, by the score function, as the paper does
-// (5.2).
+// over orders of the nodes and the edges along them, by the score function (paper, 5.2).
 //
 // With cfg.Undivided it is the published method: q(m) is a masked autoregressive network over the
 // digits of the order and the bits of edges, and the flow is over the parameters of all nodes
@@ -58,9 +57,8 @@ type RunConfig struct {
 //
 // q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
 //
-// Checkpoint, trace, tables and pictures are written to the run directory. When ctx is cancelled
-// during training, the checkpoint is written and the error wraps ctx.Err(); Fit.Resume continues
-// from it.
+// Checkpoint, trace, tables and pictures are written to the run directory. If ctx is cancelled in
+// training, the checkpoint is written and the error wraps ctx.Err(); Fit.Resume continues from it.
 func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
 	o := output{clock: run.NewClock()}
 	if err := problem.CheckGraphFlow(cfg.Undivided); err != nil {
@@ -220,6 +218,5 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 
 func never() bool { return false }
 
-// mostGrown is the largest probability of families added by neighbours in a trusted answer. Chosen
-// by hand.
+// mostGrown is the largest probability of added neighbours in a trusted answer. Chosen by hand.
 const mostGrown = 0.5

@@ -103,8 +103,7 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds bounds how often a list of families grows, each time by finer evidences. Chosen by
-// hand.
+// listRounds bounds how often a list of families grows, by finer evidences each. Chosen by hand.
 const listRounds = 4
 
 // concludeParticles makes a result of graphs of a growing list of families, with evidences by

@@ -190,7 +190,6 @@ func (l link) probability() float64 {
 // certain reports whether the number of a link only shows that there is hardly a doubt.
 func (l link) certain() bool { return l.probability() > 0.995 }
 
-// linkLabel is the probability of a link in words.
 func linkLabel(l link) string {
 	if p := l.probability(); p <= 0.995 || p == 1 {
 		return fmt.Sprintf("%.2f", p)

@@ -130,7 +130,6 @@ func (v *hierarchy) predicted() string {
 	return v.response()
 }
 
-// densities draws priors and posteriors.
 func (v *hierarchy) densities(part *document.Section) {
 	if v.draws == nil {
 		return

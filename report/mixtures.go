@@ -84,7 +84,6 @@ func drawMixture(part *document.Section, r *mixture.Result) {
 	part.Place(countsPicture("counts", "Number of components", "component", "components", numbers))
 }
 
-// numbersTable has the probabilities of numbers of components.
 func numbersTable(r *mixture.Result) *document.Table {
 	head := []string{"components", "probability"}
 	two := r.Certificate.TwoMethods()

@@ -135,7 +135,6 @@ func (s *source) drawPredictions(part *document.Section, response string, found 
 	part.Tables = []*document.Table{hardestRows(l)}
 }
 
-// kHatPicture is k̂ of each row.
 func kHatPicture(l *predict.LOO) *picture.Picture {
 	var points []picture.Point
 	for _, row := range l.Rows {
@@ -181,7 +180,6 @@ func transformsPicture(smaller string, rows int, c *predict.Calibration) *pictur
 	return p
 }
 
-// hardestRows is the table of rows that are predicted worst.
 func hardestRows(l *predict.LOO) *document.Table {
 	rows := slices.Clone(l.Rows)
 	slices.SortStableFunc(rows, func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })

@@ -42,7 +42,6 @@ type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }
 
-// of makes documents of results.
 func of[R any](show func(*source, *R) *document.Document) func(*source) (*document.Document, error) {
 	return func(s *source) (*document.Document, error) {
 		result := new(R)
@@ -117,7 +116,6 @@ func (p Page) Finish(ctx context.Context, dir string) error {
 	return atomicfile.Write(filepath.Join(dir, File), page.Write)
 }
 
-// build reads runs and makes their page.
 func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*document.Page, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: got no run directory, want at least one")

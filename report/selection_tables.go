@@ -126,7 +126,6 @@ func (v *selection) modelsTable() *document.Table {
 	return t
 }
 
-// modelName spells the code of a model as its predictors.
 func (v *selection) modelName(code string) string { return modelName(code, v.result.Data.Predictors) }
 
 func modelName(code string, predictors []string) string {

@@ -94,7 +94,6 @@ func WriteStudy(path string, s Study) error {
 	return atomicfile.Write(path, p.Write)
 }
 
-// settings is the table of verdicts by setting.
 func (s Study) settings() *document.Table {
 	endings := map[string]bool{}
 	for _, one := range s.Settings {

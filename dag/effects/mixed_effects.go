@@ -138,7 +138,6 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 	return means
 }
 
-// sizeMixedEffect summarises the changes of a node by draw.
 func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setting, outcomes [][][][]float64, independent float64) {
 	d := p.Data
 	change := func(s, outcome int, unit float64) Change {

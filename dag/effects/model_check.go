@@ -84,8 +84,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return &report, err
 }
 
-// checkedColumns are the columns of a node: a number, or indicators of the levels of a category but
-// the first.
+// checkedColumns are a number, or indicators of all levels of a category but the first.
 func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
 	name := p.Data.Names[node]
 	if !p.Data.Category(node) {

@@ -184,7 +184,6 @@ func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
 }
 
-// linear is a linear mechanism with quadratics.
 type linear struct{ *Additive }
 
 var _ quadratics = linear{}

@@ -30,9 +30,8 @@ type GraphModels struct {
 
 var _ vti.GroupedModels = (*GraphModels)(nil)
 
-// NewGraphModels returns a q(m) of networks with the given number of hidden units; 0 stands for
-// four for each node, within 32 and 256. It starts uniform: over next nodes, and with edges at one
-// half.
+// NewGraphModels returns a q(m) of networks with a number of hidden units; 0 stands for four for
+// each node, within 32 and 256. It starts uniform over next nodes, and with edges at one half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
 	if hidden == 0 {
 		hidden = min(max(4*s.Nodes, 32), 256)

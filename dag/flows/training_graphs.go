@@ -85,8 +85,7 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws graphs from a node-by-node q(m) of TrainingOfGraphs, as the parents of each
-// node.
+// DrawGraphs draws graphs from a node-by-node q(m) of TrainingOfGraphs, as parents of each node.
 func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
 	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {

@@ -122,8 +122,7 @@ func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
 	return c
 }
 
-// f1 is the harmonic mean of precision and recall; 1 when there is nothing to find and nothing was
-// found.
+// f1 is the harmonic mean of precision and recall; 1 with nothing to find and nothing found.
 func (c counts) f1() float64 {
 	if c.truePositive+c.falsePositive+c.falseNegative == 0 {
 		return 1

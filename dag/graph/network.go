@@ -75,7 +75,6 @@ func (n *Network) Row(j int, codes []int) (row int) {
 	return row
 }
 
-// values are the levels of the parents of a node in a combination.
 func (n *Network) values(j, row int) (values []string) {
 	for _, i := range slices.Backward(n.Graph.Parents(j)) {
 		values = append(values, n.Levels[i][row%len(n.Levels[i])])

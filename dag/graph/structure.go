@@ -40,8 +40,7 @@ func FreeStructure(nodes int) Structure {
 	return s
 }
 
-// Families lists the families that the constraints leave, by node, then by size and value of the
-// set.
+// Families lists the families left by the constraints, by node, then size and value of the set.
 func (s Structure) Families() []Family {
 	var families []Family
 	for j := range s.Nodes {

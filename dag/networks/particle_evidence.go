@@ -64,7 +64,6 @@ func (s *Scores) settled(f int) []island {
 	return islands[from:end]
 }
 
-// nextLevel returns the level of the next islands of a family.
 func (s *Scores) nextLevel(f int) int {
 	islands := s.islands[f]
 	if len(islands) == 0 {
@@ -317,8 +316,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 }
 
 // doubts lists families whose probability could be substantial if their one pilot run was too small
-// by repeatSpread standard errors: chains that stay in a poor mode make the lower tail of the error
-// heavy.
+// by repeatSpread standard errors: chains in a poor mode make the lower tail of errors heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])

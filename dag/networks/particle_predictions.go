@@ -123,8 +123,7 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
-// meanAndSpread returns the mean and the standard deviation of values, or otherwise for fewer than
-// 8.
+// meanAndSpread returns mean and standard deviation, the latter otherwise for fewer than 8 values.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

@@ -135,8 +135,7 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 	return nil
 }
 
-// conditional is the distribution of the target under one graph given the observations and
-// interventions.
+// conditional is the distribution of the target given one graph, observations and interventions.
 type conditional struct {
 	logEvidence float64 // of the observations
 	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from

@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mixedRows is the number of rows that are simulated under each graph and its parameters. Chosen by
-// hand.
+// mixedRows is the number of rows simulated for each graph and its parameters. Chosen by hand.
 const mixedRows = 50
 
 // givenMixed answers queries about mixed tables by simulation: nodes are drawn after their parents,

@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless is the share of the squares of a column below which its residual given others is
-// rounding.
+// noiseless is the share of squares of a column below which its residual given others is rounding.
 const noiseless = 1e-20
 
 // checkNoise fails for a column that others determine without noise: a copy, another unit, a sum.

@@ -95,8 +95,7 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws lists the different graphs, each a list of families of a mixture, the most frequent
-// first.
+// CountDraws lists the different graphs, the most frequent first, each a list of families of m.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw

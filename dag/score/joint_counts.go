@@ -124,7 +124,6 @@ func (s *countStack) combinationsOf(depth int) *countFrame {
 	return f
 }
 
-// cleared returns size zeros.
 func (s *countStack) cleared(size int) []int32 {
 	if len(s.counts) < size {
 		s.counts = make([]int32, size)
@@ -225,7 +224,6 @@ func (s *countStack) Evidences(out []float64) {
 	}
 }
 
-// sumRows counts row by row.
 func (s *countStack) sumRows(place, own, cells int) float64 {
 	f := s.combinationsOf(s.depth)
 	counts := s.cleared(f.seen * own)

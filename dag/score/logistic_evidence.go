@@ -95,8 +95,7 @@ func (l *logisticForm) LogJoint(parents dgraph.Set, _ []float64) float64 {
 	return l.LogEvidence(parents)
 }
 
-// logisticFamily is the posterior of the coefficients Θ [K,D], by contrasts of the node and
-// columns.
+// logisticFamily is the posterior of the coefficients Θ [K,D], by contrast of the node and column.
 type logisticFamily struct {
 	form     *logisticForm
 	columns  [][]float64 // x [D][n]

@@ -81,7 +81,6 @@ func mirror(x, center []float64) {
 	floats.AddScaled(x, 2, center)
 }
 
-// weigh draws until it is enough, or most pairs.
 func (q *logisticProposal) weigh(random *rand.Rand, most int) (own logisticEvidence) {
 	draws := &logisticDraws{}
 	for count := min(max(startRows/len(q.family.form.levels), fewestPairs), mostStart); ; count *= 2 {

@@ -14,8 +14,7 @@ import (
 
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
 // levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are
-// equivalent to independent effects of all levels with variance v, so that no level is the
-// reference.
+// equivalent to independent effects of all levels with variance v, without a reference level.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int       // columns of each node
@@ -72,7 +71,7 @@ func unordered(r int) likelihood.UnorderedCategories {
 	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
 }
 
-// contrastScale makes the contrasts of that distribution orthonormal.
+// contrastScale makes the contrasts of [likelihood.UnorderedCategories] orthonormal.
 const contrastScale = -math.Sqrt2
 
 // orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero [r][r−1].

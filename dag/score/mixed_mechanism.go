@@ -76,8 +76,7 @@ func (p *Problem) MixedTable() *MixedColumns {
 	return Usual(p.Mixed[0]).(*groupsForm).columns
 }
 
-// Posterior draws σ from its inverse gamma distribution, the weights given it, and the intercept
-// given both.
+// Posterior draws σ from its inverse gamma distribution, then the weights, then the intercept.
 func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	of := g.columns.columns(parents)
 	draw := g.form.draws(of, g.degrees(parents))

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// DataOptions are the choices for the use of a table. Every column that is not named here is a
-// node.
+// DataOptions are the choices for the use of a table. Columns that are not named here are nodes.
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
@@ -187,7 +186,6 @@ func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) 
 	return t, nil
 }
 
-// numbers are the values of a column, or their logarithms.
 func numbers(t *table.Table, c *table.Column, log bool) ([]float64, error) {
 	values := slices.Clone(c.Values)
 	if log {
@@ -201,7 +199,6 @@ func numbers(t *table.Table, c *table.Column, log bool) ([]float64, error) {
 	return values, nil
 }
 
-// readInterventions fills Counted.
 func (d *Data) readInterventions(t *table.Table, column string) error {
 	if column == "" {
 		return nil

@@ -31,8 +31,7 @@ func (d Discretization) String() string {
 	return fmt.Sprintf("quantiles:%d", d.Classes)
 }
 
-// ParseDiscretization reads terciles, quantiles:k or hartemink:k; an empty text is no
-// discretization.
+// ParseDiscretization reads terciles, quantiles:k, hartemink:k, or "" for no discretization.
 func ParseDiscretization(text string) (d Discretization, err error) {
 	kind, count, _ := strings.Cut(text, ":")
 	switch {

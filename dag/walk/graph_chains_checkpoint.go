@@ -38,7 +38,6 @@ type walkState struct {
 	Wide    bool         `json:"wide"`
 }
 
-// chainRun is a run of chains between two rounds.
 type chainRun struct {
 	problem    *score.Problem
 	cfg        ChainConfig
@@ -59,7 +58,6 @@ func (r *chainRun) settings() (json.RawMessage, error) {
 	})
 }
 
-// write stores the state in the checkpoint, if there is one.
 func (r *chainRun) write() error {
 	if r.cfg.Checkpoint == "" {
 		return nil
@@ -140,7 +138,6 @@ func (r *chainRun) state(c int) (walkState, error) {
 	return walkState{w.parents, w.order, random, w.wide}, err
 }
 
-// restore makes a chain from a state.
 func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
 	source := new(rand.PCG)
 	if err := source.UnmarshalBinary(state.Random); err != nil {

@@ -76,7 +76,6 @@ func (w *walk) rescore() {
 // rememberedScores bounds the number of scores kept by a walk.
 const rememberedScores = 1 << 17
 
-// scoreOf is log p(pa) + ℓ_j(pa).
 func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	if mask := w.tables.localMask(j, parents); mask != outside {
 		return w.tables.scores[j][mask] + w.tables.priors[j][mask]

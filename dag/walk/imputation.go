@@ -183,7 +183,6 @@ type cellCounts struct {
 	counts  map[uint64][]float64
 }
 
-// levels returns the counts for the combination in a row.
 func (c *cellCounts) levels(d *tables.Data, row []float64) []float64 {
 	combination := uint64(0)
 	for _, i := range c.parents {
@@ -197,7 +196,6 @@ func (c *cellCounts) levels(d *tables.Data, row []float64) []float64 {
 	return own
 }
 
-// drawCategories draws the missing cells one by one given all others.
 func (m *imputer) drawCategories() {
 	d, counted := m.problem.Data, make([][]*cellCounts, m.problem.Data.Nodes())
 	for j, parents := range m.walk.parents {

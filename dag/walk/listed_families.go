@@ -45,9 +45,8 @@ func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *l
 // larger by far.
 const leastOfList = 1e-6
 
-// sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf if
-// there are none; visit, if not nil, is called with each that matters and its weight up to a
-// factor.
+// sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf
+// for none; visit, if not nil, is called with each that matters and its weight up to a factor.
 func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
 	own, largest, total := l.of[j], 0.0, 0.0
 	far := false // shares have few digits left, or none
@@ -120,7 +119,6 @@ func (w *listedWalk) set(j int, f *listedFamily) {
 	w.setParents(j, f.parents)
 }
 
-// score is the log weight of the graph.
 func (w *listedWalk) score() (sum float64) {
 	for _, f := range w.graph {
 		sum += f.logWeight

@@ -109,7 +109,6 @@ func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
 	return listedChains, *l.worst
 }
 
-// round makes every chain keep a number of graphs.
 func (l *ListedGraphs) round(ctx gocontext.Context, scores score.Scores, draws int) (*Graphs, dgraph.Sum, error) {
 	s := l.structure
 	families := newListedFamilies(s, scores, 1)

@@ -7,7 +7,6 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// orderedGraph is an acyclic graph with one of its orders.
 type orderedGraph struct {
 	random   *rand.Rand
 	parents  []dgraph.Set
@@ -19,7 +18,6 @@ type orderedGraph struct {
 	ready    []int // scratch of sort
 }
 
-// newOrderedGraph has a random order.
 func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
 	nodes := len(parents)
 	w := orderedGraph{

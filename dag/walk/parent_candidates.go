@@ -55,8 +55,7 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 	return c, err
 }
 
-// findTogether looks for sets of parents of all nodes that have an effect only together, beside
-// required parents.
+// findTogether looks for sets of parents, beside required ones, that have an effect only together.
 func (c *candidates) findTogether(ctx gocontext.Context) error {
 	c.joints, c.together = make([]score.Joint, len(c.parents)), make([]*together, len(c.parents))
 	for _, group := range sameRows(c.problem) {
@@ -82,7 +81,6 @@ func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	return value
 }
 
-// err is the first error of a score.
 func (c *candidates) err() error {
 	if first := c.failed.Load(); first != nil {
 		return *first
@@ -179,7 +177,6 @@ func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][
 	return r, err
 }
 
-// set returns the family of a node for a mask of its candidates.
 func (c *candidates) set(j int, mask int) dgraph.Set {
 	parents := c.problem.Structure.Required[j]
 	for k, i := range c.parents[j] {
@@ -190,7 +187,6 @@ func (c *candidates) set(j int, mask int) dgraph.Set {
 	return parents
 }
 
-// mask returns the candidates of a node within a set.
 func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 	for k, i := range c.parents[j] {
 		if parents.Has(i) {

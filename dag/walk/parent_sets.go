@@ -329,8 +329,7 @@ func SearchedParents(p *score.Problem) (least int) {
 	return least
 }
 
-// sameRows returns the nodes in groups with the same counted rows, without required parents; other
-// nodes are alone.
+// sameRows groups nodes without required parents by their counted rows; other nodes are alone.
 func sameRows(p *score.Problem) (groups [][]int) {
 	place := map[string]int{}
 	for j, required := range p.Structure.Required {

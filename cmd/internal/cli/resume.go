@@ -150,7 +150,6 @@ func flagValues(flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// setFlags sets the flags that givenFlags returned.
 func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 	for name, value := range values {
 		flag := flags.Lookup(name)

@@ -30,7 +30,6 @@ func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.RegisterResume(cmd)
 }
 
-// registerModel adds the flags for the model and the method of a discovery.
 func (f *dagFlags) registerModel(cmd *cobra.Command) {
 	f.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
 	f.registerMethods(cmd)
@@ -184,7 +183,6 @@ func (d *discovery) walk() (shell.Task, error) {
 	return t, nil
 }
 
-// particles is the task of a discovery whose evidences come from particles.
 func (d *discovery) particles() shell.Task {
 	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{

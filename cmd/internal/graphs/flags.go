@@ -161,7 +161,6 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	return refuse(used, append(walks, "islands")...)
 }
 
-// registerTraining adds the flags that say how the flow is built and trained.
 func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow = "affine"

@@ -40,7 +40,6 @@ func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.RegisterResume(cmd)
 }
 
-// registerModel adds the flags for the model and its fit.
 func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	flags.SortFlags = false
@@ -207,7 +206,6 @@ func (n *familyName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// response is a kind of response that regressions have.
 type response struct{ *likelihood.Kind }
 
 // UnmarshalText reads the name.

@@ -67,7 +67,6 @@ func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*var
 	return s.sampling(config), config.Validate()
 }
 
-// sampling is the task of a selection by chains.
 func (s *selection) sampling(config rjmcmc.Config) shell.Task {
 	return shell.Task{
 		Name: "rjmcmc", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.PrintProblem,
