@@ -40,7 +40,7 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 				return err
 			}
 			if study.Hard && record.Frame.Response == likelihood.StudentKind {
-				return errors.New("--hard compares with exact answers, which there are none for --likelihood student; leave out --hard for ranks of what tables are drawn from")
+				return errors.New("--hard compares with exact answers, and there are none for --likelihood student; leave out --hard for ranks of what tables are drawn from")
 			}
 			// of few coordinates
 			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
