@@ -23,8 +23,7 @@ type Posterior struct {
 	// LogEvidences[k] is log p(data | k), and Probabilities[k] is p(k | data).
 	LogEvidences  []float64
 	Probabilities []float64
-	// Error bounds the effect of quadrature on a probability of a number of changes, from the
-	// difference to half the nodes.
+	// Error bounds the effect of quadrature on p(k | data), from the difference to half the nodes.
 	Error float64
 
 	problem *Problem
@@ -40,8 +39,7 @@ type Posterior struct {
 const negligibleShare = 1e-10
 
 // Posterior sums over all numbers and places of changes. It takes O(n² MaxChanges) operations for
-// each node of the quadrature over a shared parameter, and memory for a few hundred numbers per
-// row.
+// each node of the quadrature, and memory for a few hundred numbers per row.
 func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 	if p.Options.Kind == Events {
 		return p.eventPosterior(ctx)

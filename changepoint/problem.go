@@ -33,8 +33,7 @@ type Problem struct {
 // fewestRows is the smallest accepted number of rows or events; chosen by hand.
 const fewestRows = 4
 
-// MostRows is the largest number of rows of a series, and of events: the time of the sums grows
-// with its square.
+// MostRows is the largest number of rows or events: the time of the sums grows with its square.
 const MostRows = 20_000
 
 // wanted describes the content of columns.
@@ -145,8 +144,7 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 	return nil
 }
 
-// tiedShare is the share of events tied with another event at which times count as rounded; chosen
-// by hand.
+// tiedShare is the share of tied events at which times count as rounded; chosen by hand.
 const tiedShare = 0.1
 
 func (p *Problem) readEvents(t *table.Table) error {

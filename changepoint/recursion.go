@@ -20,8 +20,7 @@ type segments interface {
 	// logSegment is the log density of the data between boundaries from < to, with the factor of
 	// this segment in the prior of the places; −Inf where no segment is allowed.
 	logSegment(from, to int) float64
-	// logConstant is the log of the factor of the prior density of k places that does not depend on
-	// the segments.
+	// logConstant is the log factor of the prior of k places that does not depend on the segments.
 	logConstant(k int) float64
 }
 

@@ -14,8 +14,7 @@ import (
 
 // RunConfig configures Run. The zero value is usable.
 type RunConfig struct {
-	// Seed is the random seed of the draws. Probabilities of numbers and places are exact sums and
-	// do not depend on it.
+	// Seed is the seed of the draws; probabilities, as exact sums, do not depend on it.
 	Seed uint64
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string

@@ -12,8 +12,7 @@ type component struct {
 	vector *vector
 }
 
-// state is a mixture: components in the order of their means, and the hyperparameter β of their
-// prior, which may be empty.
+// state is a mixture: components in the order of their means, and β of their prior, maybe empty.
 type state struct {
 	components []component
 	beta       []float64

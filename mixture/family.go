@@ -83,8 +83,7 @@ type proposal interface {
 	log(u []float64) float64
 }
 
-// unitNumbers draws three numbers in (0, 1): Beta(2, 2), Beta(2, 2) and uniform. A family may not
-// use the last.
+// unitNumbers draws Beta(2, 2), Beta(2, 2) and uniform numbers. A family may not use the last.
 type unitNumbers struct{}
 
 func (unitNumbers) draw(random *rand.Rand) []float64 {

@@ -80,7 +80,6 @@ func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 	return given, novelty
 }
 
-// buffer returns memory for the densities of a cluster.
 func (s *partition) buffer() []float64 {
 	if last := len(s.spare) - 1; last >= 0 {
 		b := s.spare[last]

@@ -85,10 +85,9 @@ func (p *Problem) sampleOf(chains *rjmcmc.Result) *Sample {
 	return s
 }
 
-// changesOf counts the draws whose number of components differs from the previous draw of their
-// chain. R-hat and effective draws do not show that a number is rarely left or entered: chains that
-// all stay where burn-in has put them agree, and a visit that ends by the next draw looks
-// independent.
+// changesOf counts the draws whose number of components differs from the previous draw. R-hat and
+// effective draws do not show that a number is rarely left or entered: chains that all stay where
+// burn-in has put them agree, and a visit that ends by the next draw looks independent.
 func changesOf(chains *rjmcmc.Result) (changes int) {
 	for draw := chains.Chains; draw < chains.Draws(); draw++ {
 		if chains.Codes(draw)[0] != chains.Codes(draw - chains.Chains)[0] {

@@ -17,8 +17,7 @@ type SampleConfig struct {
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int
-	// Error is the standard error of a probability of a number of components at which sampling ends
-	// (default 0.002).
+	// Error is the standard error of p(k) at which sampling ends (default 0.002).
 	Error float64
 	// Progress, if not nil, is called with the sweeps done and the largest standard error.
 	Progress func(sweeps int, se float64)
@@ -184,7 +183,6 @@ func (p *Problem) start(order []int, size int) state {
 	return s
 }
 
-// roundResult is the result of one sampler in a round.
 type roundResult struct {
 	probability, trace, occupied []float64
 	draws                        []kept

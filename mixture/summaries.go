@@ -86,7 +86,6 @@ func (p *Problem) shares(row int, s *state, into []float64) {
 	}
 }
 
-// given describes the components of the draws with k components, and the rows.
 func (s *Sample) given(k int) (Given, []Row) {
 	p := s.problem
 	var draws []kept

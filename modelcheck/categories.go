@@ -67,8 +67,7 @@ func indicator(y float64, k int) float64 {
 	return 0
 }
 
-// byAppearance numbers categories in the order of their first rows: rows grouped by category are
-// then in order.
+// byAppearance numbers categories by their first rows: grouped rows are then in order.
 func byAppearance(y []float64) []float64 {
 	var seen []float64
 	order := make([]float64, len(y))

@@ -155,7 +155,6 @@ func newShapes(r *response, columns []Column, stride int) *shapes {
 	return s
 }
 
-// along builds the shapes of a response along the column at index place.
 func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 	x := make([]float64, len(s.rows))
 	for k, i := range s.rows {

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// leastChance is the probability of an order by chance below which rows count as sorted by the
-// response. Chosen by hand.
+// leastChance is the probability of an order by chance below which rows count as sorted; by hand.
 const leastChance = 1e-4
 
 // sorted reports whether the rows of a table were sorted by the response: all rows, or neighbouring

@@ -19,7 +19,6 @@ const (
 	poorCurvature  = 0.1  // share of the residual variance
 )
 
-// newChecks returns the families for the responses of a table.
 func newChecks(responses []*response, columns []Column, draws int, remedies Remedies) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
@@ -95,7 +94,6 @@ func spread(s *sample) float64 {
 	return correlation(size, s.mean)
 }
 
-// zeros is the share of responses that are 0.
 func zeros(s *sample) float64 {
 	count := 0
 	for _, y := range s.y {

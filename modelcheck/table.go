@@ -27,7 +27,6 @@ func (r RowNames) number(row int) int {
 // shownRows is the number of rows named in a finding.
 const shownRows = 5
 
-// list returns the names of rows given by index.
 func (r RowNames) list(rows []int) string {
 	var names []string
 	for _, i := range rows {
@@ -36,7 +35,6 @@ func (r RowNames) list(rows []int) string {
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
-// tableFindings returns findings from columns without a model.
 func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	return append(columnFindings(columns, rows), collinearFindings(columns)...)
 }

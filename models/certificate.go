@@ -89,8 +89,7 @@ type Certificate struct {
 	Models []Estimate
 	// Sample is a weighted sample from the certified posterior.
 	Sample WeightedSample
-	// Proposed are draws of models from q(m); nil in a complete certificate, whose Models have
-	// their probabilities under q(m).
+	// Proposed are draws of models from q(m); nil in a complete certificate, whose Models have Q.
 	Proposed [][]int32
 
 	// Space is the set of the models; nil unless vti.Posterior.Certify made the certificate.

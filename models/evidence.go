@@ -57,8 +57,6 @@ func (e Evidence) With(other Evidence) Evidence {
 	return Estimated(top+math.Log(mean), math.Hypot(own/mean*e.SE, others/mean*other.SE), draws)
 }
 
-// unreliable reports whether importance weights do not resolve the evidence.
 func (e Evidence) unreliable() bool { return e.KHat > psis.Reliable }
 
-// unbounded reports whether an unresolved evidence has no bound.
 func (e Evidence) unbounded() bool { return math.IsInf(e.Bound, 1) && !(e.KHat <= psis.Reliable) }

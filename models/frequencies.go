@@ -89,9 +89,8 @@ func (c *Certificate) leastSE() float64 {
 	return 1 / (c.ESS + 2)
 }
 
-// groupedFrequencies is Frequencies for draws in groups: the error comes from the differences
-// between groups. With A_g the weight of group g and E_g the weight of the event in it, Var p = Σ_g
-// (E_g − p A_g)² G / (G − 1).
+// groupedFrequencies is Frequencies for draws in groups. With A_g the weight of group g and E_g the
+// weight of the event in it, Var p = Σ_g (E_g − p A_g)² G / (G − 1).
 func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	groups := slices.Max(s.Group) + 1
 	probability, se = make([]float64, n), make([]float64, n)

@@ -11,8 +11,7 @@ import (
 
 // The settings of the search for sets of members with a joint effect are chosen by hand.
 const (
-	// mostAround bounds the number of models around which the search looks, each more probable than
-	// the one before.
+	// mostAround bounds the models around which the search looks, each more probable than the last.
 	mostAround = 8
 	// jointRange is the distance in nats below the most probable model within which a model with
 	// such members is kept: a model near it may be better.
@@ -196,7 +195,6 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 	return joint, nil
 }
 
-// mostProbable is the position of the model with the largest mass.
 func (x *Visited) mostProbable() (best int) {
 	for at := range x.codes {
 		if mass := x.logMass(at); mass > x.logMass(best) {

@@ -24,8 +24,7 @@ type Known struct {
 	Evidences Evidences
 	// Draws is the number of draws of parameters behind a certificate; 0 stands for 32,768.
 	Draws int
-	// Alone reports whether only Evidences may certify: the graph is the density of a related
-	// problem, which only proposes models.
+	// Alone reports whether only Evidences may certify, because the graph is of a related problem.
 	Alone bool
 	// Sum sums over all models at once, much faster than one by one, for example by sharing factors
 	// between models. ok is false, without an error, if the sum would be too much work, if numbers
@@ -176,7 +175,6 @@ func (p Proposer) Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evide
 	})
 }
 
-// estimateOf returns the log of the mean of weights.
 func estimateOf(logWeights []float64) Evidence {
 	mean, se := psis.LogMeanExp(logWeights)
 	return Estimated(mean, se, len(logWeights))

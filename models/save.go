@@ -28,8 +28,7 @@ const (
 
 // SaveConfig configures Save.
 type SaveConfig struct {
-	// Sites names the sites of codes, and Coordinates those of theta; nil stands for "site.1", …
-	// and "theta.1", ….
+	// Sites and Coordinates are names; nil stands for "site.1", … and "theta.1", ….
 	Sites, Coordinates []string
 	// Draws is the number of equally weighted draws; 0 stands for 10,000.
 	Draws int
@@ -78,8 +77,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 	return nil
 }
 
-// writeModels writes a row for each model: its outcomes, separated by spaces, and the fields of
-// Estimate, empty where they are not finite.
+// writeModels writes a row for each model; numbers that are not finite are empty.
 func (c *Certificate) writeModels(w io.Writer) error {
 	rows := [][]string{{"code", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat", "draws"}}
 	for _, model := range c.Models {

@@ -120,7 +120,6 @@ type walk struct {
 	exact   bool
 }
 
-// from walks over the sets whose first knot is candidate.
 func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
 	w := &walk{knots: k, ctx: ctx, visit: visit}
 	for range k.most + 1 {

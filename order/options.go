@@ -18,8 +18,7 @@ const (
 	Autoregression Kind = iota
 	// Polynomial is a polynomial in time.
 	Polynomial
-	// Spline is a polynomial spline in time; its order is the number of its knots, whose places are
-	// unknown.
+	// Spline is a polynomial spline in time; its order is the number of knots, at unknown places.
 	Spline
 )
 

@@ -111,7 +111,6 @@ func (post *posterior) add(f *fit, logModel float64, random *rand.Rand) {
 	post.draws = append(post.draws, d)
 }
 
-// most is the most probable order.
 func (post *posterior) most() int {
 	best := slices.MaxFunc(post.orders, func(a, b Order) int { return cmp.Compare(a.Probability, b.Probability) })
 	return best.Order

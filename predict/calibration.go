@@ -40,8 +40,7 @@ var calibrationLevels = []float64{0.5, 0.8, 0.95}
 // histogramBins makes a bin as wide as the two tails of a 90% interval together.
 const histogramBins = 10
 
-// notable is the probability below which a distance is reported: a false alarm in a hundred tables.
-// Chosen by hand.
+// notable is the probability below which a distance is reported: a false alarm in 100; by hand.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the

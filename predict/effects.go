@@ -18,8 +18,7 @@ type Source interface {
 	// Predictors returns the name of the response, the predictors of the model including offsets,
 	// and the table of the fitted rows.
 	Predictors() (response string, predictors []Variable, seen *table.Table, err error)
-	// Population returns the rows of a new table under the draws of the run, without the effects of
-	// groups.
+	// Population returns rows of a new table under the draws, without the effects of groups.
 	Population(fresh *table.Table) (*Rows, error)
 }
 

@@ -125,7 +125,6 @@ func (l *LOO) Summarise(rows *Rows) {
 	}
 }
 
-// anyCensored reports whether some responses are only lower bounds.
 func (r *Rows) anyCensored() bool {
 	return slices.ContainsFunc(r.Y, func(y float64) bool { return r.Survival && y < 0 })
 }

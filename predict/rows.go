@@ -50,8 +50,7 @@ type Rows struct {
 	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, holds a factor of it for
 	// each row.
 	Scale, RowScale []float64
-	// Response is the distribution of a response; Given [S], if not nil, holds one distribution per
-	// draw.
+	// Response is the distribution; Given [S], if not nil, holds one distribution per draw.
 	Response Response
 	Given    []Response
 	// Unordered is the distribution of Categories without an order; nil for other responses. The
@@ -99,8 +98,7 @@ func (r *Rows) Planes() int {
 	return 1
 }
 
-// Part returns every k-th row under every l-th draw, with the least k and l that satisfy both
-// limits.
+// Part returns every k-th row under every l-th draw, with the least k and l within both limits.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	part := *r
 	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
@@ -220,7 +218,6 @@ func (r *Rows) Under(draw int) Response {
 	return r.Response
 }
 
-// censored reports whether the response of a row is only a lower bound.
 func (r *Rows) censored(row int) bool { return r.Survival && r.Y[row] < 0 }
 
 // below is 1 if a drawn response is less than the observed response, 0 if it is greater, and ½ if

@@ -121,7 +121,6 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	return result, nil
 }
 
-// draw writes the expected response of a row under each draw, and a new response.
 func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	random := stream.Rand(seed, "predict/"+strconv.Itoa(row))
 	for s := range expected {

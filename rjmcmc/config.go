@@ -76,16 +76,14 @@ type Config struct {
 	// true ends the run.
 	Enough func(*Result) bool
 	// Further, when not nil, is called with all draws after Iterations, unless Enough has ended the
-	// run. It returns a number of further iterations, after which it is called again; 0 ends the
-	// run.
+	// run. It returns a number of further iterations before the next call; 0 ends the run.
 	Further func(*Result) int
 	// Progress, when not nil, is called from the goroutine of Run after every iteration of burn-in,
 	// then where draws are kept, or with Temperatures after every iteration.
 	Progress func(Progress)
 
-	// Checkpoint names the file for the state of the run; "" writes none. The file is written at
-	// intervals that grow from two seconds to CheckpointEvery, when the run is cancelled and when
-	// it ends.
+	// Checkpoint names the file for the state of the run; "" writes none. It is written at growing
+	// intervals, from two seconds to CheckpointEvery, when the run is cancelled and when it ends.
 	Checkpoint string
 	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery. The
 	// time is longer where a file takes long to write.

@@ -176,8 +176,7 @@ func (d *density) close() {
 	}
 }
 
-// round returns v rounded to the float type of the density, so that the state on the host is the
-// state evaluated.
+// round rounds to the float type of the density: the state on the host is the state evaluated.
 func (d *density) round(v float64) float64 {
 	if d.dtype == dtypes.Float32 {
 		return float64(float32(v))

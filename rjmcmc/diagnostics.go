@@ -60,8 +60,7 @@ func split(chains [][]float64) [][]float64 {
 	return halves
 }
 
-// rHat is the larger of the rank-normalised R-hat of the values and of their distances from the
-// median.
+// rHat is the larger of the bulk and folded R-hat: of values, and of distances from the median.
 func rHat(chains [][]float64) float64 {
 	all := slices.Concat(chains...)
 	slices.Sort(all)

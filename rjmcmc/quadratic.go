@@ -2,8 +2,7 @@ package rjmcmc
 
 import "gonum.org/v1/gonum/mat"
 
-// MaxQuadraticDim is the largest D for which a quadratic approximation is fitted: its cost grows as
-// D³.
+// MaxQuadraticDim is the largest D with a quadratic approximation: its cost grows as D³.
 const MaxQuadraticDim = 128
 
 // Quadratic approximates the log density of every model by one quadratic form over all coordinates,
@@ -51,8 +50,7 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of log density above which a step belongs to the tails and not to the
-// bulk of the posterior; chosen by hand.
+// implausible is the change of log density above which a step belongs to the tails; by hand.
 const implausible = 50
 
 // observe adds a step of coordinate i by delta, which changes the log density by change.

@@ -174,8 +174,7 @@ func (r *Result) Counts(items int) []int {
 	return counts
 }
 
-// LogDensitySummary summarises log p(m) + log η(θ | m). Its RHat is +Inf where draws are starting
-// points (Info.AtStart).
+// LogDensitySummary summarises LogDensity. RHat is +Inf where draws are starting points.
 func (r *Result) LogDensitySummary() Summary {
 	s := r.Summarise(func(d int) float64 { return r.LogDensity[d] })
 	if r.unmoved() > 0 {

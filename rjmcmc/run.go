@@ -158,8 +158,7 @@ func (s *sampler) endBurnIn() error {
 
 // settling is the share of burn-in without changes of model. In it the chains, spread over models,
 // find the location and width of their coordinates. With changes of model they would drop any
-// coordinate whose posterior lies far from its first guess before they find it. Chosen by hand, not
-// tuned.
+// coordinate whose posterior lies far from its first guess before they find it. Chosen by hand.
 const settling = 0.25
 
 // schedule returns the moves of iteration t in order. Settling chains walk instead of changing

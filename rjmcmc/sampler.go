@@ -296,7 +296,6 @@ func (s *sampler) try(w *workspace, b *block, move Move) error {
 	return nil
 }
 
-// accept copies the accepted proposals of a block to its states.
 func (s *sampler) accept(b *block, move Move) {
 	for c := b.first; c < b.last; c++ {
 		if !s.accepted[c] {
@@ -324,7 +323,6 @@ func (s *sampler) count(info *Info, move Move, c int) {
 	}
 }
 
-// size is the number of members of the list in row c.
 func (s *sampler) size(p *population, c int) int {
 	code, _, _ := p.row(c)
 	return len(s.list.Set(code))

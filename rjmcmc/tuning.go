@@ -15,8 +15,7 @@ type Tuning struct {
 	WalkScale []float64
 	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
-	// Quadratic approximates the log density; nil before it is first fitted, and above
-	// MaxQuadraticDim coordinates.
+	// Quadratic is nil before it is first fitted, and above MaxQuadraticDim coordinates.
 	Quadratic *Quadratic
 }
 

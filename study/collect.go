@@ -289,7 +289,6 @@ func (p *Plan) declare(w *rowWriter) {
 	}
 }
 
-// path is the path of a long table, next to the table of tasks.
 func (c *collector) path(name string) string {
 	if name == "" {
 		return c.cfg.Out

@@ -88,7 +88,6 @@ func (e Expression) Write(dir string) error {
 func geneName(gene int) string     { return fmt.Sprintf("gene%05d", gene+1) }
 func markerName(marker int) string { return fmt.Sprintf("snp%06d", marker+1) }
 
-// first is the first marker near a gene.
 func (e Expression) first(gene int) int { return gene * e.Nearby / 2 }
 
 // genotypes counts alleles, 0 to 2, by marker and person. Each of two chromosomes has an allele if

@@ -65,8 +65,7 @@ spec:
 `
 
 // Kubernetes returns the manifest of an Indexed Job. The volume claim holds the folder of the plan,
-// with all tables that the plan names by relative paths. e may be nil if the submission needs no
-// pilot.
+// with all tables named by relative paths. e may be nil if the submission needs no pilot.
 func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	if s.Running == 0 {

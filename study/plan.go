@@ -171,8 +171,7 @@ func (p *Plan) Dir() string { return filepath.Join(filepath.Dir(p.path), p.Name(
 // Reserved lists the flags that a plan cannot set, because every task sets them.
 var Reserved = []string{"out", "json", "quiet", "seed", "resume", "no-report"}
 
-// EachFlag calls check with every value of every flag that the plan passes to its command and to
-// vti simulate.
+// EachFlag calls check with every flag value that the plan passes to its command or vti simulate.
 func (p *Plan) EachFlag(check func(command, flag, value string) error) error {
 	each := func(command string, settings []Setting, g grid) error {
 		for _, a := range g {

@@ -123,7 +123,6 @@ type runner struct {
 	fault  error
 }
 
-// feed sends the tasks that have not ended to the workers.
 func (r *runner) feed(ctx context.Context, s store, tasks chan<- Task) {
 	for i := range r.cfg.Selection.indices(r.plan.Tasks()) {
 		t := r.plan.Task(i)

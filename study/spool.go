@@ -50,9 +50,8 @@ func join(a, b columnar.Kind) columnar.Kind {
 	return columnar.Text
 }
 
-// spool keeps rows in a temporary file until all columns are known. It takes constant memory, and
-// reads the answers of tasks only once: a second pass could see more answers, while other processes
-// write.
+// spool keeps rows in a temporary file until all columns are known, in constant memory. It reads
+// the answers of tasks only once: a second pass could see more, while other processes write.
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer

@@ -10,8 +10,7 @@ import (
 type Task struct {
 	// Index is the index of the task in the plan, from 0.
 	Index int
-	// Name is a hash of the input of the task, 16 hexadecimal digits. A growing plan keeps the
-	// names of its tasks.
+	// Name is a hash of the input, 16 hexadecimal digits. A growing plan keeps its names.
 	Name string
 	// Settings distinguish the task from the others: table, flags of the grid, replicate.
 	Settings []Setting
