@@ -40,8 +40,8 @@
 // From a table to a Target (package regression has likelihoods, priors of coefficients, and
 // approximations of single models; package wide searches among many predictors):
 //
-//	aliases.go                names of packages below that are names of this package, too
-//	model_options.go          settings of likelihood and priors, and how models are written
+//	model_options.go          settings of likelihood and priors, how models are written, and names of
+//	                          packages below that are names of this package, too
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes
