@@ -195,7 +195,7 @@ func TestProvenance(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, more...)
 	}
-	require.Len(t, files, 28)
+	require.Len(t, files, 29)
 	for _, path := range files {
 		table, err := ReadFile(path)
 		require.NoError(t, err)
