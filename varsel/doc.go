@@ -40,7 +40,7 @@
 // From a table to a Target (package regression has likelihoods, priors of coefficients, and
 // approximations of single models; package wide searches among many predictors):
 //
-//	model_options.go          settings of likelihood and priors, how models are written, and aliases
+//	model_options.go          settings of likelihood and priors, codes of models, and aliases
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes

@@ -134,7 +134,7 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 		return err
 	}
 	watching := &counted{Backend: b.device.Backend(), compiled: func(name string, work Work) {
-		if strings.Contains(name, "stepGraph") {
+		if strings.Contains(name, "(*trainer).compile") {
 			b.timing.Work = work
 		}
 	}}
