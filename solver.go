@@ -29,7 +29,8 @@ type solver struct {
 // open makes the trainer, at the stage of the plan in the checkpoint.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
-		s.t.engine.AnswerOnly = s.cfg.AnswerOnly
+		// where evidences are estimates, the divergence decides whether q(m) is fitted to models
+		s.t.engine.AnswerOnly = s.cfg.AnswerOnly && s.t.engine.Exact()
 		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
 		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
 	}
