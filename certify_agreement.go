@@ -37,6 +37,7 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 	return c.weights, nil
 }
 
+// confirmation is a check in progress.
 type confirmation struct {
 	e       *evaluator
 	weights *weighing

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
+// jointDraws are weighted draws (m, θ) of a joint certificate, in the making.
 type jointDraws struct {
 	evaluator   *evaluator
 	certificate *weighing

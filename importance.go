@@ -56,8 +56,10 @@ type tally struct {
 	logBound float64
 }
 
+// newTally starts without draws.
 func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
+// storedDraw is a draw that is kept for the weighted sample.
 type storedDraw struct {
 	theta                     []float64
 	logQ, logJoint, logWeight float64
@@ -251,6 +253,7 @@ func (b *batchRows) flush(ctx context.Context) error {
 	return s.evaluatePending(ctx)
 }
 
+// pendingBatch is a batch that is not evaluated yet, with the models of its rows.
 type pendingBatch struct {
 	batchInput
 	owner []int

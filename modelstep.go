@@ -22,6 +22,7 @@ const networkRate = 0.005
 // evaluation of it. The last is a 64th of the first. Chosen by hand, not tuned.
 const networkHalvings = 6
 
+// modelUpdate holds the inputs of a step on q(m).
 type modelUpdate struct {
 	variables []*context.Variable // of q(m)
 	gradients []*Node             // of the loss by the variables
@@ -93,7 +94,7 @@ func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 // Division by q(m) alone would give the natural gradient, under which every logit approaches its
 // optimum at the same rate, however improbable its model. The 1/B bounds the effect of a single
 // draw of a rare model. logProbs and gradient are [M]. The scaling does not depend on the draws, so
-// the fixed points equal those of the plain gradient.
+// the fixed points equal the fixed points of the plain gradient.
 func tableStep(logProbs, gradient, rate *Node, batch int) *Node {
 	return Neg(Mul(rate, Div(gradient, AddScalar(Exp(logProbs), 1/float64(batch)))))
 }

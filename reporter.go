@@ -11,6 +11,7 @@ import (
 // errBadStart matches the error of the first report: the flow draws nothing usable at its start.
 var errBadStart = errors.New("bad start")
 
+// badStart is an error with its own text that is errBadStart.
 type badStart struct{ error }
 
 // Is reports whether other is errBadStart.

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
+// solver is a Solve in progress.
 type solver struct {
 	cfg      SolveConfig
 	device   *gpu.Device
@@ -109,6 +110,7 @@ func (s *solver) begin(next stage, work Work, why, what string) error {
 	return s.t.save()
 }
 
+// stage is a kind of work of Solve.
 type stage string
 
 const (

@@ -57,6 +57,7 @@ type Problem struct {
 	Precision, Linear []float64
 }
 
+// check returns an error if a problem of a family differs in shape from another one.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

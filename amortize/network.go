@@ -36,6 +36,7 @@ type Network struct {
 
 const bestScope = "best"
 
+// best is the record of the best weights so far.
 type best struct {
 	inputs [][]any   // of the held-out batches
 	losses []float64 // by problem, under the best weights

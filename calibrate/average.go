@@ -40,6 +40,7 @@ func over(o line.Options, given func(x float64) (modelMoments, error), last func
 	return out, nil
 }
 
+// logNormal is the log density of x ~ N(mean, sd²).
 func logNormal(x, mean, sd float64) float64 {
 	z := (x - mean) / sd
 	return -z*z/2 - math.Log(sd) - halfLog2Pi

@@ -33,6 +33,7 @@ func studentRow(degrees float64) boundedRow {
 	}}
 }
 
+// robustRow is the noise (1−share) N(0, σ²) + share N(0, (ratio σ)²).
 func robustRow(share, ratio float64) boundedRow {
 	far := 1 / (ratio * ratio)
 	part := func(share, r, sigma float64) float64 {
@@ -76,6 +77,7 @@ type cell struct {
 	smooth       bool    // no residual varies by more than the noise scale
 }
 
+// cellQueue has the cell of the largest bound first.
 type cellQueue []*cell
 
 func (q cellQueue) Len() int           { return len(q) }
@@ -340,6 +342,7 @@ func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegra
 	return logsum.Of(masses), largest
 }
 
+// cellNodesKept are nodes with their log weights, and the parameters there in rows.
 type cellNodesKept struct{ logMass, values []float64 }
 
 // solve divides cells until the rest is negligible, and sums over the finished ones.

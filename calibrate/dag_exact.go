@@ -41,6 +41,7 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	return averageGraphs(graphs, logs, families), nil
 }
 
+// exactFamily is the posterior of a node given its parents.
 type exactFamily struct {
 	moments modelMoments
 	parents []int

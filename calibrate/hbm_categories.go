@@ -14,6 +14,7 @@ type hbmParameter struct {
 	value      float64
 }
 
+// groupEffects are the effects of the groups on a coefficient.
 type groupEffects struct {
 	coefficient string
 	values      []float64

@@ -29,12 +29,14 @@ type regressionProblem struct {
 	logPrior []float64 // of a model, by its number of predictors
 }
 
+// modelMoments is the exact posterior of one model.
 type modelMoments struct {
 	logEvidence float64
 	// mean and variance of each coordinate of the model, then of σ if it is unknown.
 	mean, variance []float64
 }
 
+// exactPosterior is the exact posterior over models.
 type exactPosterior struct {
 	logEvidence float64
 	models      []float64 // probability of each that the prior allows, in the order of subsets

@@ -123,6 +123,7 @@ func (p *problem) censor(y []float64, random *rand.Rand) *table.Column {
 	return table.Numbers("cut", cut)
 }
 
+// drawLikelihood draws one of the likelihoods, unless there is only one.
 func (h HardVarsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	switch u := random.Float64(); {
 	case h.Only != nil:

@@ -17,6 +17,7 @@ type Model struct {
 	Probability, SE report.Number
 }
 
+// matched holds the models in the lists of two runs.
 type matched struct {
 	pairs []Pair
 	// completeA and completeB report whether unlisted models have no probability in a run.

@@ -111,6 +111,7 @@ func dot(x, y *graph.Node) *graph.Node {
 	return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, 0)
 }
 
+// at returns row i of x as [1, B].
 func at(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisElem(i)) }
 
 func from(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(i)) }

@@ -126,6 +126,7 @@ func (b bin) fraction(xi *graph.Node) *graph.Node {
 	return graph.Min(graph.OnesLike(xi), graph.Max(xi, graph.ZerosLike(xi)))
 }
 
+// curvature returns d0 + d1 - 2·secant.
 func (b bin) curvature() *graph.Node {
 	return graph.Sub(graph.Add(b.d0, b.d1), graph.MulScalar(b.secant, 2))
 }

@@ -56,6 +56,7 @@ func total(terms []*graph.Node) (sum *graph.Node) {
 	return graph.ReduceSum(sum, 1)
 }
 
+// converted is a stage that converts x to another dtype.
 type converted struct{ from, to dtypes.DType }
 
 func (c converted) toParams(x *graph.Node) (y, logSlope *graph.Node) {

@@ -32,6 +32,7 @@ const (
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
+// foundFamilies is a list of families that grows.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family

@@ -28,6 +28,7 @@ type output struct {
 	loss             *Number // of training
 }
 
+// found holds all results of a method.
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates

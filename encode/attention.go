@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
+// attention is the multi-head attention of queries to the members of sets.
 type attention struct {
 	hidden, heads int
 	seed          uint64

@@ -50,6 +50,7 @@ func (f *Failure) Error() string {
 // Unwrap returns the backend's own error.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// tooLarge reports whether the computation does not fit, whatever its batch.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
 // usable is the share of a card's memory that XLA allocates at start and a computation can have.
@@ -79,6 +80,7 @@ var (
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)
 )
 
+// asFailure turns an error of a backend into a Failure.
 func asFailure(err error, device string, held, memory uint64) *Failure {
 	f := &Failure{Device: device, Err: err}
 	text := err.Error()

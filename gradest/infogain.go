@@ -41,6 +41,7 @@ func (c InformationGain) Scales() []float64 {
 	return powersOfHalf(c.Halvings + 1)
 }
 
+// powersOfHalf returns 1, 1/2, …, 2^-(n-1).
 func powersOfHalf(n int) []float64 {
 	powers := make([]float64, n)
 	for k := range powers {

@@ -87,6 +87,7 @@ func alignedTo(x *Node, parameters []*Node) []*Node {
 	return aligned
 }
 
+// broadcast2 gives two nodes of equal rank the same shape.
 func broadcast2(a, b *Node) (x, y *Node) {
 	dims := make([]int, a.Rank())
 	for i := range dims {

@@ -208,6 +208,7 @@ func (e *encodings) columnWidth(i int) int {
 	return e.width
 }
 
+// gather takes the rows of a selection, as tensors [plates..., width].
 func (e *encodings) gather(rows, dims []int) []any {
 	inputs := make([]any, encodingColumns)
 	for i, column := range e.columns {

@@ -278,6 +278,7 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 // counters are sums over all steps so far.
 type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
 
+// reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
 	started, since time.Time

@@ -265,6 +265,7 @@ type partialLink interface{ partly() }
 func (IdentityLink) partly() {}
 func (ExpLink) partly()      {}
 
+// presentTerm is Present.
 type presentTerm struct{ variable *Variable }
 
 // Present is 1 if the model of a draw has the numbers of a latent variable, and 0 if it lacks them:

@@ -20,6 +20,7 @@ type Plate struct {
 	parents []*membership
 }
 
+// membership says that each member of a plate belongs to one member of another.
 type membership struct {
 	of    *Plate
 	index []int32 // [size of the plate], each in 0 … of.size-1

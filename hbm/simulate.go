@@ -20,6 +20,7 @@ type Simulator struct {
 	steps []*simulation
 }
 
+// simulation evaluates the parameters of one variable from the values of its parents.
 type simulation struct {
 	variable *Variable
 	parents  []*Variable

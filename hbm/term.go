@@ -24,6 +24,7 @@ func (v *Variable) node(r *replica, plates []*Plate) *Node {
 	return r.align(value, v.plates, plates)
 }
 
+// number is a constant, the same for all members.
 type number struct {
 	values []float64
 	vector bool
@@ -48,6 +49,7 @@ func (n number) node(r *replica, plates []*Plate) *Node {
 	return Reshape(ConvertDType(Const(r.graph, n.values), r.dtype), dims...)
 }
 
+// expression is a function of other terms.
 type expression struct {
 	function func(values []*Node) *Node
 	inputs   []Term

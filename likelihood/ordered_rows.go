@@ -1,9 +1,9 @@
 package likelihood
 
 // trialsOf writes the trials of rows under several predictors [m, n] to work: responses,
-// predictors, with the trials of the first set before those of the second, and the number of trials
-// that each stands for, nil where times is. Each row has one trial or two. It returns them with the
-// sum of the constants.
+// predictors, with the trials of the first set before the trials of the second, and the number of
+// trials that each stands for, nil where times is. Each row has one trial or two. It returns them
+// with the sum of the constants.
 func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, at []float64, constant float64) {
 	count := 0
 	for i, v := range y {

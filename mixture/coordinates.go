@@ -40,6 +40,7 @@ func stateOf(theta []float64) (s state, logJacobian float64) {
 	return s, logJacobian
 }
 
+// log1pExp is log(1 + exp x).
 func log1pExp(x float64) float64 {
 	if x > 0 {
 		return x + math.Log1p(math.Exp(-x))

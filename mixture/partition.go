@@ -187,6 +187,7 @@ func (s *partition) remove(c int) {
 	}
 }
 
+// parameters draws the parameters of the clusters and β.
 func (s *partition) parameters() {
 	rows := make([][]int, len(s.clusters))
 	for i, c := range s.of {

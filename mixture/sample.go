@@ -49,8 +49,10 @@ type estimate struct {
 	trace           [][]float64 // number of components or clusters, a row for each sampler
 }
 
+// largest is the largest standard error.
 func (e *estimate) largest() float64 { return slices.Max(e.se) }
 
+// summarize computes means, errors and diagnostics.
 func (e *estimate) summarize() {
 	size, column := len(e.batches[0]), make([]float64, len(e.batches))
 	e.probability, e.se = make([]float64, size), make([]float64, size)
@@ -183,6 +185,7 @@ func (p *Problem) start(order []int, size int) state {
 	return s
 }
 
+// roundResult is the result of one sampler in a round.
 type roundResult struct {
 	probability, trace, occupied []float64
 	draws                        []kept

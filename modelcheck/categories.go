@@ -60,6 +60,7 @@ func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	return list
 }
 
+// indicator is 1 where a response is category k.
 func indicator(y float64, k int) float64 {
 	if y == float64(k) {
 		return 1

@@ -94,6 +94,7 @@ func spread(s *sample) float64 {
 	return correlation(size, s.mean)
 }
 
+// zeros is the share of responses that are 0.
 func zeros(s *sample) float64 {
 	count := 0
 	for _, y := range s.y {

@@ -59,6 +59,7 @@ type siteGroup struct {
 	initial [][]float64 // log weights [len(sites), card]; nil when all equal
 }
 
+// place locates the outputs of a site.
 type place struct{ group, slot int }
 
 // NewAutoregressive returns the autoregressive distribution over codes with the given outcome
@@ -248,6 +249,7 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 	return graph.StopGradient(graph.Concatenate(drawn, 1))
 }
 
+// onlyAllowed gives log weight −Inf to outcomes that are not allowed.
 func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
 	return graph.Where(allowed, logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
 }
@@ -260,6 +262,7 @@ func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound 
 	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
 }
 
+// features returns the inputs of the network: codes [B, S] -> [B, inputs].
 func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
 	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }

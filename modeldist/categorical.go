@@ -94,6 +94,7 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	return c, nil
 }
 
+// tooLarge returns an error with the cost of a table of all models and an alternative.
 func tooLarge(count int, ok bool, limit int) error {
 	models, memory := "more than 2^62", "more memory than any machine has"
 	if ok {

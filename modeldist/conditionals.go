@@ -133,6 +133,7 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	}
 }
 
+// tally counts equal rows together, in order of first occurrence.
 type tally struct {
 	rows  [][]int
 	times []float64
@@ -140,6 +141,7 @@ type tally struct {
 	key   []byte
 }
 
+// add counts a row, which it copies.
 func (t *tally) add(row []int, times float64) {
 	t.key = t.key[:0]
 	for _, v := range row {

@@ -43,6 +43,7 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	return graph.Gather(mass, graph.Add(row, prefix)) // [B, K]
 }
 
+// logSumExpLast is log Σ exp over the last axis.
 func logSumExpLast(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
 	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)

@@ -286,6 +286,7 @@ func runningSums(x *graph.Node) *graph.Node {
 	return graph.Gather(sums, graph.InsertAxes(graph.Iota(g, shapes.Make(dtypes.Int32, n+1), 0), -1))
 }
 
+// strictlyUpper is the n×n matrix of ones above the diagonal, zeros elsewhere.
 func strictlyUpper(n int) [][]float64 {
 	matrix := make([][]float64, n)
 	for i := range matrix {

@@ -159,6 +159,7 @@ func (s *Surrogate) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
 	return s.table.Logits(ctx, g)
 }
 
+// variable is the table of log p + u, which no gradient changes.
 func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }

@@ -77,6 +77,7 @@ func (p *Problem) ofLevels(d draw) draw {
 	return d
 }
 
+// unitTime is a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
 // legendre writes the Legendre polynomials of degree 1 to len(into) at u. They span the same models

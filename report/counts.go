@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
+// probabilityOf is the probability of a whole number.
 type probabilityOf struct {
 	number      int
 	probability float64

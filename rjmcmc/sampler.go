@@ -135,6 +135,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	return s, nil
 }
 
+// sortSites finds the sites that jumps may change (more than one outcome), and among these the
+// sites for swaps: another site has the same number of outcomes.
 func (s *sampler) sortSites() {
 	for site, card := range s.cards {
 		if card > 1 {

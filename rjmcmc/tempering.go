@@ -62,6 +62,7 @@ func newLadder(cfg Config, dim int) *ladder {
 	return l
 }
 
+// of is the β of a row.
 func (l *ladder) of(row int) float64 { return l.beta[row/l.chains] }
 
 // logReference is log g of the active coordinates of a row; 0 without tempering, where it would
@@ -73,6 +74,7 @@ func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	return l.flattest.logDensity(theta, mask)
 }
 
+// temper is the log density of a state at the β of a row.
 func (l *ladder) temper(row int, base, tilt float64) float64 {
 	beta := l.of(row)
 	if beta == 0 { // 0 · −Inf is 0 here

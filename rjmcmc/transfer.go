@@ -56,6 +56,7 @@ func (w *workspace) divide(before, after []bool) {
 	w.from = append(w.from[:0], w.kept...)
 }
 
+// bit is 1 for true.
 func bit(b bool) int {
 	if b {
 		return 1

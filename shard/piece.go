@@ -14,6 +14,7 @@ import (
 
 var pieceFormat = checkpoint.Format{Name: "piece of a computation", Magic: "vti.piec", Version: 1}
 
+// pieceHeader is the header of the file of a piece.
 type pieceHeader struct {
 	Version int    `json:"version"`
 	Stage   string `json:"stage"`

@@ -90,6 +90,7 @@ func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], input
 	}
 }
 
+// mapping is a Map in progress.
 type mapping[In, Out any] struct {
 	*Shard
 	Stage[In, Out]

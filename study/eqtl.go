@@ -35,6 +35,7 @@ const (
 	largestEffect     = 0.9
 )
 
+// expressionEffect is the effect of a marker on a gene.
 type expressionEffect struct {
 	gene, marker int
 	size         float64

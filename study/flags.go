@@ -76,6 +76,7 @@ func fixed(flags map[string]any) (settings []Setting) {
 // grid is every combination of the values of some flags.
 type grid []axis
 
+// axis is one flag and its values.
 type axis struct {
 	name   string
 	values []any

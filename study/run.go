@@ -148,6 +148,7 @@ func (r *runner) found(counter *int) {
 	r.state.Found++
 }
 
+// end describes how a task ended.
 type end struct {
 	state     State
 	message   string
@@ -192,6 +193,7 @@ func (r *runner) ended(t Task, e end) {
 	}
 }
 
+// failure returns the error of the run.
 func (r *runner) failure(ctx context.Context) error {
 	if r.state.Unrecorded > 0 {
 		return fmt.Errorf("%s could not be brought to an end and %s missing still; the last: %w", english.Count(r.state.Unrecorded, "task"), english.Form(r.state.Unrecorded, "is", "are"), r.fault)

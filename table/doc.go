@@ -40,7 +40,7 @@
 //	memory.go   tables from columns in memory
 //	file.go     reading a file, and limits of its size
 //	csv.go      CSV text
-//	stack.go    rows of a new table below those of an old one
+//	stack.go    rows of a new table below the rows of an old one
 //	parquet.go  Parquet, the whole file
 //	slices.go   Parquet, one row group at a time
 //	series.go   rows in the order of their times

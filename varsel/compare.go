@@ -95,6 +95,7 @@ func comparable(a, b *StoredRun) error {
 	return fmt.Errorf("different predictors to select from: only in %s: %q; only in %s: %q", a.Dir, onlyA, b.Dir, onlyB)
 }
 
+// without returns the names in x that are not in y.
 func without(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(name string) bool { return slices.Contains(y, name) })
 }

@@ -28,7 +28,7 @@ const (
 type Problem struct {
 	Design *Design
 	Model  ModelOptions
-	// Target is the posterior on the working scale. Its log densities are those of the working
+	// Target is the posterior on the working scale. Its log densities are for the working
 	// response: add Design.LogJacobian for the response's own units.
 	Target *Target
 	// Slots is the same posterior with models as lists of members; nil where they are bits.

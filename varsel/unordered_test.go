@@ -339,7 +339,7 @@ func TestUnorderedRuns(t *testing.T) {
 }
 
 // A stored run predicts probabilities, of its own rows and of new ones, and gives its coordinates
-// back to a comparison. Probabilities are those of the draws in the file.
+// back to a comparison. Probabilities come from the draws in the file.
 func TestUnorderedPredictions(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder

@@ -231,6 +231,7 @@ func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
 	return sum
 }
 
+// networkLogJoint is log p(x_j, θ | x_pa) of a family of networks.
 func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l, sd := p.Layout(), p.Model.PriorSD
 	for k, on := range l.Mask(f)[:l.Weights()] {

@@ -184,6 +184,7 @@ func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
 }
 
+// linear are linear mechanisms, with quadratics.
 type linear struct{ *Additive }
 
 var _ quadratics = linear{}

@@ -124,6 +124,7 @@ func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
 }
 
+// softplus is log(1 + exp x).
 func softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }

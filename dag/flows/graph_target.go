@@ -196,6 +196,7 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
+// quadraticGraphs is a GraphTarget of a mechanism that knows quadratics.
 type quadraticGraphs struct {
 	*GraphTarget
 	own quadratics

@@ -46,6 +46,7 @@ func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
 
+// quadraticNodes is a NodeTarget of a mechanism that knows quadratics.
 type quadraticNodes struct {
 	*NodeTarget
 	quadratics
@@ -53,6 +54,7 @@ type quadraticNodes struct {
 
 var _ vti.QuadraticTarget = quadraticNodes{}
 
+// Quadratic is the mechanism's.
 func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
@@ -72,6 +74,7 @@ func (s *familySpace) Cards() []int {
 	return cards
 }
 
+// Dim returns D.
 func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
 // Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
@@ -79,6 +82,7 @@ func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
 	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }
 
+// FeatureDim returns 2N.
 func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
 
 // Features returns node and parents: codes [B,S] int32 -> [B,2N].

@@ -76,6 +76,7 @@ func bifWords(text string) (words []bifWord, err error) {
 	return words, nil
 }
 
+// bifReader goes through the words of a file.
 type bifReader struct {
 	words   []bifWord
 	next    int

@@ -104,6 +104,7 @@ func UnorderedPairs(n int) []Edge {
 	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
+// counts are the entries of a graph against the entries of the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {

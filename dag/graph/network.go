@@ -84,6 +84,7 @@ func (n *Network) values(j, row int) (values []string) {
 	return values
 }
 
+// combination names a combination for an error.
 func (n *Network) combination(j, row int) string {
 	if values := n.values(j, row); len(values) > 0 {
 		return fmt.Sprintf("parents %q", values)

@@ -27,6 +27,7 @@ func Below(n int) (s Set) {
 	return s
 }
 
+// lowSet is the set of nodes below 64 whose bits are set.
 func lowSet(bits uint64) Set { return Set{bits, 0} }
 
 // Has reports whether node i is in the set.

@@ -17,6 +17,7 @@ const (
 	keptParameters = 32
 )
 
+// island is the result of one run of particles for a family.
 type island struct {
 	LogEvidence float64
 	Level       int         // length of the moves relative to the first islands of a family

@@ -110,6 +110,7 @@ func involved(columns [][]float64, x []float64) (list []int) {
 	return list
 }
 
+// dependence is the error that names a column and the columns that determine it.
 func dependence(d *tables.Data, of int, given []int) error {
 	var names []string
 	for _, i := range given {

@@ -44,6 +44,7 @@ type logisticForm struct {
 	known map[dgraph.Set]logisticEvidence
 }
 
+// logisticEvidence is a log evidence by weights.
 type logisticEvidence struct {
 	value float64
 	weightsError

@@ -67,6 +67,7 @@ func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	return rows
 }
 
+// unordered is the distribution of r categories without an order.
 func unordered(r int) likelihood.UnorderedCategories {
 	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
 }
@@ -140,6 +141,7 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 // and about the share of the evidence that no draw showed. For exact evidences 0, −Inf and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
+// scoreError is the error of the score of a family.
 func scoreError(form Form, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
@@ -155,6 +157,7 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
+// setError stores the error of a family.
 func (s *Scores) setError(family int, of weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
 }

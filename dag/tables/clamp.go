@@ -36,6 +36,7 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	return c, nil
 }
 
+// clampColumns are the columns that clamps name, which are no nodes.
 func clampColumns(t *table.Table, texts []string) (names []string, err error) {
 	for _, text := range texts {
 		c, err := parseClamp(text, t)

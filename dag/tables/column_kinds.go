@@ -90,6 +90,7 @@ func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table
 	return t
 }
 
+// named marks the nodes that are named [N].
 func (d *Data) named(names []string) ([]bool, error) {
 	marks := make([]bool, len(d.Names))
 	for _, name := range names {

@@ -31,6 +31,7 @@ type chainsState struct {
 	Cells      [][]float64     `json:"cells,omitempty"` // missing cells, by chain
 }
 
+// walkState is the state of a chain.
 type walkState struct {
 	Parents []dgraph.Set `json:"parents"`
 	Order   []int        `json:"order"` // part of the state with the prior over orders
@@ -38,6 +39,7 @@ type walkState struct {
 	Wide    bool         `json:"wide"`
 }
 
+// chainRun is a run of chains between two rounds.
 type chainRun struct {
 	problem    *score.Problem
 	cfg        ChainConfig

@@ -38,6 +38,7 @@ type walk struct {
 	window  window
 }
 
+// change is the change of a node in a large step.
 type change struct {
 	node, mask int        // mask: candidates that come before it
 	parents    dgraph.Set // its old parents
@@ -124,19 +125,13 @@ func (w *walk) setLocal(j, mask int) {
 
 // step is a large step: a node moves by up to reach places.
 func (w *walk) step(reach int) {
-	nodes := len(w.parents)
 	orders := w.tables.problem.Structure.Orders
 	logRatio := 0.0
 	if !orders {
 		logRatio -= w.sort()
 	}
-	from := w.random.IntN(nodes)
-	by := 1 + w.random.IntN(reach)
-	if w.random.IntN(2) == 0 {
-		by = -by
-	}
-	to := from + by
-	if to < 0 || to >= nodes {
+	from, to, inside := w.move(reach)
+	if !inside {
 		return
 	}
 	first, last := min(from, to), max(from, to)

@@ -105,6 +105,7 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	return m.drawNumbers(own.forms)
 }
 
+// numberMechanism is a mechanism of a numeric node with its parameters.
 type numberMechanism struct {
 	theta     []float64
 	intercept float64

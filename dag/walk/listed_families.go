@@ -149,17 +149,13 @@ func (w *listedWalk) possible(j int) dgraph.Set {
 
 // step moves a node by up to reach places, as in a large step of [walk].
 func (w *listedWalk) step(reach int) {
-	nodes, orders := len(w.parents), w.families.structure.Orders
+	orders := w.families.structure.Orders
 	logRatio := 0.0
 	if !orders {
 		logRatio -= w.sort()
 	}
-	from, by := w.random.IntN(nodes), 1+w.random.IntN(reach)
-	if w.random.IntN(2) == 0 {
-		by = -by
-	}
-	to := from + by
-	if to < 0 || to >= nodes {
+	from, to, inside := w.move(reach)
+	if !inside {
 		return
 	}
 	first, last := min(from, to), max(from, to)

@@ -7,6 +7,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
+// orderedGraph is an acyclic graph with one of its orders.
 type orderedGraph struct {
 	random   *rand.Rand
 	parents  []dgraph.Set
@@ -29,6 +30,17 @@ func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
 	}
 	w.sort()
 	return w
+}
+
+// move draws the place of a node in the order and another place, at most reach places away, and
+// reports whether that is a place of the order.
+func (w *orderedGraph) move(reach int) (from, to int, inside bool) {
+	from, to = w.random.IntN(len(w.order)), 1+w.random.IntN(reach)
+	if w.random.IntN(2) == 0 {
+		to = -to
+	}
+	to += from
+	return from, to, to >= 0 && to < len(w.order)
 }
 
 // sort draws an order of the graph: every time one of the nodes whose parents are all placed, each

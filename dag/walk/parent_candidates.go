@@ -81,6 +81,7 @@ func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	return value
 }
 
+// err is the first error of a score.
 func (c *candidates) err() error {
 	if first := c.failed.Load(); first != nil {
 		return *first

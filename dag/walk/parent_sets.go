@@ -177,6 +177,7 @@ func choose(n, k int) float64 {
 	return math.Round(product)
 }
 
+// searcher is a worker of a search.
 type searcher struct {
 	*setSearch
 	stack  score.JointStack

@@ -29,6 +29,7 @@ func (v Variable) Order() []string {
 // every step or down with every step, by a coefficient that is divided among the steps.
 func (t Term) Monotonic() bool { return len(t) == 1 && t[0].Transform == TakeSteps }
 
+// shortName names an ordered predictor without its labels.
 func (v Variable) shortName() string { return v.Transform.String() + "(" + quotedName(v.Column) + ")" }
 
 // order reads the labels of mo(x, "low", "mid", "high").

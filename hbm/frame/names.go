@@ -6,6 +6,7 @@ func SDName(column, group string) string { return "sd(" + column + " | " + group
 // CorrelationName names the correlation of the effects of two columns.
 func CorrelationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
+// SpreadName is the name of the standard deviation of the effects of a column.
 func (g *Grouping) SpreadName(c Column) string {
 	if g.Smooth {
 		return "sd(" + g.Name + ")"

@@ -28,6 +28,7 @@ func (f *Frame) inPlanes(columns []Column) (names []string) {
 	return names
 }
 
+// unordered reports whether the response has categories without an order.
 func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
 
 // PlaneNames are the prefixes of coefficients in answers, one for each plane.

@@ -28,6 +28,7 @@ type Reduced struct {
 	indicator [][]bool
 }
 
+// sliceSums reduces the rows of all slices.
 type sliceSums struct {
 	*slicedTable
 	frame *Frame
@@ -45,6 +46,7 @@ type sliceSums struct {
 	rows   int
 }
 
+// below is the frame of a slice below the head, without its groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {

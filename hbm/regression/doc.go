@@ -19,7 +19,7 @@
 //
 // Files, in the order in which a table becomes an answer:
 //
-//	options.go                priors, and those of single terms
+//	options.go                priors, and priors of single terms
 //	regression.go             Regression: likelihood, priors, and the coordinates of θ
 //	monotonic.go              monotonic effects of ordered predictors
 //	planes.go                 responses with several linear predictors a row

@@ -230,6 +230,7 @@ func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample 
 	return r.writeResult(result, sample)
 }
 
+// plateDraws are weighted draws of all latent variables.
 type plateDraws struct {
 	*hbm.Draws
 	codes  [][]int32 // of the model of each draw; nil: there is one model

@@ -112,6 +112,7 @@ func (d *grouped) compressRest(rest []float64) {
 	d.residual = r.At(d.width, d.width) * r.At(d.width, d.width)
 }
 
+// gaussianRows is the gaussian likelihood.
 type gaussianRows struct{ *grouped }
 
 func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {

@@ -106,6 +106,7 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 // coarseNodes are numbers of nodes for rules that only find a proposal.
 var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 2}
 
+// outerProposal is the approximation given hyperparameters.
 type outerProposal struct {
 	*conditional
 	given  response

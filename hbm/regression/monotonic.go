@@ -43,6 +43,7 @@ func (r *Regression) layOutSteps(add func(coordinate) int) {
 // shareCategories are ordered categories; at a predictor of 0 they have the prior of shares.
 const shareCategories = likelihood.CumulativeLogitKind
 
+// shares are ζ [D] at θ.
 func (m monotonic) shares(theta []float64) []float64 {
 	shares := []float64{1}
 	if m.steps > 1 {

@@ -23,6 +23,7 @@ import (
 // Coefficients, effects and predictors are in the order of their planes, first plane first; within
 // a level too.
 
+// useUnordered makes the regression one of categories without an order.
 func (r *Regression) useUnordered() error {
 	f := r.Frame
 	r.unordered = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories)

@@ -65,6 +65,7 @@ func (s *platesSpace) Mask(codes *Node) *Node {
 	return space.TakeColumns(s.effectSpace.Mask(codes), s.owner)
 }
 
+// MaskRow is the host twin of Mask for one code.
 func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
 	mask := s.effectSpace.MaskRow(code, nil)
 	dst = dst[:0]

@@ -70,6 +70,7 @@ type varyingGroup struct {
 	first int
 }
 
+// coordinateKind is the meaning of a coordinate.
 type coordinateKind int
 
 const (

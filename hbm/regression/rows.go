@@ -32,6 +32,7 @@ func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true, repeat: true})
 }
 
+// rowsOptions describe rows.
 type rowsOptions struct {
 	groups bool // with the effects of groups
 	repeat bool // each as often as its row of a new table counts

@@ -136,6 +136,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 // are integrated out, and one flow learns everything else.
 const MarginalFamily = "marginal"
 
+// newResult is a result without an answer.
 func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
 	result := &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
 	if r.unordered != nil {

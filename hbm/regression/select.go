@@ -320,6 +320,7 @@ func (s *effectSpace) Mask(codes *graph.Node) *graph.Node {
 	return graph.Gather(graph.Const(codes.Graph(), s.masks), graph.InsertAxes(space.Index(s.cards, codes), -1))
 }
 
+// MaskRow is the host twin of Mask for one code.
 func (s *effectSpace) MaskRow(code []int32, dst []bool) []bool {
 	return append(dst[:0], s.masks[space.Encode(s.cards, code)]...)
 }

@@ -143,6 +143,7 @@ func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	return rows
 }
 
+// logPriorDensity is the log prior density of the active coordinates. [B]
 func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 	var normal []bool
 	means, inverses, constants := make([]float64, r.Dim()), make([]float64, r.Dim()), make([]float64, r.Dim())
@@ -292,6 +293,7 @@ func addTo(sum, x *Node) *Node {
 	return Add(sum, x)
 }
 
+// anchoredTarget is a target with the normal approximation of each model.
 type anchoredTarget struct{ Target }
 
 var _ vti.QuadraticTarget = anchoredTarget{}

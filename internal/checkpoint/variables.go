@@ -18,6 +18,7 @@ import (
 // run.
 var variablesFormat = Format{Name: "vti checkpoint", Magic: "vti.post", Version: 1}
 
+// variablesHeader describes the content of a file of variables.
 type variablesHeader struct {
 	Version   int             `json:"version"`
 	Step      int             `json:"step"`

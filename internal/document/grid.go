@@ -21,6 +21,7 @@ type Grid struct{ Rows [][]string }
 // Add adds a row.
 func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
+// column is one of a grid.
 type column struct {
 	Name                 string
 	Numeric              bool

@@ -23,6 +23,7 @@ func (t *Table) Filterable() bool { return t.Len() > 12 }
 // Columns are the columns of the table.
 func (t *Table) Columns() []column { return t.columns() }
 
+// cell is a cell of a table on a page: its text, and its sort key if it is a number.
 type cell struct {
 	Text, Sort string
 	Numeric    bool

@@ -108,6 +108,7 @@ func (h Header) countable() bool {
 	return true
 }
 
+// fileHeader is the header as files carry it.
 type fileHeader struct {
 	Version int `json:"version"`
 	Header

@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// integer is any whole number that counts things.
 type integer interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint64
 }

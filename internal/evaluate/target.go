@@ -29,6 +29,7 @@ type Flow interface {
 	ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
+// quadraticTarget is vti.QuadraticTarget.
 type quadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
+// component is a multivariate Student t distribution with a share of a mixture.
 type component struct {
 	share, degrees float64
 	location       []float64

@@ -29,6 +29,7 @@ func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.
 	return p.extend(ctx, s, n, random, logEstimate)
 }
 
+// density is the density of the problem, whichever point of a sample it is for.
 func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
 
 // extend is Draw by any density. Which points are drawn depends on random only.

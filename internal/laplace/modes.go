@@ -78,6 +78,7 @@ func newMode(ctx context.Context, on Surface, code []int32, active []int, start 
 	return &Mode{start, top, t.LogIntegral(top), active, t}, nil
 }
 
+// draw writes a draw to theta [D]; inactive coordinates are 0.
 func (m *Mode) draw(random *rand.Rand, theta []float64) {
 	x := make([]float64, len(m.active))
 	m.t.Draw(random, x)
@@ -96,6 +97,7 @@ func (m *Mode) of(theta []float64) []float64 {
 	return x
 }
 
+// logDensity is the log density at theta [D].
 func (m *Mode) logDensity(theta []float64) float64 {
 	x := m.of(theta)
 	return m.t.LogDensity(x, x)

@@ -80,6 +80,7 @@ func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, 
 	return rise, stopped(ctx)
 }
 
+// stopped is the error of a search for a mode that was cancelled.
 func stopped(ctx gocontext.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the search for a mode was stopped: %w", err)

@@ -97,6 +97,7 @@ func width(x *graph.Node) int {
 	return x.Shape().Dim(1)
 }
 
+// sequence is the state of Sequential.
 type sequence struct {
 	net   *Network
 	act0  *graph.Node // the node of Bound
@@ -139,6 +140,7 @@ func newSequence(b *Bound, batch int) *sequence {
 	return s
 }
 
+// begin starts the block of inputs from first to last−1.
 func (s *sequence) begin(first, last int) {
 	for _, stage := range s.hidden {
 		stage.begin(s.batch, s.done, s.counts[last-1])

@@ -87,6 +87,7 @@ func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *g
 	return Linear(ctx.In("out"), seed, graph.Concatenate([]*graph.Node{x, inside}, -1), hidden, FanIn(inputs+hidden), Zeros)
 }
 
+// row views a vector [n] as [1, n].
 func row(v *graph.Node) *graph.Node { return graph.InsertAxes(v, 0) }
 
 func errorf(format string, args ...any) error { return fmt.Errorf("made: "+format, args...) }

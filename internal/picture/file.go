@@ -113,11 +113,13 @@ func (p *Picture) newPixels() *image.RGBA {
 	return pixels
 }
 
+// typeface is a font of a size in points.
 type typeface struct {
 	size float64
 	bold bool
 }
 
+// canvas draws on pixels.
 type canvas struct {
 	*gg.Context
 	faces map[typeface]font.Face

@@ -76,6 +76,7 @@ const (
 	End
 )
 
+// mark is one thing on a picture.
 type mark struct {
 	shape  shape
 	points []Point

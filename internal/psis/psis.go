@@ -73,7 +73,7 @@ type Result struct {
 	// tail of n, where that is beyond FiniteVariance: a sample without its largest draws has too
 	// small a K too.
 	UnreachedAtMost float64
-	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN
+	// N counts the draws that are weights, Zero the draws with weight zero, NonFinite the NaN
 	// and +Inf.
 	N, Zero, NonFinite int
 }

@@ -25,6 +25,7 @@ func Lock(dir string) (release func(), err error) { return lockWith(filepath.Joi
 // LockFile is Lock for one file, which need not exist yet: its lock is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
+// lockWith locks a directory or a file, named in errors, with the lock file at path.
 func lockWith(path, what string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

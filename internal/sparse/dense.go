@@ -12,6 +12,7 @@ import (
 // columns the slow factor of their corner does more of the work. By hand, on 1,171 columns.
 const denseColumns = 32
 
+// densePanel are the products for a panel of columns.
 type densePanel struct {
 	update *kernel.ProductPlan[float64] // takes off what the columns before have; nil for the first
 	divide *kernel.ProductPlan[float64] // by the factor of the corner; nil if nothing is below that

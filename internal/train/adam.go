@@ -64,6 +64,7 @@ func (a Adam) Increments(ctx *context.Context, scope string, variables []*contex
 	return increments
 }
 
+// powerOf is base^exponent for a scalar node.
 func powerOf(base float64, exponent *Node) *Node {
 	return Exp(MulScalar(exponent, math.Log(base)))
 }

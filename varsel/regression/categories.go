@@ -70,6 +70,7 @@ func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
 	return c, ok
 }
 
+// EachPlane are the coordinates of the coefficients of columns.
 func EachPlane(columns []int, planes int) (coordinates []int) {
 	for _, j := range columns {
 		for m := range planes {

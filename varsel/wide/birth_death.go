@@ -276,6 +276,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	return s.logEvidence
 }
 
+// Clone is a copy.
 func (s *birthState) Clone() rjmcmc.CollapsedState {
 	c := *s
 	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {

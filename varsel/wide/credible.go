@@ -73,6 +73,7 @@ func CredibleSets(models [][]int, probability []float64, predictors int, level, 
 	return sets
 }
 
+// credible is a posterior over models by their members.
 type credible struct {
 	models      [][]int
 	probability []float64

@@ -66,6 +66,7 @@ func showRun(a *shell.App, ctx context.Context, all application.Registry, dir st
 	})
 }
 
+// listedRun is a run in the list of vti runs.
 type listedRun struct {
 	RunDir   string        `json:"run_dir"`
 	Command  string        `json:"command"`

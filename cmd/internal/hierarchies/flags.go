@@ -206,6 +206,7 @@ func (n *familyName) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// response is a kind of response that regressions have.
 type response struct{ *likelihood.Kind }
 
 // UnmarshalText reads the name.

@@ -18,6 +18,7 @@ import (
 // mixturePriors is the group of the flags of priors.
 const mixturePriors = "Priors (those of Richardson and Green 1997; R is the range of the column)"
 
+// normalsFlags ask for a mixture of normal components.
 type normalsFlags struct {
 	record mixture.Record
 	cli.Output

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
+// registerTraining adds the flags that say how q(m, θ) is built and trained.
 func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow, record.Batch = cli.FlowName("affine"), cli.DefaultBatch

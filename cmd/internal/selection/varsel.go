@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
+// varselFlags are all flags of the main command.
 type varselFlags struct {
 	dataFlags
 	flow   cli.Flow

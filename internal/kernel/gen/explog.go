@@ -51,7 +51,7 @@ func (m *machine) exp(x vec) vec {
 	return m.scale(m.add(e.p, num(1)), e.n)
 }
 
-// expm1 clips to where the result has become -1 or +Inf. The sign is that of x, also of zeros.
+// expm1 clips to where the result has become -1 or +Inf. The sign is the sign of x, also of zeros.
 func (m *machine) expm1(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -18.0, -38.0), either(m, 89.0, 710.0)))
 	// 2⁻ⁿ makes no difference from 1 where it is too small for powerOfTwo.
