@@ -17,6 +17,43 @@ import (
 	"github.com/transdim/vti/table"
 )
 
+// Problem is a table for a command with the settings of a record R. The command finds a question Q
+// in them, and gives an answer A.
+type Problem[R, Q, A any] struct {
+	// About describes the table in a few words, and CSV is the table.
+	About  string
+	CSV    []byte
+	Record R
+	// Flags ask for the settings; nil where flags cannot.
+	Flags []string
+	// Exact compares the answer with an exact one; nil for never.
+	Exact Exact[Q, A]
+
+	judge func(r *Replicate, asked Q, answer A, run string) error // with the truth, if it is known
+}
+
+// Exact compares an answer with an exact one, or says why there is none.
+type Exact[Q, A any] func(ctx context.Context, asked Q, answer A) ([]Comparison, error)
+
+// command is the command line that answers the table, or empty.
+func (p *Problem[R, Q, A]) command(name string, seed uint64) string {
+	if p.Flags == nil {
+		return ""
+	}
+	return fmt.Sprintf("vti %s %s %s --seed %d", name, tableName(seed), strings.Join(p.Flags, " "), seed)
+}
+
+// checked adds the comparisons of an answer to a reply.
+func (p *Problem[R, Q, A]) checked(ctx context.Context, said *reply, asked Q, answer A, run string) *reply {
+	if p.judge != nil {
+		said.judge = func(r *Replicate) error { return p.judge(r, asked, answer, run) }
+	}
+	if p.Exact != nil {
+		said.compare = func() ([]Comparison, error) { return p.Exact(ctx, asked, answer) }
+	}
+	return said
+}
+
 // reply is the answer of a command for a table.
 type reply struct {
 	kind    string // see [Replicate]
@@ -102,7 +139,8 @@ func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, of fun
 	}
 }
 
-func csvOf(columns ...*table.Column) []byte {
+// CSV is a table of columns as text.
+func CSV(columns ...*table.Column) []byte {
 	var text bytes.Buffer
 	writer := csv.NewWriter(&text)
 	cells := make([]string, len(columns))
@@ -120,16 +158,16 @@ func csvOf(columns ...*table.Column) []byte {
 	return text.Bytes()
 }
 
-// numbered returns columns of numbers with the names v1, v2 and so on of a letter.
-func numbered(letter string, values ...[]float64) (columns []*table.Column) {
+// Numbered returns columns of numbers with the names v1, v2 and so on of a letter.
+func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	for j, own := range values {
 		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), own))
 	}
 	return columns
 }
 
-// labelled is a column of codes as texts after a letter; no text is written for −1.
-func labelled(name, letter string, codes []int) *table.Column {
+// Labelled is a column of codes as texts after a letter; no text is written for −1.
+func Labelled(name, letter string, codes []int) *table.Column {
 	texts := make([]string, len(codes))
 	for i, code := range codes {
 		if code >= 0 {
@@ -137,16 +175,4 @@ func labelled(name, letter string, codes []int) *table.Column {
 		}
 	}
 	return table.Texts(name, texts)
-}
-
-// targetsOf is the column that names the nodes v1, v2 and so on that were set in each row, from 0;
-// −1 stands for none.
-func targetsOf(set []int) *table.Column {
-	numbers := make([]int, len(set))
-	for i, j := range set {
-		if numbers[i] = -1; j >= 0 {
-			numbers[i] = j + 1
-		}
-	}
-	return labelled("target", "v", numbers)
 }

@@ -1,12 +1,10 @@
 package calibrate
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -16,81 +14,24 @@ import (
 //
 //	σ² ~ IG((α_w − N + k + 1)/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
 const (
-	bgeMean    = 1.0
-	bgeDegrees = 2.0
-	bgeScale   = 0.5
+	BGeMean    = 1.0
+	BGeDegrees = 2.0
+	BGeScale   = 0.5
 )
 
 // drawBGe draws the column of a node given its parents, and their weights.
 func drawBGe(parents [][]float64, rows int, random *rand.Rand) (column, weights []float64) {
-	shape := (bgeDegrees + float64(len(parents)) + 1) / 2
-	sigma := math.Sqrt(bgeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())
+	shape := (BGeDegrees + float64(len(parents)) + 1) / 2
+	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())
 	column = make([]float64, rows)
-	level := sigma / math.Sqrt(bgeMean) * random.NormFloat64()
+	level := sigma / math.Sqrt(BGeMean) * random.NormFloat64()
 	for i := range column {
 		column[i] = level + sigma*random.NormFloat64()
 	}
 	for _, parent := range parents {
-		w := sigma / math.Sqrt(bgeScale) * random.NormFloat64()
+		w := sigma / math.Sqrt(BGeScale) * random.NormFloat64()
 		weights = append(weights, w)
 		floats.AddScaled(column, w, parent)
 	}
 	return column, weights
-}
-
-// bgePosterior is the exact posterior of a node given its parents: a regression with conjugate
-// priors, whose weights are Student t given the rows. Its moments are the moments of the weights; a
-// variance that does not exist is infinite.
-func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
-	return bgeRegression(y, parents, len(parents))
-}
-
-// bgeRegression is bgePosterior on columns of which counted count as parents.
-func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
-	n, k := len(y), len(parents)
-	// least squares of the rows with one row more for each prior, by orthogonal rotations
-	stacked, right := mat.NewDense(n+k+1, k+1, nil), mat.NewDense(n+k+1, 1, nil)
-	for i := range n {
-		stacked.Set(i, 0, 1)
-		for c, parent := range parents {
-			stacked.Set(i, 1+c, parent[i])
-		}
-		right.Set(i, 0, y[i])
-	}
-	stacked.Set(n, 0, math.Sqrt(bgeMean))
-	logPrior := math.Log(bgeMean)
-	for c := range parents {
-		stacked.Set(n+1+c, 1+c, math.Sqrt(bgeScale))
-		logPrior += math.Log(bgeScale)
-	}
-	var qr mat.QR
-	qr.Factorize(stacked)
-	var root, solution, inverse mat.Dense
-	qr.RTo(&root)
-	if err := qr.SolveTo(&solution, false, right); err != nil {
-		return modelMoments{}, err
-	}
-	var fitted mat.Dense
-	fitted.Mul(stacked, &solution)
-	fitted.Sub(right, &fitted)
-	squares := mat.Norm(&fitted, 2)
-	upper := root.Slice(0, k+1, 0, k+1)
-	if err := inverse.Inverse(upper); err != nil {
-		return modelMoments{}, errors.New("columns depend on each other")
-	}
-	logPosterior := 0.0
-	for c := range k + 1 {
-		logPosterior += 2 * math.Log(math.Abs(root.At(c, c)))
-	}
-	shape, scale := (bgeDegrees+float64(counted)+1)/2, bgeScale/2
-	after, left := shape+float64(n)/2, scale+squares*squares/2
-	lgBefore, _ := math.Lgamma(shape)
-	lgAfter, _ := math.Lgamma(after)
-	m := modelMoments{logEvidence: -float64(n)*halfLog2Pi + (logPrior-logPosterior)/2 + shape*math.Log(scale) - after*math.Log(left) + lgAfter - lgBefore}
-	for c := range k {
-		row := inverse.RawRowView(1 + c)
-		m.mean = append(m.mean, solution.At(1+c, 0))
-		m.variance = append(m.variance, left/(after-1)*floats.Dot(row, row))
-	}
-	return m, nil
 }

@@ -48,7 +48,7 @@ type stated struct {
 // answerClassic runs a command on the table, and compares its answer with the truth. An error
 // before there is an answer is a refusal.
 func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, command func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
-	return answer(ctx, c.about, csvOf(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
+	return answer(ctx, c.about, CSV(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
 		result, err := command(t, work)
 		if err != nil && result == nil {
 			return nil, refusal{err}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -36,6 +35,8 @@ type Dag struct {
 	Rows, Nodes int
 	// Record holds the other settings.
 	Record dag.Record
+	// Exact compares each answer with an exact one; nil for never.
+	Exact Exact[*dag.Problem, *dag.Result]
 }
 
 // MostNodes is the largest number of nodes whose graphs are listed: 29,281 graphs.
@@ -84,15 +85,8 @@ func (d Dag) check() error {
 	return nil
 }
 
-// dagProblem is a table with the settings of vti dag for it.
-type dagProblem struct {
-	about  string
-	csv    []byte
-	record dag.Record
-	flags  []string // that ask for it; nil where the flags of the study do
-	// planted are the columns of a larger table that depend on each other; nil for none.
-	planted []*table.Column
-}
+// DagProblem is a table for vti dag.
+type DagProblem = Problem[dag.Record, *dag.Problem, *dag.Result]
 
 // Replicate implements [Source].
 func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
@@ -100,20 +94,30 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 		return nil, err
 	}
 	random := stream.Rand(seed, "prior")
-	p := &dagProblem{about: d.Name(), record: d.Record}
-	p.record.Columns.Scaling, p.record.Model = tables.Unscaled, d.model()
-	model := p.record.Model
-	graphs, weights := acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
+	p := &DagProblem{About: d.Name(), Record: d.Record, Exact: d.Exact}
+	p.Record.Columns.Scaling, p.Record.Model = tables.Unscaled, d.model()
+	model := p.Record.Model
+	graphs, weights := Acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
+	var parents []int
 	if model.Mechanism == dag.Mixed {
-		parents, columns := d.drawMixedTable(graphs, random)
-		p.csv = csvOf(mixedTable(columns)...)
-		return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
-			return judgeDag(r, parents, weights, problem, result, run, random)
-		})
+		var columns []MixedColumn
+		parents, columns = d.drawMixedTable(graphs, random)
+		p.CSV = CSV(MixedTable(columns)...)
+	} else {
+		parents = graphs[pick.Log(GraphPrior(graphs, model), random.Float64())]
+		p.CSV = CSV(Numbered("v", d.drawNumbers(parents, weights, random)...)...)
 	}
-	parents := graphs[pick.Log(graphPrior(graphs, model), random.Float64())]
+	p.judge = func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
+		return judgeDag(r, parents, weights, problem, result, run, random)
+	}
+	return AnswerDag(ctx, d.Device, p, seed, dir)
+}
+
+// drawNumbers draws columns along a graph, and notes their weights [from, to].
+func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [][]float64 {
+	model := d.model()
 	columns := make([][]float64, d.Nodes)
-	for _, j := range topological(parents) {
+	for _, j := range Topological(parents) {
 		var from []int
 		var values [][]float64
 		for i := range d.Nodes {
@@ -131,10 +135,7 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 			weights.Set(i, j, own[c])
 		}
 	}
-	p.csv = csvOf(numbered("v", columns...)...)
-	return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
-		return judgeDag(r, parents, weights, problem, result, run, random)
-	})
+	return columns
 }
 
 // drawLinear draws the column of a node given its parents, and their weights.
@@ -151,9 +152,9 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// graphPrior returns the log probabilities of graphs: equal; uniform over the number of parents of
+// GraphPrior returns the log probabilities of graphs: equal; uniform over the number of parents of
 // each node, and then over sets of that size; or in proportion to exp(−λ edges).
-func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
+func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {
 		for _, set := range parents {
@@ -170,52 +171,30 @@ func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	return logs
 }
 
-// answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior. It works in dir.
-func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
-	flags := ""
-	if p.flags != nil {
-		flags = fmt.Sprintf("vti dag %s %s --seed %d", tableName(seed), strings.Join(p.flags, " "), seed)
-	}
-	return answer(ctx, p.about, p.csv, seed, dir, flags, func(t *table.Table, work string) (*reply, error) {
-		data, err := dag.NewData(t, p.record.Columns)
+// AnswerDag runs vti dag on a problem, and compares its answer. It works in dir.
+func AnswerDag(ctx context.Context, device *gpu.Device, p *DagProblem, seed uint64, dir string) (*Replicate, error) {
+	return answer(ctx, p.About, p.CSV, seed, dir, p.command("dag", seed), func(t *table.Table, work string) (*reply, error) {
+		data, err := dag.NewData(t, p.Record.Columns)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		problem, err := dag.NewProblem(data, p.record.Model, p.record.Constraints)
+		problem, err := dag.NewProblem(data, p.Record.Model, p.Record.Constraints)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		method, err := problem.Resolve(p.record.Structure)
+		method, err := problem.Resolve(p.Record.Structure)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		result, err := runDag(ctx, device, problem, method, &p.record, seed, work)
+		result, err := runDag(ctx, device, problem, method, &p.Record, seed, work)
 		if err != nil {
 			return nil, err
 		}
 		certificate := result.Certificate
-		said := &reply{
+		return p.checked(ctx, &reply{
 			kind:    fmt.Sprintf("%v by %v", problem.Model.Mechanism, method),
 			verdict: certificate.Verdict, reasons: certificate.Reasons, check: result.ModelCheck,
-		}
-		if judge != nil {
-			said.judge = func(r *Replicate) error { return judge(r, problem, result, work) }
-		}
-		said.compare = func() ([]Comparison, error) {
-			if p.planted != nil {
-				return p.comparePlanted(result)
-			}
-			if m := problem.Model; m.Mechanism == dag.MLP || data.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
-				return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", MostNodes)
-			}
-			exact, err := exactDag(data, problem.Model)
-			if err != nil {
-				return nil, err
-			}
-			return compareDag(problem, result, exact), nil
-		}
-		return said, nil
+		}, problem, result, work), nil
 	})
 }
 
@@ -232,32 +211,6 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
 	}
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
-}
-
-// compareDag compares an answer with the exact posterior, weights in the units of the table.
-func compareDag(p *dag.Problem, result *dag.Result, exact *exactGraphs) (list []Comparison) {
-	add := func(quantity Quantity, of string, stated, se, exact float64) {
-		list = append(list, Comparison{quantity, of, Number(stated), Number(se), Number(exact)})
-	}
-	add(Evidence, "", float64(result.LogEvidence), float64(result.LogEvidenceSE), exact.logEvidence+p.LogJacobian())
-	place := func(name string) int { return slices.Index(p.Data.Names, name) }
-	for _, e := range result.Edges {
-		from, to := place(e.From), place(e.To)
-		add(Inclusion, e.From+"→"+e.To, float64(e.Prob), float64(e.ProbSE), exact.edges.At(from, to))
-		add(Inclusion, e.To+"→"+e.From, float64(e.ProbReverse), float64(e.ProbReverseSE), exact.edges.At(to, from))
-	}
-	for _, one := range result.Parameters {
-		from, to := place(one.From), place(one.To)
-		if exact.edges.At(from, to) < rareTruth {
-			continue
-		}
-		name := one.From + "→" + one.To
-		slope := p.Data.Scale[to] / p.Data.Scale[from]
-		sd := exact.sdIn.At(from, to)
-		add(Mean, name, float64(one.Mean)/slope/sd, 1/math.Sqrt(dagDraws), exact.meanIn.At(from, to)/sd)
-		add(SD, name, math.Log(float64(one.SD)/slope), 1/math.Sqrt(2*dagDraws), math.Log(sd))
-	}
-	return list
 }
 
 // judgeDag notes the rank of the true weight of an edge of the graph, and the true edges.

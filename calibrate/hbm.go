@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/transdim/vti/hbm/frame"
 
@@ -16,15 +14,14 @@ import (
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
 // HbmFormula is the regression of the studies of vti hbm.
 const HbmFormula = "y ~ x + (1 | g)"
 
-// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm, or nasty
-// tables. Priors that refer to the mean and sd of a continuous response refer to 0 and 1.
+// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm. Priors that
+// refer to the mean and sd of a continuous response refer to 0 and 1.
 type Hbm struct {
 	// Device computes.
 	Device *gpu.Device
@@ -32,122 +29,79 @@ type Hbm struct {
 	Record regression.Record
 	// Rows and Groups are the size of the tables.
 	Rows, Groups int
-	// Hard draws nasty tables instead: groups of one row, nearly as many groups as rows, constant
-	// groups, noise of almost zero, outliers, and predictors that hardly vary within groups. For
-	// responses that are not continuous it adds rare events, separated groups, and large counts.
-	Hard bool
-	// Responses, with Hard, are the responses to draw from; none: the record's.
-	Responses []likelihood.Kind
+	// Exact compares each answer with an exact one; nil for never.
+	Exact Exact[*regression.Regression, *regression.Result]
 }
 
 // Name implements [Source].
 func (h Hbm) Name() string {
-	if h.Hard {
-		responses := fmt.Sprint(h.Record.Frame.Response)
-		if len(h.Responses) > 0 {
-			responses = strings.Trim(fmt.Sprint(h.Responses), "[]")
-		}
-		return fmt.Sprintf("hbm, hard, %s%s", responses, h.family())
-	}
-	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, h.family(), h.Rows, h.Groups)
+	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, FamilyName(&h.Record), h.Rows, h.Groups)
 }
 
-// family names the family of the record, unless it is the usual one.
-func (h Hbm) family() string {
-	if h.Record.Family == "" || h.Record.Family == regression.MarginalFamily {
+// FamilyName is the family of a record after a comma; nothing for the usual one.
+func FamilyName(record *regression.Record) string {
+	if record.Family == "" || record.Family == regression.MarginalFamily {
 		return ""
 	}
-	return ", " + h.Record.Family
+	return ", " + record.Family
 }
+
+// HbmProblem is a table for vti hbm.
+type HbmProblem = Problem[regression.Record, *regression.Regression, *regression.Result]
 
 // Replicate implements [Source].
 func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "hbm")
-	if len(h.Responses) > 0 {
-		h.Record.Frame.Response = h.Responses[random.IntN(len(h.Responses))]
-	}
 	const mostDrawn = 1000
 	for range mostDrawn {
-		var t *hbmTable
-		if h.Hard {
-			t = h.drawHard(random)
-		} else if t = h.drawPrior(random); t == nil {
+		t := h.drawPrior(random)
+		if t == nil {
 			continue
 		}
-		r, err := h.answer(ctx, t, seed, dir, random)
-		if err != nil || r.Verdict != refused || h.Hard {
+		p := &HbmProblem{About: h.Name(), CSV: GroupedCSV(t.y, t.x, t.group), Record: h.Record, Exact: h.Exact}
+		p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
+		if kind := h.Record.Frame.Response; kind.HasCategories() {
+			p.Record.Frame.Levels = drawnLevels
+			if kind.Ordered() {
+				p.Record.Frame.Levels = orderedLevels
+			}
+		}
+		p.judge = func(r *Replicate, _ *regression.Regression, _ *regression.Result, run string) error {
+			return t.judge(r, run, random)
+		}
+		r, err := AnswerHbm(ctx, h.Device, p, seed, dir)
+		if err != nil || r.Verdict != refused {
 			return r, err
 		}
 	}
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// answer runs the command, compares its answer with the truth, and with the exact posterior.
-func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
-	options := h.Record.Frame
-	options.Formula = HbmFormula
-	if options.Response.HasCategories() {
-		options.Levels = nil
-		for k := range h.categories() {
-			options.Levels = append(options.Levels, strconv.Itoa(k))
-		}
-	}
-	flags := ""
-	if h.Hard {
-		flags = fmt.Sprintf("vti hbm %s --formula '%s' --likelihood %s --seed %d", tableName(seed), HbmFormula, options.Response, seed)
-		if h.Record.Family != "" {
-			flags += " --family " + h.Record.Family
-		}
-	}
-	model := h.Record.Model
-	if !t.refersToResponseSD {
-		model.ResponseMean, model.ResponseSD = 0, 1
-	}
-	return answer(ctx, t.about, t.csv(), seed, dir, flags, func(data *table.Table, work string) (*reply, error) {
-		frame, err := frame.New(data, options)
+// AnswerHbm runs vti hbm on a problem, and compares its answer. It works in dir.
+func AnswerHbm(ctx context.Context, device *gpu.Device, p *HbmProblem, seed uint64, dir string) (*Replicate, error) {
+	record := p.Record
+	record.Seed, record.Frame.Formula = seed, HbmFormula
+	return answer(ctx, p.About, p.CSV, seed, dir, p.command("hbm", seed), func(data *table.Table, work string) (*reply, error) {
+		frame, err := frame.New(data, record.Frame)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		problem, err := regression.New(frame, model)
+		problem, err := regression.New(frame, record.Model)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		result, err := h.run(ctx, problem, seed, work)
+		result, err := runHbm(ctx, device, problem, &record, work)
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{kind: options.Response.String(), verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
-		if !h.Hard {
-			said.judge = func(r *Replicate) error { return t.judge(r, work, random) }
-		}
-		kind := options.Response
-		if h.Hard || kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind {
-			said.compare = func() ([]Comparison, error) {
-				found, err := t.exactly(ctx, model, kind)
-				if err != nil {
-					return nil, err
-				}
-				return found.compare(result), nil
-			}
-		}
-		return said, nil
+		return p.checked(ctx, &reply{
+			kind:    record.Frame.Response.String(),
+			verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck,
+		}, problem, result, work), nil
 	})
 }
 
-// categories is the number of categories of a categorical response: the exact answer takes few.
-func (h Hbm) categories() int {
-	switch kind := h.Record.Frame.Response; {
-	case h.Hard && kind == likelihood.CategoricalKind:
-		return 2
-	case h.Hard || kind == likelihood.CategoricalKind:
-		return len(drawnLevels)
-	}
-	return drawnCategories
-}
-
-func (h Hbm) run(ctx context.Context, problem *regression.Regression, seed uint64, work string) (*regression.Result, error) {
-	record := h.Record
-	record.Seed = seed
+func runHbm(ctx context.Context, device *gpu.Device, problem *regression.Regression, record *regression.Record, work string) (*regression.Result, error) {
 	family, plates, err := record.PlateFamily()
 	if err != nil {
 		return nil, err
@@ -155,11 +109,10 @@ func (h Hbm) run(ctx context.Context, problem *regression.Regression, seed uint6
 	if plates {
 		cfg := record.FamilyRun(family)
 		cfg.Dir = work
-		return problem.RunFamily(ctx, h.Device, cfg)
+		return problem.RunFamily(ctx, device, cfg)
 	}
-	fit := record.FitConfig(problem)
-	return problem.Run(ctx, h.Device, regression.Run{
-		Fit: fit, Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work,
+	return problem.Run(ctx, device, regression.Run{
+		Fit: record.FitConfig(problem), Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work,
 		Precision: record.Precision, MaxTime: record.MaxTime(),
 	})
 }
@@ -191,12 +144,10 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 
 // hbmTable is a table with its true parameters.
 type hbmTable struct {
-	about              string
-	x, y               []float64
-	group              []int
-	slope, spread, sd  float64 // of x, of the groups' intercepts, and of the noise
-	levels             []float64
-	slopes, cuts       []hbmParameter // coefficients, and cut points of ordered categories
-	byGroup            []groupEffects
-	refersToResponseSD bool // priors refer to the response's own mean and sd
+	x, y         []float64
+	group        []int
+	spread, sd   float64 // of the groups' intercepts, and of the noise
+	levels       []float64
+	slopes, cuts []hbmParameter // coefficients, and cut points of ordered categories
+	byGroup      []groupEffects
 }

@@ -3,215 +3,53 @@ package calibrate
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
-	"github.com/transdim/vti/varsel/exact"
 )
 
-// The priors of vti varsel that no option sets, written down again so that an error in the program
-// is not repeated here.
-const (
-	interceptSD = 10 // of the intercept, in units of the response's sd or of the link
-	logScaleSD  = 2  // of log σ about the log sd of the response
-)
+// InterceptSD is the prior sd of an intercept in units of the response's sd or of the link. No
+// option of vti varsel sets it; it is written down again so that an error in the program is not
+// repeated here.
+const InterceptSD = 10
 
-// logShapeSD is the prior sd of the log of the parameter that a response has in addition to η,
-// about 0: of odds, or of a shape or precision.
-func logShapeSD(kind likelihood.Kind) float64 {
-	if kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
-		return 2
-	}
-	return 3
-}
+// VarselProblem is a table for vti varsel.
+type VarselProblem = Problem[varsel.Record, *varsel.Problem, *varsel.Result]
 
-// problem is a table with the settings of the command for it.
-type problem struct {
-	about  string
-	csv    []byte
-	record varsel.Record
-	flags  []string // that ask for it; nil where flags cannot
-}
-
-// judgement compares an answer with the truth in a replicate; run is the run's directory.
-type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run string) error
-
-// answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior if there is one. It works in dir.
-func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string, judge judgement) (*Replicate, error) {
-	p.record.Seed = seed
-	flags := ""
-	if p.flags != nil {
-		flags = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", tableName(seed), p.record.Design.Target, strings.Join(p.flags, " "), seed)
-	}
-	return answer(ctx, p.about, p.csv, seed, dir, flags, func(t *table.Table, work string) (*reply, error) {
-		design, err := varsel.NewDesign(t, p.record.Design)
+// AnswerVarsel runs vti varsel on a problem, and compares its answer. It works in dir.
+func AnswerVarsel(ctx context.Context, device *gpu.Device, p *VarselProblem, seed uint64, dir string) (*Replicate, error) {
+	record := p.Record
+	record.Seed = seed
+	return answer(ctx, p.About, p.CSV, seed, dir, p.command("varsel", seed), func(t *table.Table, work string) (*reply, error) {
+		design, err := varsel.NewDesign(t, record.Design)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		p.record.Model = p.record.Model.ForMany(len(design.Predictors), false)
-		target, err := varsel.NewProblem(design, p.record.Model)
+		record.Model = record.Model.ForMany(len(design.Predictors), false)
+		target, err := varsel.NewProblem(design, record.Model)
 		if err != nil {
 			return nil, refusal{err}
 		}
-		fit, err := p.record.FitConfig(target)
-		if err == nil && p.record.From != "" { // a table that the network is not for
-			err = target.CheckFrom(p.record.From)
+		fit, err := record.FitConfig(target)
+		if err == nil && record.From != "" { // a table that the network is not for
+			err = target.CheckFrom(record.From)
 		}
 		if err != nil {
 			return nil, refusal{err}
 		}
 		result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
-			Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
-			Precision: p.record.Precision, MaxTime: p.record.MaxTime(),
+			Fit: fit, Certify: vti.CertifyConfig{Draws: record.Draws}, Dir: work, From: record.From, FromOnly: record.FromOnly,
+			Precision: record.Precision, MaxTime: record.MaxTime(),
 		})
 		if err != nil {
 			return nil, err
 		}
 		certificate := result.Certificate
-		said := &reply{
-			kind:    fmt.Sprintf("%v by %v", p.record.Model.Likelihood, certificate.Basis),
+		return p.checked(ctx, &reply{
+			kind:    fmt.Sprintf("%v by %v", record.Model.Likelihood, certificate.Basis),
 			verdict: certificate.Verdict, reasons: certificate.Reasons, check: result.ModelCheck,
-		}
-		if judge != nil {
-			said.judge = func(r *Replicate) error { return judge(r, target, result, work) }
-		}
-		said.compare = func() ([]Comparison, error) {
-			exact, err := exactVarsel(target)
-			if err != nil {
-				return nil, err
-			}
-			return compareVarsel(target, result, exact), nil
-		}
-		return said, nil
+		}, target, result, work), nil
 	})
-}
-
-// exactVarsel is the exact posterior of a problem, if there is one.
-func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
-	design, model := p.Design, p.Model
-	groups := len(design.Predictors)
-	own := &regressionProblem{
-		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
-		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
-	}
-	own.logPrior = model.Prior.LogProbs(groups)
-	centre, spread := 0.0, 1.0
-	switch {
-	case !design.Likelihood.Continuous() && model.ResponseSD > 0:
-		centre = model.ResponseMean
-	case !design.Likelihood.Continuous():
-		centre = design.Likelihood.Centre(design.Y, design.Offset)
-	case model.ResponseSD > 0: // standardised by the response's sd, not by the sd of the priors
-		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
-		spread = model.ResponseSD / design.Scaling.YSD
-		for j := range own.priorSD {
-			own.priorSD[j] *= spread
-		}
-	default:
-		centre = stat.Mean(design.Y, nil)
-		if sd := stat.StdDev(design.Y, nil); sd > 0 {
-			spread = sd
-		}
-	}
-	if j := design.Intercept; j >= 0 {
-		own.priorMean[j], own.priorSD[j] = centre, interceptSD*spread
-	}
-	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
-	switch model.Likelihood {
-	case likelihood.GaussianKind:
-		if model.Slab.Kind == exact.FixedG && model.Slab.G != 0 {
-			return own.solve(own.gPrior(model.Slab.G))
-		}
-		own.sigma = model.Sigma / design.Scaling.YSD
-		if own.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
-			return own.orthogonal(model.Prior.Pi)
-		}
-		return own.solve(own.gaussian)
-	case likelihood.StudentKind:
-		own.sigma = model.Sigma / design.Scaling.YSD
-		return own.solve(own.cells(studentRow(model.Degrees)))
-	case likelihood.RobustKind:
-		ratio := model.Sigma2 / model.Sigma1
-		few := mostAssigned
-		if model.UnknownSigma1 {
-			few = mostAssignedOver
-		} else {
-			own.sigma = model.Sigma1 / design.Scaling.YSD
-		}
-		switch {
-		case design.Rows() > few:
-			return own.solve(own.cells(robustRow(model.Outlier, ratio)))
-		case model.UnknownSigma1:
-			return own.solve(own.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) {
-				return given.robust(model.Outlier, ratio)
-			}))
-		}
-		return own.solve(own.robust(model.Outlier, ratio))
-	case likelihood.LogisticKind:
-		return own.solve(own.quadrature(logisticRow))
-	case likelihood.PoissonKind:
-		return own.solve(own.quadrature(poissonRow))
-	}
-	if row := shapedRows(model.Likelihood); row != nil && model.Sigma == 0 {
-		own.logSigmaMean, own.logSigmaSD = 0, logShapeSD(model.Likelihood)
-		return own.solve(own.shaped(row, model.Likelihood.Scale() != ""))
-	}
-	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
-}
-
-// rareTruth is the least exact probability of a predictor whose coefficient, given that it is in,
-// is compared: rarer ones have too few draws.
-const rareTruth = 0.05
-
-// compareVarsel compares an answer with the exact posterior, in the units of the table.
-func compareVarsel(p *varsel.Problem, result *varsel.Result, exact *exactPosterior) (list []Comparison) {
-	design := p.Design
-	add := func(quantity Quantity, of string, stated, se, exact float64) {
-		list = append(list, Comparison{quantity, of, Number(stated), Number(se), Number(exact)})
-	}
-	if result.LogEvidence != nil {
-		add(Evidence, "", float64(*result.LogEvidence), float64(*result.LogEvidSE), exact.logEvidence+design.LogJacobian())
-	}
-	for g, predictor := range result.Inclusion {
-		add(Inclusion, predictor.Name, float64(predictor.Certified), float64(predictor.SE), exact.inclusion[g])
-	}
-	in := make([]float64, design.Dim()+1) // exact probability of each coordinate
-	for _, j := range design.Always {
-		in[j] = 1
-	}
-	in[design.Dim()] = 1
-	for g, predictor := range design.Predictors {
-		for _, j := range predictor.Coordinates {
-			in[j] = exact.inclusion[g]
-		}
-	}
-	for _, c := range result.Coefficients {
-		j := slices.Index(design.Names, c.Name)
-		slope := design.Scaling.YSD
-		switch {
-		case j == design.Scaling.Level && j >= 0:
-			continue // moves with the other coefficients
-		case j >= 0:
-			slope /= design.Scaling.SD[j]
-		case p.UnknownScale():
-			j = design.Dim()
-		default:
-			continue
-		}
-		if in[j] < rareTruth || math.IsNaN(exact.meanIn[j]) || math.IsNaN(float64(c.MeanGivenIn)) {
-			continue
-		}
-		add(Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], float64(c.MeanGivenInSE)/slope/exact.sdIn[j], exact.meanIn[j]/exact.sdIn[j])
-		add(SD, c.Name, math.Log(float64(c.SDGivenIn)/slope), float64(c.SDGivenInSE/c.SDGivenIn), math.Log(exact.sdIn[j]))
-	}
-	return list
 }

@@ -35,6 +35,8 @@ type Varsel struct {
 	Table            *table.Table
 	Rows, Predictors int
 	Correlation      float64
+	// Exact compares each answer with an exact one; nil for never.
+	Exact Exact[*varsel.Problem, *varsel.Result]
 }
 
 // Name implements [Source].
@@ -61,9 +63,10 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 		if p == nil {
 			continue
 		}
-		r, err := answerVarsel(ctx, v.Device, p, seed, dir, func(r *Replicate, problem *varsel.Problem, result *varsel.Result, run string) error {
+		p.judge = func(r *Replicate, problem *varsel.Problem, result *varsel.Result, run string) error {
 			return judgeVarsel(r, truth, problem, result, run, random)
-		})
+		}
+		r, err := AnswerVarsel(ctx, v.Device, p, seed, dir)
 		if err != nil || r.Verdict != refused {
 			return r, err
 		}
@@ -82,7 +85,7 @@ type drawnTruth struct {
 const mostCounted = 1e6
 
 // draw draws a table; nil if its response cannot be used.
-func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
+func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	columns, err := v.columns(random)
 	if err != nil {
 		return nil, nil, err
@@ -91,16 +94,16 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	if kind.Ordered() {
 		return nil, nil, fmt.Errorf("calibrate: responses of ordered categories are not drawn yet; got %s", kind)
 	}
-	p := &problem{record: v.Record}
+	p := &VarselProblem{Record: v.Record, Exact: v.Exact}
 	if kind.HasCategories() {
-		p.record.Design.Levels = drawnLevels
+		p.Record.Design.Levels = drawnLevels
 	}
-	p.record.Model.ResponseMean, p.record.Model.ResponseSD = 0, 1
-	target := p.record.Design.Target
+	p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
+	target := p.Record.Design.Target
 	// The design does not depend on the response: any valid one will do.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
-		if any[i] = float64(i % 2); !p.record.Design.Likelihood.Discrete() {
+		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {
 			any[i] = any[i]/2 + 0.25 // a share, too
 		}
 	}
@@ -108,14 +111,14 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := varsel.NewDesign(data, p.record.Design)
+	d, err := varsel.NewDesign(data, p.Record.Design)
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.Offset != nil || p.record.Design.Offset != "" {
+	if d.Offset != nil || p.Record.Design.Offset != "" {
 		return nil, nil, errors.New("calibrate: an offset cannot be drawn around")
 	}
-	full, err := varsel.NewProblem(d, p.record.Model)
+	full, err := varsel.NewProblem(d, p.Record.Model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +138,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	}
 	for _, j := range d.Always {
 		if j == d.Intercept {
-			use(j, interceptSD)
+			use(j, InterceptSD)
 		} else {
 			use(j, model.SlabScale)
 		}
@@ -154,7 +157,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	} else if truth.sigma = drawnScale(model, random); !drawResponses(y, eta, truth.sigma, model, random) {
 		return nil, nil, nil
 	}
-	p.csv, p.about = csvOf(append(columns, table.Numbers(target, y))...), v.Name()
+	p.CSV, p.About = CSV(append(columns, table.Numbers(target, y))...), v.Name()
 	return p, truth, nil
 }
 

@@ -96,7 +96,7 @@ func TestAnApplicationIsOneValue(t *testing.T) {
 }
 
 // A new application changes few files beside its folder and the list of applications: its page, and
-// the study that calibrates it. No other package imports an application.
+// the study that calibrates it. No other package imports an application, but for vtilab calibrate.
 func TestAnApplicationTouchesFewFiles(t *testing.T) {
 	importers := map[string][]string{} // files by what they import
 	root := filepath.Join(sourceDir, "..", "..")
@@ -116,7 +116,8 @@ func TestAnApplicationTouchesFewFiles(t *testing.T) {
 		return err
 	}))
 	for _, room := range []string{"selection", "graphs", "hierarchies", "numbers"} {
-		require.Equal(t, []string{"cmd/vti/applications.go"}, importers["cmd/internal/"+room])
+		others := slices.DeleteFunc(importers["cmd/internal/"+room], func(path string) bool { return path == "cmd/vtilab/calibrate.go" })
+		require.Equal(t, []string{"cmd/vti/applications.go"}, others)
 	}
 	for engine, elsewhere := range map[string][]string{
 		"order":       {"calibrate/orders.go", "report/orders.go"},

@@ -76,8 +76,6 @@ func TestCategorical(t *testing.T) {
 		require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 		require.Contains(t, got.stderr, wrong.says)
 	}
-	hard := vtiCommand(t, "calibrate", "varsel", "--hard", "--likelihood", "categorical", "--out", "study")
-	require.Contains(t, hard.stderr, "--hard draws no responses of categories")
 }
 
 // The posterior without the only row of a category still has the category. Without levels it would

@@ -33,14 +33,14 @@ func simulateCommand(a *shell.App, all application.Registry) *cobra.Command {
 func calibrateCommand(a *shell.App, all application.Registry) *cobra.Command {
 	return all.Choice(a, &cobra.Command{
 		Use:   "calibrate",
-		Short: "Measure whether answers are right, on problems with known answers",
+		Short: "Measure whether answers are right, on problems with known truth",
 		Long: `Simulates many problems, answers each with the command, and compares the answers with the true model
-and parameters and, where it is known, with the exact posterior.
+and parameters.
 
-The output directory has results.jsonl, with a line for each problem, summary.json and, if problems
-are drawn from the priors, calibration.svg and calibration.png. A study that was stopped continues
-when it is started again with the same --out. To repeat a single problem, use the command that is
-given with each result, which has --only and its number.
+The output directory has results.jsonl, with a line for each problem, summary.json, calibration.svg
+and calibration.png. A study that was stopped continues when it is started again with the same --out.
+To repeat a single problem, use the command that is given with each result, which has --only and its
+number.
 
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
 machines that see the directory; the same command without the flag then merges them.`,

@@ -341,12 +341,3 @@ func TestHbmBadInput(t *testing.T) {
 		})
 	}
 }
-
-// Hard tables are compared with exact answers: a response without any is refused before a draw.
-func TestCalibrateHardWithoutExactAnswers(t *testing.T) {
-	t.Chdir(t.TempDir())
-	got := vtiCommand(t, "calibrate", "hbm", "--hard", "--likelihood", "student", "--replicates", "1", "--out", "study")
-	require.Equal(t, shell.StatusUsage, got.status, got.stderr)
-	require.Contains(t, got.stderr, "--hard compares with exact answers, and there are none for --likelihood student")
-	require.NoDirExists(t, "study")
-}

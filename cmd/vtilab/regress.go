@@ -30,7 +30,8 @@ probabilities, evidences and processor seconds. With --against it compares them 
 --paired with another binary that answers each command beside it, and with --compare it compares two
 records. Numbers that differ by more than four combined standard errors are listed. The exit status
 is 1 where one differs by more than chance allows in so many numbers, a verdict is worse, an answer
-is wrong, or one is missing. Processor times compare only with --paired.`,
+is wrong, or one is missing. Processor times compare only with --paired. A build is ./vti with ./vtilab
+beside it, or ./vti-before with ./vtilab-before; without the second, calibrations are left out.`,
 		Example: `  vtilab regress --binary ./vti --paired ./vti-before
   vtilab regress --binary ./vti --against lab/regress/baseline.json --only varsel
   vtilab regress --binary ./vti --out now.json

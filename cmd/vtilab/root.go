@@ -22,7 +22,7 @@ and times devices, and compares the answers of two builds (regress).`,
 	}
 	root.PersistentFlags().BoolVar(&a.Stack, "stack", false, "print the stack trace after an internal error")
 	root = cli.Choice(root, paperCommand(a), dagCommand(a), timeCommand(a), hbmCommand(a),
-		devicesCommand(a), regressCommand())
+		calibrateCommand(a), devicesCommand(a), regressCommand())
 	cli.SetHelp(root)
 	return root
 }

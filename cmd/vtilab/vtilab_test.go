@@ -33,6 +33,7 @@ func vtilab(t *testing.T, args ...string) outcome {
 func TestMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("other", nil, 0o644))
+	require.NoError(t, os.WriteFile("table.csv", []byte("x,y\n1,2\n"), 0o644))
 	for line, want := range map[string]string{
 		"dag --out .":                   "is no benchmark",
 		"dag --sizes a":                 `expected numbers of rows, at least 3, separated by commas, found "a"`,
@@ -45,8 +46,12 @@ func TestMistakes(t *testing.T) {
 		"paper vti fig4 --quick -o new": "expected no --out",
 		"time --only absent":            "--only: no table begins with",
 		"time --vti absent":             "absent",
-		"devices":                       "expected --check, --benchmark or both",
-		"absent":                        `unknown command "absent"`,
+		"calibrate varsel --hard --likelihood categorical -o study": "--hard draws no responses of categories",
+		"calibrate varsel --hard table.csv -o study":                "--hard and --ordinary draw their own tables",
+		"calibrate varsel --ordinary --rows 9 -o study":             "--hard and --ordinary choose it",
+		"calibrate hbm --hard --likelihood student -o study":        "there are none for --likelihood student",
+		"devices": "expected --check, --benchmark or both",
+		"absent":  `unknown command "absent"`,
 	} {
 		got := vtilab(t, strings.Fields(line)...)
 		require.Equal(t, shell.StatusUsage, got.status, line)
@@ -88,7 +93,8 @@ func TestDocumentsNameCommands(t *testing.T) {
 		content, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, line := range commandLine.FindAllStringSubmatch(string(content), -1) {
-			command, _, err := rootCommand(&shell.App{}).Find(strings.Fields(line[1])[:1])
+			words := strings.Fields(line[1])
+			command, _, err := rootCommand(&shell.App{}).Find(words[:min(2, len(words))])
 			require.NoError(t, err, "%s: %s", page, line[0])
 			for _, name := range flag.FindAllStringSubmatch(line[1], -1) {
 				checked++

@@ -56,8 +56,9 @@ func (r Run) is(commands []string) bool {
 
 // Machine is a binary with its folders.
 type Machine struct {
-	// Binary is the vti command, Data the folder of shared data sets ("" skips the runs that need
-	// it), and Scratch a folder for run directories.
+	// Binary is the vti command; where a run needs vtilab, it is the program beside it whose name
+	// has "vtilab" for "vti". Data is the folder of shared data sets, and Scratch a folder for run
+	// directories. Runs without their program or data are left out.
 	Binary, Data, Scratch string
 	// Shift is added to every seed of the list.
 	Shift int
@@ -99,17 +100,33 @@ func (m Machine) arguments(run Run, out string) ([]string, error) {
 	return append(args, "--out", out, "--json", "--no-report", "--quiet"), nil
 }
 
-// Do runs a command. If its data are missing, ok is false.
+// program is the program of a run, "" if there is none.
+func (m Machine) program(run Run) string {
+	if !run.Lab {
+		return m.Binary
+	}
+	folder, name := filepath.Split(m.Binary)
+	beside := folder + strings.Replace(name, "vti", "vtilab", 1)
+	if _, err := os.Stat(beside); err != nil || beside == m.Binary {
+		return ""
+	}
+	return beside
+}
+
+// Do runs a command. If its program or its data are missing, ok is false.
 func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err error) {
 	if m.Data == "" && slices.ContainsFunc(run.Args, func(arg string) bool { return strings.Contains(arg, "{data}") }) {
 		return Answer{}, false, nil
 	}
-	out := filepath.Join(m.Scratch, run.Name)
+	program, out := m.program(run), filepath.Join(m.Scratch, run.Name)
+	if program == "" {
+		return Answer{}, false, nil
+	}
 	args, err := m.arguments(run, out)
 	if err != nil {
 		return Answer{}, false, err
 	}
-	command := exec.CommandContext(ctx, m.Binary, args...)
+	command := exec.CommandContext(ctx, program, args...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	start := time.Now()

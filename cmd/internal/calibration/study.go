@@ -27,7 +27,6 @@ import (
 // Flags are the flags of every study.
 type Flags struct {
 	replicates    int
-	Hard          bool
 	Rows, Columns int // of generated tables
 	only          int // the number of the one problem to draw, or −1
 	shards        cli.Shards
@@ -39,7 +38,6 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.replicates = defaultReplicates
 	flags.Var(cli.Count{Value: &f.replicates, Least: 1}, "replicates", "number of problems")
-	flags.BoolVar(&f.Hard, "hard", false, "draw difficult tables, and compare only with exact answers")
 	f.Rows, f.Columns = 50, 4
 	flags.Var(cli.Count{Value: &f.Rows, Least: 3}, "rows", "rows of generated tables")
 	flags.Var(cli.Count{Value: &f.Columns, Least: 1}, "predictors", "predictors, or nodes, of generated tables")
@@ -78,11 +76,29 @@ func repeated(cmd *cobra.Command) string {
 	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
 }
 
+// Laboratory adds studies to a command: it registers their flags, and returns a function that makes
+// the study of a command line in place of the ordinary one.
+type Laboratory[S calibrate.Source] func(cmd *cobra.Command) func(args []string, ordinary S) (calibrate.Source, error)
+
+// Ordinary has only ordinary studies.
+func Ordinary[S calibrate.Source](*cobra.Command) func([]string, S) (calibrate.Source, error) {
+	return func(_ []string, ordinary S) (calibrate.Source, error) { return ordinary, nil }
+}
+
 // Run runs a study and prints its summary.
-func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) calibrate.Source) error {
+func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (calibrate.Source, error)) error {
 	dir := f.Output.Out
 	if dir == "" {
 		return errors.New("--out is missing: the directory of the study")
+	}
+	device, err := gpu.OpenWith(gpu.Options{Kind: f.Output.Device, Plugin: f.Output.Plugin})
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	made, err := source(device)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -101,20 +117,18 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) ca
 			own = nil // nobody shares it
 		}
 	}
-	device, err := gpu.OpenWith(gpu.Options{Kind: f.Output.Device, Plugin: f.Output.Plugin})
-	if err != nil {
-		return err
-	}
-	defer device.Close()
 	shown := console.NewProgress(a.Stderr, f.Output.Quiet)
 	pace := console.NewPace()
 	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.Output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
-	wrong := 0
+	compared, wrong := false, 0
 	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
-		wrong += min(1, len(last.Wrong()))
-		shown.Line(fmt.Sprintf("replicate %d/%d  %s  %d trusted and wrong  %s", done, total, last.Verdict, wrong, pace.Text(done, total)), done == total)
+		text := fmt.Sprintf("replicate %d/%d  %s  ", done, total, last.Verdict)
+		compared, wrong = compared || len(last.Comparisons) > 0, wrong+min(1, len(last.Wrong()))
+		if compared {
+			text += fmt.Sprintf("%d trusted and wrong  ", wrong)
+		}
+		shown.Line(text+pace.Text(done, total), done == total)
 	}
-	made := source(device)
 	if f.only >= 0 {
 		one, err := calibrate.One(cmd.Context(), made, cfg, f.only)
 		if err != nil {
@@ -133,7 +147,7 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) ca
 	}
 	if f.shards.Given() {
 		if !f.Output.Json {
-			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), cli.CommandName(cmd))
+			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -201,7 +215,9 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	for _, r := range s.Reliability {
 		fmt.Fprintf(w, "probabilities, %s: %d, expected calibration error %.3f (%.3f by chance)%s\n", r.Kind, r.Count, r.ExpectedError, r.Noise, map[bool]string{true: ", outside the band"}[r.Crossed])
 	}
-	fmt.Fprintf(w, "trusted and wrong: %d\n", len(s.Wrong))
+	if s.Compared > 0 {
+		fmt.Fprintf(w, "trusted and wrong: %d\n", len(s.Wrong))
+	}
 	for _, one := range s.Wrong {
 		fmt.Fprintf(w, "  %d: %s\n", one.Number, one.About)
 		for _, what := range one.What {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/spf13/cobra"
 	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/calibration"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/report"
@@ -20,7 +22,7 @@ func Application() *application.Application {
 			{Name: "dag query", New: dagQueryCommand},
 			{Name: "exact dag", New: exactDagCommand, Studied: true},
 			{Name: "rjmcmc dag", New: rjmcmcDagCommand, Studied: true},
-			{Name: "calibrate dag", New: calibrateDagCommand},
+			{Name: "calibrate dag", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 			{Name: "simulate dag", New: simulateDagCommand},
 		},
 		Open: application.Opening(dag.OpenRun, func(a *shell.App, run *dag.StoredRun) *application.Run {

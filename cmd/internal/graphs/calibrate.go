@@ -8,7 +8,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-func calibrateDagCommand(a *shell.App) *cobra.Command {
+// Calibrate makes the command that measures vti dag, with the studies of a laboratory.
+func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Dag]) *cobra.Command {
 	var study calibration.Flags
 	var f dagFlags
 	cmd := &cobra.Command{
@@ -16,28 +17,23 @@ func calibrateDagCommand(a *shell.App) *cobra.Command {
 		Short: "Measure vti dag",
 		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none, whose flags it takes, and
 runs vti dag on each: with bge mechanisms, with linear ones of known noise scale (--sem linear,
---sigma 1), or with mixed ones, where every second column is a category (--sem mixed; the exact answer
-is for at most 3 columns and categories of two levels). With --hard it draws nasty tables with bge and
-linear mechanisms, unknown noise scales and categories instead, mixed ones with --sem mixed, or with
---sem mlp, for which there is no exact answer.`,
-		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag\n  vti calibrate dag --hard --replicates 500 --out studies/hard-dag",
+--sigma 1), or with mixed ones, where every second column is a category (--sem mixed).`,
+		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := calibration.Refuse(cmd.Flags(), "the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
-				return err
-			}
-			f.Output = study.Output
-			record, err := f.Describe(cmd.Flags())
-			if err != nil {
-				return err
-			}
-			return calibration.Run(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
-				if study.Hard {
-					return calibrate.HardDag{Device: device, Record: *record}
-				}
-				return calibrate.Dag{Device: device, Record: *record, Rows: study.Rows, Nodes: study.Columns}
-			})
-		},
+	}
+	choose := lab(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := calibration.Refuse(cmd.Flags(), "the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
+			return err
+		}
+		f.Output = study.Output
+		record, err := f.Describe(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		return calibration.Run(a, cmd, &study, func(device *gpu.Device) (calibrate.Source, error) {
+			return choose(args, calibrate.Dag{Device: device, Record: *record, Rows: study.Rows, Nodes: study.Columns})
+		})
 	}
 	study.Register(cmd)
 	f.registerModel(cmd)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/cobra"
 	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/calibration"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/report"
@@ -19,7 +21,7 @@ func Application() *application.Application {
 		Commands: []application.Command{
 			{Name: "hbm", New: hbmCommand, Studied: true, Again: hierarchyAgain},
 			{Name: regression.InferCommand, New: hbmInferCommand, Unrepeatable: "their family was trained by another run"},
-			{Name: "calibrate hbm", New: calibrateHbmCommand},
+			{Name: "calibrate hbm", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 		},
 		Open: application.Opening(regression.OpenRun, func(a *shell.App, run *regression.StoredRun) *application.Run {
 			return &application.Run{Result: run.Result, Asked: func(ctx context.Context) (interface{ PrintProblem() }, error) {

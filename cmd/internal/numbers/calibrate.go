@@ -21,17 +21,10 @@ func classicStudy(a *shell.App, cmd *cobra.Command, source func(rows int) (calib
 	cmd.Args = cobra.NoArgs
 	study.Register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if study.Hard {
-			return errors.New("--hard: there are no nasty tables for " + cmd.Name())
-		}
 		if err := calibration.Refuse(cmd.Flags(), "the table has the columns that it needs", "predictors"); err != nil {
 			return err
 		}
-		made, err := source(study.Rows)
-		if err != nil {
-			return err
-		}
-		return calibration.Run(a, cmd, study, func(*gpu.Device) calibrate.Source { return made })
+		return calibration.Run(a, cmd, study, func(*gpu.Device) (calibrate.Source, error) { return source(study.Rows) })
 	}
 	return cmd
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/spf13/cobra"
 	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/calibration"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/varsel"
@@ -20,7 +22,7 @@ func Application() *application.Application {
 			{Name: "exact", New: exactCommand, Studied: true},
 			{Name: "rjmcmc varsel", New: rjmcmcVarselCommand, Studied: true},
 			{Name: "amortize varsel", New: amortizeVarselCommand},
-			{Name: "calibrate varsel", New: calibrateVarselCommand},
+			{Name: "calibrate varsel", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 			{Name: "simulate varsel", New: simulateVarselCommand},
 		},
 		Open: application.Opening(varsel.OpenRun, func(a *shell.App, run *varsel.StoredRun) *application.Run {

@@ -145,7 +145,6 @@ def amortize_varsel(
 def calibrate_changepoints(
     *,
     device: Literal['auto', 'cpu', 'cuda', 'xla-cpu', 'go'] | str | None = None,
-    hard: bool = False,
     max_changes: int | None = None,
     model: str | None = None,
     only: int | None = None,
@@ -168,8 +167,6 @@ def calibrate_changepoints(
     ----------
     device
         Device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices (default auto).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     max_changes
         Largest number of changes (default 30).
     model
@@ -198,7 +195,6 @@ def calibrate_changepoints(
     """
     given = [
         ("device", "name", device),
-        ("hard", "bool", hard),
         ("max-changes", "count", max_changes),
         ("model", "name", model),
         ("only", "count", only),
@@ -217,7 +213,6 @@ def calibrate_changepoints(
 def calibrate_dag(
     *,
     replicates: int | None = None,
-    hard: bool = False,
     rows: int | None = None,
     predictors: int | None = None,
     only: int | None = None,
@@ -280,17 +275,12 @@ def calibrate_dag(
     Draws graphs, weights and tables from the priors of vti dag ``scale`` none, whose flags it
     takes, and runs vti dag on each: with bge mechanisms, with linear ones of known noise scale
     (``sem`` linear, ``sigma`` 1), or with mixed ones, where every second column is a category
-    (``sem`` mixed; the exact answer is for at most 3 columns and categories of two levels). With
-    ``hard`` it draws nasty tables with bge and linear mechanisms, unknown noise scales and
-    categories instead, mixed ones with ``sem`` mixed, or with ``sem`` mlp, for which there is no
-    exact answer.
+    (``sem`` mixed).
 
     Parameters
     ----------
     replicates
         Number of problems (default 200).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     rows
         Rows of generated tables (default 50).
     predictors
@@ -440,7 +430,6 @@ def calibrate_dag(
     """
     given = [
         ("replicates", "count", replicates),
-        ("hard", "bool", hard),
         ("rows", "count", rows),
         ("predictors", "count", predictors),
         ("only", "count", only),
@@ -503,7 +492,6 @@ def calibrate_dag(
 def calibrate_hbm(
     *,
     replicates: int | None = None,
-    hard: bool = False,
     rows: int | None = None,
     predictors: int | None = None,
     only: int | None = None,
@@ -552,15 +540,12 @@ def calibrate_hbm(
 
     Draws regressions y ~ x + (1 | g) from the priors of vti hbm, whose flags it takes, and runs it
     on each, with any family. Priors that refer to the mean and sd of the response use 0 and 1
-    instead. With ``hard`` it draws difficult tables, with gaussian, logistic and poisson responses
-    unless ``likelihood`` names one.
+    instead.
 
     Parameters
     ----------
     replicates
         Number of problems (default 200).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     rows
         Rows of generated tables (default 50).
     predictors
@@ -675,7 +660,6 @@ def calibrate_hbm(
     """
     given = [
         ("replicates", "count", replicates),
-        ("hard", "bool", hard),
         ("rows", "count", rows),
         ("predictors", "count", predictors),
         ("only", "count", only),
@@ -727,7 +711,6 @@ def calibrate_mixture(
     device: Literal['auto', 'cpu', 'cuda', 'xla-cpu', 'go'] | str | None = None,
     error: float | str | None = None,
     family: str | None = None,
-    hard: bool = False,
     max_components: int | None = None,
     only: int | None = None,
     pjrt_plugin: Any = None,
@@ -754,8 +737,6 @@ def calibrate_mixture(
         Standard error of probabilities at which sampling ends (default 0.002).
     family
         Normal, student, or poisson (default normal).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     max_components
         Largest number of components; the prior is uniform (default 30).
     only
@@ -786,7 +767,6 @@ def calibrate_mixture(
         ("device", "name", device),
         ("error", "number", error),
         ("family", "name", family),
-        ("hard", "bool", hard),
         ("max-components", "count", max_components),
         ("only", "count", only),
         ("pjrt-plugin", "file", pjrt_plugin),
@@ -806,7 +786,6 @@ def calibrate_order(
     *,
     candidates: int | None = None,
     device: Literal['auto', 'cpu', 'cuda', 'xla-cpu', 'go'] | str | None = None,
-    hard: bool = False,
     max_order: int | None = None,
     model: str | None = None,
     only: int | None = None,
@@ -831,8 +810,6 @@ def calibrate_order(
         Spline: places at which knots may be (default 40).
     device
         Device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices (default auto).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     max_order
         Largest degree, or number of knots (default 8; spline 6).
     model
@@ -862,7 +839,6 @@ def calibrate_order(
     given = [
         ("candidates", "count", candidates),
         ("device", "name", device),
-        ("hard", "bool", hard),
         ("max-order", "count", max_order),
         ("model", "name", model),
         ("only", "count", only),
@@ -882,7 +858,6 @@ def calibrate_varsel(
     table: Any = None,
     *,
     replicates: int | None = None,
-    hard: bool = False,
     rows: int | None = None,
     predictors: int | None = None,
     only: int | None = None,
@@ -939,7 +914,6 @@ def calibrate_varsel(
     batch: int | None = None,
     dtype: Literal['float32', 'float64'] | str | None = None,
     steps_per_launch: int | None = None,
-    ordinary: bool = False,
     from_: Any = None,
     from_only: bool = False,
     certify_draws: int | None = None,
@@ -952,17 +926,10 @@ def calibrate_varsel(
     flags it takes, for the predictors of a table or for simulated ones, and runs vti varsel on
     each. Priors that refer to the mean and sd of the response use 0 and 1 instead.
 
-    With ``ordinary`` it draws tables of 30 to 200 rows with one to eight predictors, correlations
-    up to 0.95 and any likelihood. With ``hard`` it draws difficult tables, under gaussian, robust,
-    student, logistic and poisson likelihoods unless ``likelihood`` names one. Under those with a
-    shape, precision or dispersion, many have about as many coefficients as rows.
-
     Parameters
     ----------
     replicates
         Number of problems (default 200).
-    hard
-        Draw difficult tables, and compare only with exact answers.
     rows
         Rows of generated tables (default 50).
     predictors
@@ -1109,8 +1076,6 @@ def calibrate_varsel(
     steps_per_launch
         Training steps compiled into one graph: can be faster on a GPU, takes longer to start
         (default 1).
-    ordinary
-        Draw tables of many sizes, correlations and likelihoods.
     from_
         Start from the network in file, trained by vti amortize varsel for tables of this kind.
     from_only
@@ -1124,7 +1089,6 @@ def calibrate_varsel(
     """
     given = [
         ("replicates", "count", replicates),
-        ("hard", "bool", hard),
         ("rows", "count", rows),
         ("predictors", "count", predictors),
         ("only", "count", only),
@@ -1181,7 +1145,6 @@ def calibrate_varsel(
         ("batch", "count", batch),
         ("dtype", "name", dtype),
         ("steps-per-launch", "count", steps_per_launch),
-        ("ordinary", "bool", ordinary),
         ("from", "file", from_),
         ("from-only", "bool", from_only),
         ("certify-draws", "count", certify_draws),

@@ -1,0 +1,35 @@
+package hard
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A coefficient of millions of posterior sds has the same sd as about zero, as the prior moves with
+// it. A weight off by 1e-13, the rounding of a log evidence of 1,000, made it 40 percent larger.
+func TestLargeMeansLeaveTheSpread(t *testing.T) {
+	const far = 3e6
+	random := rand.New(rand.NewPCG(9, 10))
+	near := &regressionProblem{
+		x: mat.NewDense(80, 1, nil), y: make([]float64, 80), logSigmaMean: -13, logSigmaSD: 3,
+		priorMean: []float64{-far}, priorSD: []float64{1e7}, always: []int{0}, logPrior: []float64{0},
+	}
+	shifted := *near
+	shifted.y, shifted.priorMean = make([]float64, 80), []float64{0}
+	for i := range near.y {
+		x := float64(random.IntN(2)) // so that no response is rounded by more than its noise
+		near.x.Set(i, 0, x)
+		near.y[i] = 1e-6 * random.NormFloat64()
+		shifted.y[i] = near.y[i] + far*x
+		near.y[i] = shifted.y[i] - far*x
+	}
+	want, err := near.solve(near.gaussian)
+	require.NoError(t, err)
+	got, err := shifted.solve(shifted.gaussian)
+	require.NoError(t, err)
+	require.InEpsilon(t, want.sdIn[0], got.sdIn[0], 1e-2)
+	require.InDelta(t, want.meanIn[0]+far, got.meanIn[0], want.sdIn[0]/10)
+}

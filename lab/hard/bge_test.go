@@ -1,0 +1,48 @@
+package hard
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Without parents the evidence of two rows is the integral of their densities over level and
+// variance, here by sums. With parents the evidence is the same in both directions of an edge, the
+// purpose of the prior.
+func TestBGePosterior(t *testing.T) {
+	y := []float64{0.3, -1.1}
+	got, err := bgePosterior(y, nil)
+	require.NoError(t, err)
+	sum := 0.0
+	const step = 0.02
+	for at := -12.0; at < 8; at += step { // log σ
+		sigma := math.Exp(at)
+		variance := sigma * sigma
+		// inverse gamma with shape 3/2 and scale 1/4, dσ² = 2 σ² d log σ
+		prior := math.Pow(0.25, 1.5) / math.Gamma(1.5) * math.Pow(variance, -2.5) * math.Exp(-0.25/variance) * 2 * variance
+		for u := -12.0; u < 12; u += step { // level in units of σ
+			density := math.Exp(-u * u / 2)
+			for _, v := range y {
+				r := v/sigma - u
+				density *= math.Exp(-r*r/2) / sigma
+			}
+			sum += step * step * prior * density * math.Pow(2*math.Pi, -1.5)
+		}
+	}
+	require.InDelta(t, math.Log(sum), got.logEvidence, 1e-6)
+
+	random := rand.New(rand.NewPCG(1, 2))
+	a, b := make([]float64, 7), make([]float64, 7)
+	for i := range a {
+		a[i] = random.NormFloat64()
+		b[i] = 0.5 + 2*a[i] + 0.3*random.NormFloat64()
+	}
+	alone := func(y []float64, parents ...[]float64) float64 {
+		m, err := bgePosterior(y, parents)
+		require.NoError(t, err)
+		return m.logEvidence
+	}
+	require.InDelta(t, alone(a)+alone(b, a), alone(b)+alone(a, b), 1e-9)
+}

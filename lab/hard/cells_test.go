@@ -1,0 +1,98 @@
+package hard
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cellProblem has one or two predictors and an intercept, with prior means of all kinds.
+func cellProblem(n, predictors int, sigma float64, random *rand.Rand) *regressionProblem {
+	p := smallProblem(n, sigma, random)
+	p.groups = [][]int{{1}, {2}}[:predictors]
+	return p
+}
+
+// requireSameUsed compares the coordinates in the models of a cellProblem.
+func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosterior, tolerance float64) {
+	t.Helper()
+	require.InDelta(t, want.logEvidence, got.logEvidence, tolerance)
+	require.InDeltaSlice(t, want.models, got.models, tolerance)
+	used := []int{0, 1, 2}[:1+len(p.groups)]
+	if p.sigma == 0 {
+		used = append(used, 4)
+	}
+	for _, j := range used {
+		require.InDelta(t, want.meanIn[j], got.meanIn[j], tolerance*want.sdIn[j])
+		require.InEpsilon(t, want.sdIn[j], got.sdIn[j], tolerance)
+	}
+}
+
+// Cells agree with sums over sets of outliers, with a known noise scale and an unknown one, for
+// clean rows and for two groups of rows that disagree: then each mode is narrow and far from the
+// other.
+func TestCellsOfRobustRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	const share, ratio = 0.1, 10
+	for name, c := range map[string]struct {
+		rows, predictors int
+		sigma, apart     float64
+	}{
+		"clean":        {9, 2, 0.7, 0},
+		"two modes":    {8, 1, 0.01, 3},
+		"hardly a row": {2, 2, 0.3, 0},
+		"two scales":   {3, 1, 0, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := cellProblem(c.rows, c.predictors, c.sigma, rand.New(rand.NewPCG(9, 10)))
+			for i := range c.rows / 2 {
+				p.y[i] += c.apart
+			}
+			of := p.robust(share, ratio)
+			if c.sigma == 0 {
+				of = p.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) { return given.robust(share, ratio) })
+			}
+			want, err := p.solve(of)
+			require.NoError(t, err)
+			got, err := p.solve(p.cells(robustRow(share, ratio)))
+			require.NoError(t, err)
+			requireSameUsed(t, p, want, got, 2e-3)
+		})
+	}
+}
+
+// Student noise of many degrees of freedom is normal.
+func TestCellsOfStudentRows(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	for _, sigma := range []float64{0, 0.5} {
+		p := cellProblem(7, 1, sigma, random)
+		want, err := p.solve(p.gaussian)
+		require.NoError(t, err)
+		got, err := p.solve(p.cells(studentRow(1e7)))
+		require.NoError(t, err)
+		requireSameUsed(t, p, want, got, 1e-3)
+	}
+}
+
+// Bounds of a row hold, and are reached: against a grid over residuals and scales.
+func TestRowBounds(t *testing.T) {
+	const low, high = 0.3, 2.0
+	for _, row := range []boundedRow{studentRow(4), robustRow(0.1, 10)} {
+		for _, least := range []float64{0, 0.1, 0.5, 1.2, 5, 40} {
+			largest := math.Inf(-1)
+			for step := range 200 {
+				sigma := low * math.Pow(high/low, float64(step)/199)
+				for _, r := range []float64{least, least * 1.01, least + 0.3} {
+					largest = math.Max(largest, row.standard(r*r/(sigma*sigma))-math.Log(sigma))
+				}
+			}
+			bound := row.largest(least, low, high)
+			require.LessOrEqual(t, largest, bound+1e-12)
+			require.Less(t, bound-largest, 1.5)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package hard
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
+type exactGraphs struct {
+	logEvidence  float64
+	edges        *mat.Dense // [from, to]
+	meanIn, sdIn *mat.Dense // of weights given the edge
+}
+
+// exactDag sums over all graphs. The evidence of each node given its parents comes from a Gaussian
+// regression over the rows in which the node was not set, centred there if any node was, or from
+// its categories.
+func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
+	nodes := data.Nodes()
+	families := make([]map[int]exactFamily, nodes)
+	for j := range nodes {
+		var err error
+		if families[j], err = exactFamilies(data, model, j); err != nil {
+			return nil, err
+		}
+	}
+	graphs := calibrate.Acyclic(nodes)
+	logs := calibrate.GraphPrior(graphs, model)
+	for g, parents := range graphs {
+		for j, set := range parents {
+			logs[g] += families[j][set].moments.logEvidence
+		}
+	}
+	return averageGraphs(graphs, logs, families), nil
+}
+
+// exactFamily is the posterior of a node given its parents.
+type exactFamily struct {
+	moments modelMoments
+	parents []int
+}
+
+// exactFamilies returns the posteriors of a node by its sets of parents.
+func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exactFamily, error) {
+	nodes := data.Nodes()
+	x := countedColumns(data, model, j)
+	y := mat.Col(nil, j, x)
+	p := &regressionProblem{
+		x: x, y: y, priorMean: make([]float64, nodes), priorSD: slices.Repeat([]float64{model.PriorSD}, nodes),
+		sigma: model.Sigma, logSigmaMean: math.Log(stat.StdDev(y, nil)), logSigmaSD: logScaleSD,
+	}
+	families := make(map[int]exactFamily)
+	for set := range 1 << nodes {
+		if set>>j&1 == 1 {
+			continue
+		}
+		var parents []int
+		var values [][]float64
+		for i := range nodes {
+			if set>>i&1 == 1 {
+				parents, values = append(parents, i), append(values, mat.Col(nil, i, x))
+			}
+		}
+		var moments modelMoments
+		var err error
+		switch model.Mechanism {
+		case dag.Categorical:
+			moments.logEvidence = bdeuOf(data, j, parents, y, values, model.ImaginarySampleSize)
+		case dag.BGe:
+			moments, err = bgePosterior(y, values)
+		case dag.Mixed:
+			moments, err = mixedOf(data, j, parents, y, values)
+		default:
+			moments, err = p.gaussian(parents)
+		}
+		if err != nil {
+			return nil, err
+		}
+		families[set] = exactFamily{moments, parents}
+	}
+	return families, nil
+}
+
+// countedColumns are all columns in the rows in which a node was not set from outside.
+func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
+	var rows []int
+	for i := range data.Rows() {
+		if data.Counted == nil || data.Counted[i][j] {
+			rows = append(rows, i)
+		}
+	}
+	x := mat.NewDense(len(rows), data.Nodes(), nil)
+	for c := range data.Nodes() {
+		values := make([]float64, len(rows))
+		for k, i := range rows {
+			values[k] = data.X.At(i, c)
+		}
+		if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != tables.Unscaled {
+			floats.AddConst(-stat.Mean(values, nil), values)
+		}
+		x.SetCol(c, values)
+	}
+	return x
+}
+
+// averageGraphs returns the averages over graphs with these log densities, not normalised.
+func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
+	nodes := len(families)
+	mass, mean, sd := averages(logs, nodes*nodes, func(g int, add func(at int, mean, variance float64)) {
+		for j, set := range graphs[g] {
+			f := families[j][set]
+			for k, i := range f.parents {
+				if f.moments.mean == nil { // categories have no weights
+					add(i*nodes+j, 0, 0)
+				} else {
+					add(i*nodes+j, f.moments.mean[k], f.moments.variance[k])
+				}
+			}
+		}
+	})
+	for at, variance := range sd {
+		sd[at] = math.Sqrt(variance)
+	}
+	square := func(values []float64) *mat.Dense { return mat.NewDense(nodes, nodes, values) }
+	return &exactGraphs{floats.LogSumExp(logs), square(mass), square(mean), square(sd)}
+}
+
+// bdeuOf is bdeuEvidence of a node whose values, as its parents', are codes of levels.
+func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
+	var of [][]int
+	var levels []int
+	for k, i := range parents {
+		of, levels = append(of, calibrate.WholeOf(values[k])), append(levels, len(data.Levels[i]))
+	}
+	return bdeuEvidence(calibrate.WholeOf(y), len(data.Levels[node]), of, levels, size)
+}
+
+// dagDraws is the number of draws behind summaries of linear weights.
+const dagDraws = 4000
+
+// rareTruth is the least exact probability of a predictor or an edge whose coefficient, given that
+// it is in, is compared: rarer ones have too few draws.
+const rareTruth = 0.05
+
+// ExactDag compares an answer with the exact posterior, weights in the units of the table.
+func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []calibrate.Comparison, err error) {
+	if m := p.Model; m.Mechanism == dag.MLP || p.Data.Nodes() > calibrate.MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.Constraints.String() != "" {
+		return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", calibrate.MostNodes)
+	}
+	exact, err := exactDag(p.Data, p.Model)
+	if err != nil {
+		return nil, err
+	}
+	add := func(quantity calibrate.Quantity, of string, stated, se, exact float64) {
+		list = append(list, compared(quantity, of, stated, se, exact))
+	}
+	add(calibrate.Evidence, "", float64(result.LogEvidence), float64(result.LogEvidenceSE), exact.logEvidence+p.LogJacobian())
+	place := func(name string) int { return slices.Index(p.Data.Names, name) }
+	for _, e := range result.Edges {
+		from, to := place(e.From), place(e.To)
+		add(calibrate.Inclusion, e.From+"→"+e.To, float64(e.Prob), float64(e.ProbSE), exact.edges.At(from, to))
+		add(calibrate.Inclusion, e.To+"→"+e.From, float64(e.ProbReverse), float64(e.ProbReverseSE), exact.edges.At(to, from))
+	}
+	for _, one := range result.Parameters {
+		from, to := place(one.From), place(one.To)
+		if exact.edges.At(from, to) < rareTruth {
+			continue
+		}
+		name := one.From + "→" + one.To
+		slope := p.Data.Scale[to] / p.Data.Scale[from]
+		sd := exact.sdIn.At(from, to)
+		add(calibrate.Mean, name, float64(one.Mean)/slope/sd, 1/math.Sqrt(dagDraws), exact.meanIn.At(from, to)/sd)
+		add(calibrate.SD, name, math.Log(float64(one.SD)/slope), 1/math.Sqrt(2*dagDraws), math.Log(sd))
+	}
+	return list, nil
+}

@@ -1,0 +1,282 @@
+package hard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/line"
+	"github.com/transdim/vti/internal/mode"
+	"github.com/transdim/vti/likelihood"
+)
+
+// Constants of exactLinked. Sums of nodes of a normal density at a distance of 0.9 widths are right
+// to 1e−10, and its part beyond 12 nats is 1e−6; sums of every second node are right to 0.005.
+const (
+	linkedStep  = 0.9   // the first distance of nodes, in widths at a mode
+	linkedDepth = 12.0  // nats below the largest density that are negligible
+	linkedError = 0.02  // of log integrals by every second node; with all nodes it is about the square
+	linkedMost  = 500   // nodes of one integral
+	linkedLost  = 1e3   // nats below it from which smaller sds of groups do not come back
+	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
+	linkedAbove = 3.0   // beyond it lies nothing of a half-normal prior
+	// linkedFlat is the negligible information of rows on an effect, in units of its prior.
+	linkedFlat = 1e-4
+)
+
+// linked is a regression on its working scale. Given intercept, slope and the sd of groups, the
+// effect of each group is a separate integral of one dimension.
+type linked struct {
+	y, x     []float64
+	rows     [][]int // of each group
+	level    rowDensity
+	slopeSD  float64
+	unit     float64 // the scale of the prior of the sd of groups
+	prior    regression.SDPrior
+	row      rowDensity
+	near     []float64 // of a response in some unit: where the predictor of each row wants to be
+	logScale float64
+	logs     [][2]float64 // of the scale and the sd of groups: modes [..][2] were found there
+	modes    [][]float64
+	// flat, unless nil, has the moments of intercept and slope for log sds of groups up to flatAt.
+	flat   *modelMoments
+	flatAt float64
+}
+
+// exactLinked integrates regressions whose response is not normal: over the effects of groups,
+// intercept and slope, the log sd of groups and, if rows have one more parameter, its logarithm.
+// Its error is the error of ctx, or says why these rules fail.
+func (t *grouped) exactLinked(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
+	if model.SDPrior == regression.HalfCauchySD {
+		return nil, errors.New("the posterior of the sd of groups may have no moments")
+	}
+	xMean, xSD := stat.MeanStdDev(t.x, nil)
+	l := &linked{y: t.y, rows: make([][]int, t.groups), slopeSD: cmp.Or(model.CoefficientScale, 1.5), unit: cmp.Or(model.SDScale, 1), prior: model.SDPrior}
+	for i, g := range t.group {
+		l.rows[g] = append(l.rows[g], i)
+		l.x = append(l.x, (t.x[i]-xMean)/xSD)
+	}
+	if kind.HasUnit() {
+		for _, y := range t.y {
+			l.near = append(l.near, math.Log(math.Abs(y)))
+		}
+	}
+	l.level = normalAround(kind.Centre(t.y, nil), cmp.Or(model.InterceptScale, calibrate.InterceptSD))
+	found, err := l.integrate(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	return &exactHbm{
+		logEvidence: found.logEvidence,
+		slope:       [2]float64{found.mean[1] / xSD, math.Sqrt(found.variance[1]) / xSD},
+		spread:      [2]float64{found.mean[2] * l.unit, math.Sqrt(found.variance[2]) * l.unit},
+	}, nil
+}
+
+func normalAround(mean, sd float64) rowDensity {
+	return func(_, x float64) (value, slope, curvature float64) {
+		return logNormal(x, mean, sd), (mean - x) / (sd * sd), 1 / (sd * sd)
+	}
+}
+
+// integrate integrates over everything. It returns the moments of the intercept, the slope and the
+// sd of groups in units of the scale of its prior.
+func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMoments, error) {
+	switch kind {
+	case likelihood.LogisticKind:
+		l.row = logisticRow
+	case likelihood.PoissonKind:
+		l.row = poissonRow
+	case likelihood.ExponentialKind:
+		l.row = weibullRow(1)
+	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind:
+		return l.overScale(ctx, func(gap float64) (rowDensity, float64) {
+			l.level = levelOf(kind, gap)
+			return gapRow(kind)(gap), math.Log(gap)
+		})
+	default:
+		return l.overScale(ctx, func(scale float64) (rowDensity, float64) {
+			return shapedRows(kind)(scale), logNormal(math.Log(scale), 0, logShapeSD(kind))
+		})
+	}
+	return l.overSpread(ctx)
+}
+
+// overScale integrates over the logarithm of the parameter that rows have beside η. given returns
+// the density of a row and the log prior density for its value.
+func (l *linked) overScale(ctx context.Context, given func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
+	o := line.Options{Step: 0.7, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
+	return over(o, func(log float64) (modelMoments, error) {
+		row, logPrior := given(math.Exp(log))
+		l.logScale, l.row, l.flat = log, row, nil
+		m, err := l.overSpread(ctx)
+		m.logEvidence += logPrior
+		return m, err
+	}, nil)
+}
+
+// overSpread integrates over the log sd of groups, from large ones down, and skips all below a lost
+// one. Last come the moments of the sd in units of the scale of its prior.
+func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
+	top, lost := math.Inf(-1), math.Inf(-1)
+	nothing := modelMoments{math.Inf(-1), make([]float64, 2), make([]float64, 2)}
+	o := line.Options{From: -linkedAbove, To: -linkedBelow, Step: 0.5, Low: -linkedAbove, High: -linkedBelow, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
+	beyond := false // the first is the largest
+	return over(o, func(minus float64) (modelMoments, error) {
+		if ctx.Err() != nil {
+			return nothing, ctx.Err()
+		}
+		if -minus < lost {
+			return nothing, nil
+		}
+		m, err := l.given(-minus)
+		if top = math.Max(top, m.logEvidence); m.logEvidence < top-linkedLost {
+			lost = math.Max(lost, -minus)
+		}
+		beyond = beyond && m.logEvidence < top || minus == o.From
+		if beyond && (-minus == lost || minus >= o.To) {
+			return m, errors.New("the sd of groups lies far beyond its prior")
+		}
+		return m, err
+	}, func(minus float64) float64 { return math.Exp(-minus) })
+}
+
+// given integrates over intercept and slope given the log sd of groups in units of its prior.
+func (l *linked) given(at float64) (m modelMoments, err error) {
+	spread, logPrior := l.unit*math.Exp(at), logRatio(l.prior, math.Exp(at))+at
+	if l.flat != nil && at <= l.flatAt {
+		m = *l.flat
+		m.logEvidence += logPrior
+		return m, nil
+	}
+	value := func(beta []float64) float64 { return l.logDensity(beta, spread, nil, nil) }
+	centre, nearest := make([]float64, 2), math.Inf(1)
+	for k, own := range l.logs {
+		if distance := math.Hypot(own[0]-l.logScale, own[1]-at); distance < nearest {
+			nearest = distance
+			copy(centre, l.modes[k])
+		}
+	}
+	found, curvature := mode.Find(centre, mode.Density{
+		Value:  value,
+		Expand: func(beta, gradient, curvature []float64) { l.logDensity(beta, spread, gradient, curvature) },
+	}, mode.Options{Enough: 1e-4, Steps: 200})
+	if !(found.Decrement <= 1) { // near a mode is enough: rounding of integrals can hide the rest
+		return m, errors.New("no mode was found given the sd of groups")
+	}
+	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, at}), append(l.modes, slices.Clone(centre))
+	o := line.Options{Step: linkedStep, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
+	if m, err = integrateAlong(value, centre, axesOf(curvature), o); err == nil && spread*spread*l.information(centre) < linkedFlat {
+		own := m
+		l.flat, l.flatAt = &own, at
+	}
+	m.logEvidence += logPrior
+	return m, err
+}
+
+// information is the largest curvature of the rows of a group, without their effect.
+func (l *linked) information(beta []float64) (most float64) {
+	for _, rows := range l.rows {
+		sum := 0.0
+		for _, i := range rows {
+			_, _, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i])
+			sum += bend
+		}
+		most = math.Max(most, sum)
+	}
+	return most
+}
+
+// axesOf are columns in units of the widths of a density of this curvature: L⁻ᵀ.
+func axesOf(curvature dense.Factor) *mat.Dense {
+	k := curvature.Order()
+	axes, column := mat.NewDense(k, k, nil), make([]float64, k)
+	for a := range k {
+		clear(column)
+		column[a] = 1
+		curvature.SolveUpper(column)
+		axes.SetCol(a, column)
+	}
+	return axes
+}
+
+// logDensity is log p(y, β) given the sd of groups. Unless gradient is nil it adds the gradient and
+// the lower triangle of an approximation of minus the Hessian, with the effects of each group at
+// their mode.
+func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature []float64) float64 {
+	sum, slope, bend := l.level(0, beta[0])
+	sum += logNormal(beta[1], 0, l.slopeSD)
+	if gradient != nil {
+		gradient[0] += slope
+		gradient[1] -= beta[1] / (l.slopeSD * l.slopeSD)
+		curvature[0] += bend
+		curvature[3] += 1 / (l.slopeSD * l.slopeSD)
+	}
+	for _, rows := range l.rows {
+		sum += l.logEffects(rows, beta, spread, gradient, curvature)
+	}
+	return sum
+}
+
+// logEffects is the log integral over the effect of a group, z in units of the sd of groups, of the
+// densities of its rows; NaN if rounding hides the mode.
+func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient, curvature []float64) float64 {
+	density := func(z float64) (value, slope, bend float64) {
+		value, slope, bend = -z*z/2-halfLog2Pi, -z, 1
+		for _, i := range rows {
+			v, s, c := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*z)
+			value, slope, bend = value+v, slope+spread*s, bend+spread*spread*c
+		}
+		return value, slope, bend
+	}
+	value := func(z float64) float64 { v, _, _ := density(z); return v }
+	z := []float64{0}
+	for _, i := range rows {
+		if l.near != nil {
+			z[0] += spread * (l.near[i] - beta[0] - beta[1]*l.x[i]) / (1 + spread*spread*float64(len(rows)))
+		}
+	}
+	// Far from the posterior rounding hides the mode: the integral starts near it.
+	_, width := mode.Find(z, mode.Density{
+		Value:  func(z []float64) float64 { return value(z[0]) },
+		Expand: func(z, slope, curvature []float64) { _, slope[0], curvature[0] = density(z[0]) },
+	}, mode.Options{})
+	integral, err := line.Of(line.Options{From: z[0], To: z[0], Step: linkedStep / width.At(0, 0), Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}, value)
+	if err != nil {
+		return math.NaN()
+	}
+	if gradient != nil {
+		l.expand(rows, beta, spread, z[0], integral, gradient, curvature)
+	}
+	return integral.Log
+}
+
+// expand adds the gradient of logEffects, which is the mean of the slopes of the rows over the
+// effect, and about minus its Hessian, by the curvatures at the mode of the effect.
+func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
+	for _, node := range integral.Nodes {
+		share := math.Exp(node.LogWeight - integral.Log)
+		for _, i := range rows {
+			_, slope, _ := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*node.X)
+			gradient[0] += share * slope
+			gradient[1] += share * slope * l.x[i]
+		}
+	}
+	var w, wx, wxx float64
+	for _, i := range rows {
+		_, _, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*mode)
+		w, wx, wxx = w+bend, wx+bend*l.x[i], wxx+bend*l.x[i]*l.x[i]
+	}
+	lost := spread * spread / (1 + spread*spread*w)
+	curvature[0] += w - lost*w*w
+	curvature[2] += wx - lost*w*wx
+	curvature[3] += wxx - lost*wx*wx
+}

@@ -1,0 +1,60 @@
+package hard
+
+import (
+	"math"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// gapRow is one of three categories in order with cut points −β₀ and gap − β₀, where η has the
+// intercept β₀: P(y = 0) = F(−η) and P(y ≤ 1) = F(gap − η).
+func gapRow(kind likelihood.Kind) shapedRow {
+	return func(gap float64) rowDensity {
+		return byDifferences(func(y, eta float64) float64 {
+			a, b := -eta, gap-eta
+			switch y {
+			case 0:
+				return logTail(kind, a)
+			case 2:
+				return logTail(kind, -b)
+			}
+			if a+b > 0 { // F(b) − F(a) = F(−a) − F(−b): by the tail on the side where both are small
+				a, b = -b, -a
+			}
+			high := logTail(kind, b)
+			return high + math.Log(-math.Expm1(logTail(kind, a)-high))
+		})
+	}
+}
+
+// levelOf is the prior of the intercept −c₁ and, with the logarithm of gap beside it, of gap = c₂ −
+// c₁. The probabilities of the categories are Dirichlet(1, 1, 1) at the mean of x.
+func levelOf(kind likelihood.Kind, gap float64) rowDensity {
+	logDensity := func(cut float64) float64 { // log F′
+		if kind == likelihood.CumulativeProbitKind {
+			return logNormal(cut, 0, 1)
+		}
+		return logTail(kind, cut) + logTail(kind, -cut)
+	}
+	return byDifferences(func(_, level float64) float64 { return math.Ln2 + logDensity(-level) + logDensity(gap-level) })
+}
+
+// byDifferences is a density whose slope and curvature are differences.
+func byDifferences(value func(y, eta float64) float64) rowDensity {
+	return func(y, eta float64) (at, slope, curvature float64) {
+		const step, least = 1e-4, 1e-6
+		at, below, above := value(y, eta), value(y, eta-step), value(y, eta+step)
+		return at, (above - below) / (2 * step), math.Max((2*at-above-below)/(step*step), least)
+	}
+}
+
+// logTail is log F(x) of a link; by an asymptotic series if a normal tail has no digits.
+func logTail(kind likelihood.Kind, x float64) float64 {
+	switch s := 1 / (x * x); {
+	case kind == likelihood.CumulativeLogitKind:
+		return math.Min(x, 0) - math.Log1p(math.Exp(-math.Abs(x)))
+	case x < -30:
+		return -x*x/2 - halfLog2Pi - math.Log(-x) + math.Log1p(-s*(1-s*(3-15*s)))
+	}
+	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
+}

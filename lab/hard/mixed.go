@@ -1,0 +1,160 @@
+package hard
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/dag"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate
+// regression, or quadrature of a logistic one. It fails for categories with more than two levels,
+// and for many parents.
+func mixedEvidence(own calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
+	var columns [][]float64
+	var sds []float64
+	numbers := 0
+	for _, parent := range parents {
+		columns = append(columns, parent.Effects()...)
+		if parent.Levels == 0 {
+			numbers++
+		}
+	}
+	if own.Levels == 0 {
+		return bgeRegression(own.Values, columns, numbers)
+	}
+	if own.Levels != 2 {
+		return modelMoments{}, fmt.Errorf("a category with %d levels", own.Levels)
+	}
+	// The difference of two levels has twice the variance. Effects of the two levels of a parent
+	// are effects of their difference, as half of it and its negative.
+	columns = [][]float64{slices.Repeat([]float64{1}, len(own.Values))}
+	sds = []float64{math.Sqrt(2 * calibrate.MixedInterceptVariance)}
+	for _, parent := range parents {
+		column, variance := parent.Values, 2*calibrate.MixedSlopeVariance
+		switch parent.Levels {
+		case 0:
+		case 2:
+			column, variance = parent.Effects()[1], 4*calibrate.MixedLevelVariance
+		default:
+			return modelMoments{}, fmt.Errorf("a parent with %d levels", parent.Levels)
+		}
+		column = slices.Clone(column)
+		floats.AddConst(-stat.Mean(column, nil), column)
+		columns, sds = append(columns, column), append(sds, math.Sqrt(variance))
+	}
+	if len(columns) > mostParameters {
+		return modelMoments{}, fmt.Errorf("a category with %d parents", len(parents))
+	}
+	x := mat.NewDense(len(own.Values), len(columns), nil)
+	var coordinates []int
+	for c, column := range columns {
+		x.SetCol(c, column)
+		coordinates = append(coordinates, c)
+	}
+	p := &regressionProblem{x: x, y: own.Values, priorMean: make([]float64, len(columns)), priorSD: sds}
+	mode, axes, err := p.laplace(coordinates, logisticRow)
+	if err != nil {
+		return modelMoments{}, err
+	}
+	return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, alongAxes)
+}
+
+func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64) (modelMoments, error) {
+	levels := func(j int) int {
+		if data.Levels == nil {
+			return 0
+		}
+		return len(data.Levels[j])
+	}
+	var of []calibrate.MixedColumn
+	for k, i := range parents {
+		of = append(of, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
+	}
+	own, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, of)
+	own.mean, own.variance = nil, nil // of contrasts and levels
+	return own, err
+}
+
+// drawMixed draws a nasty mixed table: few rows, rare levels, levels that a number separates or
+// copies, numbers of any scale, and nodes that are set from outside.
+func (h Dag) drawMixed(random *rand.Rand) *calibrate.DagProblem {
+	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag, Flags: []string{"--sem mixed"}}
+	if p.Record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.Record.Model.Graphs == dag.UniformGraphs {
+		p.Flags = append(p.Flags, "--graph-prior uniform")
+	}
+	nodes := 2 + random.IntN(2)
+	rows := []int{4, 5, 6, 8, 12, 20, 50, 200}[random.IntN(8)]
+	graphs := calibrate.Acyclic(nodes)
+	var about []string
+	columns := make([]calibrate.MixedColumn, nodes)
+	for {
+		parents := graphs[random.IntN(len(graphs))]
+		about = nil
+		for j := range columns {
+			columns[j].Levels = 2 * ((j + 1) % 2)
+		}
+		strength := math.Pow(10, uniform(random, -0.5, 1.5))
+		for _, j := range calibrate.Topological(parents) {
+			drawNasty(&columns[j], calibrate.MixedParents(columns, parents[j]), rows, strength, random)
+		}
+		about = append(about, fmt.Sprintf("effects of %.2g", strength))
+		if calibrate.AllShown(columns) {
+			break
+		}
+	}
+	for j, c := range columns {
+		if c.Levels == 0 && random.Float64() < 0.3 {
+			scale := math.Pow(10, uniform(random, -12, 12))
+			shift := scale * random.NormFloat64() * math.Pow(10, uniform(random, 0, 4))
+			about = append(about, fmt.Sprintf("v%d×%.0e", j+1, scale))
+			for i := range c.Values {
+				c.Values[i] = shift + scale*c.Values[i]
+			}
+		}
+	}
+	list := calibrate.MixedTable(columns)
+	if rows >= 12 && random.Float64() < 0.3 {
+		p.Record.Columns.Intervened = "target"
+		p.Flags = append(p.Flags, "--intervened target")
+		set := make([]int, rows)
+		for i := range set {
+			if set[i] = -1; random.Float64() < 0.2 {
+				set[i] = random.IntN(nodes)
+			}
+		}
+		list = append(list, targetsOf(set))
+		about = append(about, "interventions")
+	}
+	p.CSV = calibrate.CSV(list...)
+	p.About = fmt.Sprintf("dag, mixed, %d rows, %d nodes; %s", rows, nodes, strings.Join(about, " "))
+	return p
+}
+
+// drawNasty fills a node with effects of its parents, of size strength, and noise of one.
+func drawNasty(c *calibrate.MixedColumn, parents []calibrate.MixedColumn, rows int, strength float64, random *rand.Rand) {
+	c.Values = make([]float64, rows)
+	level := 1.5 * random.NormFloat64()
+	for i := range c.Values {
+		c.Values[i] = level + random.NormFloat64()
+	}
+	for _, parent := range parents {
+		column := slices.Clone(parent.Effects()[0])
+		floats.AddScaled(c.Values, strength*random.NormFloat64(), column)
+	}
+	if c.Levels > 0 {
+		for i, v := range c.Values {
+			c.Values[i] = 0
+			if v > 0 {
+				c.Values[i] = 1
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package hard
+
+import (
+	"context"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel"
+)
+
+// Ordinary draws ordinary tables: 30 to 200 rows, one to eight predictors whose neighbours have
+// correlations up to 0.95, and any likelihood. Everything else is as in [calibrate.Varsel], so that
+// its ranks and probabilities refer to the prior too.
+type Ordinary struct {
+	// Device computes the answers.
+	Device *gpu.Device
+	// Record holds the settings other than the likelihood.
+	Record varsel.Record
+}
+
+// Name implements [calibrate.Source].
+func (o Ordinary) Name() string { return "varsel, ordinary" }
+
+const mostCorrelated = 0.95
+
+// Replicate implements [calibrate.Source].
+func (o Ordinary) Replicate(ctx context.Context, seed uint64, dir string) (*calibrate.Replicate, error) {
+	random := stream.Rand(seed, "ordinary")
+	v := calibrate.Varsel{Device: o.Device, Record: o.Record, Exact: ExactVarsel, Correlation: uniform(random, 0, mostCorrelated)}
+	v.Rows = []int{30, 40, 60, 100, 200}[random.IntN(5)]
+	v.Predictors = 1 + random.IntN(8)
+	kind := []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}[random.IntN(5)]
+	switch few := random.Float64() < 0.5; {
+	case !few || kind == likelihood.GaussianKind:
+	case kind == likelihood.StudentKind: // a noise scale beside the parameters of the others
+		v.Predictors = 1
+	default: // that exact answers go to
+		v.Predictors = 1 + random.IntN(mostParameters-1)
+	}
+	v.Record.Design.Likelihood, v.Record.Model.Likelihood = kind, kind
+	return v.Replicate(ctx, seed, dir)
+}

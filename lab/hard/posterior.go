@@ -1,0 +1,116 @@
+package hard
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// regressionProblem is a regression with selection on its working scale, for exact posteriors.
+//
+//	η = X θ + offset,  θ_j ~ N(priorMean_j, priorSD_j²) where j is in the model,
+//	σ known, or log σ ~ N(logSigmaMean, logSigmaSD²).
+type regressionProblem struct {
+	x      *mat.Dense // [n, D]
+	y      []float64
+	offset []float64 // or nil
+
+	priorMean, priorSD       []float64 // [D]
+	sigma                    float64   // 0: unknown
+	logSigmaMean, logSigmaSD float64
+
+	start []float64 // of the search for the mode of a model; nil: the prior means
+
+	always   []int     // coordinates in every model
+	groups   [][]int   // coordinates of each predictor
+	logPrior []float64 // of a model, by its number of predictors
+}
+
+// modelMoments is the exact posterior of one model.
+type modelMoments struct {
+	logEvidence float64
+	// mean and variance of each coordinate of the model, then of σ if it is unknown.
+	mean, variance []float64
+}
+
+// exactPosterior is the exact posterior over models.
+type exactPosterior struct {
+	logEvidence float64
+	models      []float64 // probability of each that the prior allows, in the order of subsets
+	inclusion   []float64 // [G]
+	// moments of each coordinate given that it is in [D], and of σ last
+	meanIn, sdIn []float64
+}
+
+// mostSubsets is the largest number of models in a sum.
+const mostSubsets = 1 << 12
+
+// subsets lists the models that the prior allows, as predictors in ascending order: without the
+// last predictor first, then with it. It is nil if there are too many.
+func (p *regressionProblem) subsets() [][]int {
+	list := [][]int{nil}
+	for g := range p.groups {
+		for _, subset := range list[:len(list):len(list)] {
+			larger := append(slices.Clone(subset), g)
+			if size := len(larger); slices.ContainsFunc(p.logPrior[size:], func(l float64) bool { return !math.IsInf(l, -1) }) {
+				list = append(list, larger)
+			}
+		}
+		if len(list) > mostSubsets {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(list, func(subset []int) bool { return math.IsInf(p.logPrior[len(subset)], -1) })
+}
+
+// solve sums over all models. It fails if one of them does.
+func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
+	groups, dim := len(p.groups), len(p.priorSD)
+	subsets := p.subsets()
+	if subsets == nil {
+		return nil, errors.New("too many models")
+	}
+	type one struct {
+		coordinates []int
+		moments     modelMoments
+	}
+	all := make([]one, len(subsets))
+	logJoint := make([]float64, len(all))
+	for m, subset := range slices.Backward(subsets) { // too many parameters fail on the largest
+		coordinates := append([]int(nil), p.always...)
+		for _, g := range subset {
+			coordinates = append(coordinates, p.groups[g]...)
+		}
+		moments, err := of(coordinates)
+		if err != nil {
+			return nil, err
+		}
+		all[m] = one{coordinates, moments}
+		logJoint[m] = p.logPrior[len(subset)] + moments.logEvidence
+	}
+	out := &exactPosterior{logEvidence: floats.LogSumExp(logJoint), models: make([]float64, len(all)), inclusion: make([]float64, groups)}
+	for i, subset := range subsets {
+		out.models[i] = math.Exp(logJoint[i] - out.logEvidence)
+		for _, g := range subset {
+			out.inclusion[g] += out.models[i]
+		}
+	}
+	_, out.meanIn, out.sdIn = averages(logJoint, dim+1, func(m int, add func(at int, mean, variance float64)) {
+		for k, mean := range all[m].moments.mean {
+			j := dim // of σ
+			if k < len(all[m].coordinates) {
+				j = all[m].coordinates[k]
+			}
+			add(j, mean, all[m].moments.variance[k])
+		}
+	})
+	for j, variance := range out.sdIn {
+		out.sdIn[j] = math.Sqrt(variance)
+	}
+	return out, nil
+}
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2

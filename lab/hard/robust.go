@@ -1,0 +1,99 @@
+package hard
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/line"
+)
+
+// mostAssigned is the largest number of rows in a sum over sets of outliers.
+const mostAssigned = 16
+
+// mostAssignedOver is mostAssigned for an unknown noise scale, which is integrated over too.
+const mostAssignedOver = 6
+
+// robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
+// (ratio σ)²) and known σ, by summing over sets of outliers. Given those, the noise is normal.
+func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
+	return func(coordinates []int) (modelMoments, error) {
+		n := len(p.y)
+		if n > mostAssigned {
+			return modelMoments{}, errors.New("too many rows to sum over outliers")
+		}
+		terms, given, sigmas := make([]float64, 1<<n), make([]modelMoments, 1<<n), make([]float64, n)
+		for assigned := range terms {
+			logShares := 0.0
+			for i := range sigmas {
+				sigma, logShare := p.sigma, math.Log1p(-share)
+				if assigned>>i&1 == 1 {
+					sigma, logShare = sigma*ratio, math.Log(share)
+				}
+				sigmas[i], logShares = sigma, logShares+logShare
+			}
+			var err error
+			if given[assigned], err = p.gaussianOf(sigmas, coordinates); err != nil {
+				return modelMoments{}, err
+			}
+			terms[assigned] = logShares + given[assigned].logEvidence
+		}
+		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
+		_, out.mean, out.variance = averages(terms, len(coordinates), func(assigned int, add func(at int, mean, variance float64)) {
+			for a, mean := range given[assigned].mean {
+				add(a, mean, given[assigned].variance[a])
+			}
+		})
+		return out, nil
+	}
+}
+
+// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row.
+func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
+	own := *p
+	own.x, own.y, own.offset, own.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
+	logUnits := 0.0
+	for i, sigma := range sigmas {
+		floats.Scale(1/sigma, own.x.RawRowView(i))
+		own.y[i] /= sigma
+		if own.offset != nil {
+			own.offset[i] /= sigma
+		}
+		logUnits += math.Log(sigma)
+	}
+	m, err := own.gaussian(coordinates)
+	m.logEvidence -= logUnits
+	return m, err
+}
+
+// overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
+// small that the posterior given it cannot be computed counts as none; overSigma fails if it
+// matters.
+func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
+	return func(coordinates []int) (modelMoments, error) {
+		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)
+		k := len(coordinates)
+		nothing := modelMoments{math.Inf(-1), make([]float64, k), make([]float64, k)}
+		out, err := over(line.Options{From: p.logSigmaMean - 24, To: p.logSigmaMean + 16, Step: 0.25, Depth: 60}, func(logSigma float64) (modelMoments, error) {
+			given := *p
+			given.sigma = math.Exp(logSigma)
+			m, err := of(&given)(coordinates)
+			if err != nil {
+				return nothing, nil
+			}
+			m.logEvidence += logNormal(logSigma, p.logSigmaMean, p.logSigmaSD)
+			if top = math.Max(top, m.logEvidence); logSigma < least {
+				least, atLeast = logSigma, m.logEvidence
+			}
+			return m, nil
+		}, math.Exp)
+		const negligible = -25
+		if err == nil && !(atLeast < top+negligible) {
+			return out, errors.New("the posterior cannot be computed at noise scales that matter")
+		}
+		return out, err
+	}
+}

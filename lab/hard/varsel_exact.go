@@ -1,0 +1,148 @@
+package hard
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/exact"
+	"gonum.org/v1/gonum/stat"
+)
+
+// The priors of vti varsel that no option sets, written down again so that an error in the program
+// is not repeated here.
+const logScaleSD = 2 // of log σ about the log sd of the response
+
+// logShapeSD is the prior sd of the log of the parameter that a response has in addition to η,
+// about 0: of odds, or of a shape or precision.
+func logShapeSD(kind likelihood.Kind) float64 {
+	if kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
+		return 2
+	}
+	return 3
+}
+
+// exactVarsel is the exact posterior of a problem, if there is one.
+func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
+	design, model := p.Design, p.Model
+	groups := len(design.Predictors)
+	own := &regressionProblem{
+		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
+		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
+	}
+	own.logPrior = model.Prior.LogProbs(groups)
+	centre, spread := 0.0, 1.0
+	switch {
+	case !design.Likelihood.Continuous() && model.ResponseSD > 0:
+		centre = model.ResponseMean
+	case !design.Likelihood.Continuous():
+		centre = design.Likelihood.Centre(design.Y, design.Offset)
+	case model.ResponseSD > 0: // standardised by the response's sd, not by the sd of the priors
+		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
+		spread = model.ResponseSD / design.Scaling.YSD
+		for j := range own.priorSD {
+			own.priorSD[j] *= spread
+		}
+	default:
+		centre = stat.Mean(design.Y, nil)
+		if sd := stat.StdDev(design.Y, nil); sd > 0 {
+			spread = sd
+		}
+	}
+	if j := design.Intercept; j >= 0 {
+		own.priorMean[j], own.priorSD[j] = centre, calibrate.InterceptSD*spread
+	}
+	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
+	switch model.Likelihood {
+	case likelihood.GaussianKind:
+		if model.Slab.Kind == exact.FixedG && model.Slab.G != 0 {
+			return own.solve(own.gPrior(model.Slab.G))
+		}
+		own.sigma = model.Sigma / design.Scaling.YSD
+		if own.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
+			return own.orthogonal(model.Prior.Pi)
+		}
+		return own.solve(own.gaussian)
+	case likelihood.StudentKind:
+		own.sigma = model.Sigma / design.Scaling.YSD
+		return own.solve(own.cells(studentRow(model.Degrees)))
+	case likelihood.RobustKind:
+		ratio := model.Sigma2 / model.Sigma1
+		few := mostAssigned
+		if model.UnknownSigma1 {
+			few = mostAssignedOver
+		} else {
+			own.sigma = model.Sigma1 / design.Scaling.YSD
+		}
+		switch {
+		case design.Rows() > few:
+			return own.solve(own.cells(robustRow(model.Outlier, ratio)))
+		case model.UnknownSigma1:
+			return own.solve(own.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) {
+				return given.robust(model.Outlier, ratio)
+			}))
+		}
+		return own.solve(own.robust(model.Outlier, ratio))
+	case likelihood.LogisticKind:
+		return own.solve(own.quadrature(logisticRow))
+	case likelihood.PoissonKind:
+		return own.solve(own.quadrature(poissonRow))
+	}
+	if row := shapedRows(model.Likelihood); row != nil && model.Sigma == 0 {
+		own.logSigmaMean, own.logSigmaSD = 0, logShapeSD(model.Likelihood)
+		return own.solve(own.shaped(row, model.Likelihood.Scale() != ""))
+	}
+	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
+}
+
+// ExactVarsel compares an answer with the exact posterior, in the units of the table.
+func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (list []calibrate.Comparison, err error) {
+	exact, err := exactVarsel(p)
+	if err != nil {
+		return nil, err
+	}
+	design := p.Design
+	add := func(quantity calibrate.Quantity, of string, stated, se, exact float64) {
+		list = append(list, compared(quantity, of, stated, se, exact))
+	}
+	if result.LogEvidence != nil {
+		add(calibrate.Evidence, "", float64(*result.LogEvidence), float64(*result.LogEvidSE), exact.logEvidence+design.LogJacobian())
+	}
+	for g, predictor := range result.Inclusion {
+		add(calibrate.Inclusion, predictor.Name, float64(predictor.Certified), float64(predictor.SE), exact.inclusion[g])
+	}
+	in := make([]float64, design.Dim()+1) // exact probability of each coordinate
+	for _, j := range design.Always {
+		in[j] = 1
+	}
+	in[design.Dim()] = 1
+	for g, predictor := range design.Predictors {
+		for _, j := range predictor.Coordinates {
+			in[j] = exact.inclusion[g]
+		}
+	}
+	for _, c := range result.Coefficients {
+		j := slices.Index(design.Names, c.Name)
+		slope := design.Scaling.YSD
+		switch {
+		case j == design.Scaling.Level && j >= 0:
+			continue // moves with the other coefficients
+		case j >= 0:
+			slope /= design.Scaling.SD[j]
+		case p.UnknownScale():
+			j = design.Dim()
+		default:
+			continue
+		}
+		if in[j] < rareTruth || math.IsNaN(exact.meanIn[j]) || math.IsNaN(float64(c.MeanGivenIn)) {
+			continue
+		}
+		add(calibrate.Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], float64(c.MeanGivenInSE)/slope/exact.sdIn[j], exact.meanIn[j]/exact.sdIn[j])
+		add(calibrate.SD, c.Name, math.Log(float64(c.SDGivenIn)/slope), float64(c.SDGivenInSE/c.SDGivenIn), math.Log(exact.sdIn[j]))
+	}
+	return list, nil
+}
