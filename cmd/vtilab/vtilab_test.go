@@ -50,8 +50,9 @@ func TestMistakes(t *testing.T) {
 		"calibrate varsel --hard table.csv -o study":                "--hard and --ordinary draw their own tables",
 		"calibrate varsel --ordinary --rows 9 -o study":             "--hard and --ordinary choose it",
 		"calibrate hbm --hard --likelihood student -o study":        "there are none for --likelihood student",
-		"devices": "expected --check, --benchmark or both",
-		"absent":  `unknown command "absent"`,
+		"devices":  "expected --check, --benchmark or both",
+		"simulate": "no file to write was given",
+		"absent":   `unknown command "absent"`,
 	} {
 		got := vtilab(t, strings.Fields(line)...)
 		require.Equal(t, shell.StatusUsage, got.status, line)

@@ -15,10 +15,10 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/published"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/varsel"
-	"github.com/transdim/vti/varsel/design"
 )
 
 // Flows are the timed flows, in the sizes of the paper, by name.
@@ -194,10 +194,7 @@ const (
 
 // robustProblem is the robust design of the paper, with 50 rows and a column of ones.
 func robustProblem(predictors int) (*varsel.Problem, error) {
-	data, err := design.Simulate(design.Simulation{Design: design.PaperDesign, Predictors: predictors, Misspecification: design.HighMisspecification, Seed: seed})
-	if err != nil {
-		return nil, err
-	}
+	data := published.Design{Predictors: predictors, Misspecification: published.HighMisspecification, Seed: seed}.Simulate()
 	parsed, err := parse(data.WriteCSV)
 	if err != nil {
 		return nil, err

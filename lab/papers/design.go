@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/lab/published"
 )
 
 // constant is a number of the robust design in table 2 and in simulated tables.
@@ -61,14 +61,11 @@ func designTable() *Study {
 // measureDesign simulates tables of a level.
 func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	of := s.Levels[level]
-	simulation := design.Simulation{Design: design.PaperDesign, Rows: s.DesignRows, Predictors: s.Predictors, Seed: 1}
+	simulation := published.Design{Rows: s.DesignRows, Predictors: s.Predictors, Seed: 1}
 	if err := simulation.Misspecification.UnmarshalText([]byte(level)); err != nil {
 		return nil, err
 	}
-	data, err := design.Simulate(simulation)
-	if err != nil {
-		return nil, err
-	}
+	data := simulation.Simulate()
 	matter := map[string]bool{"x0": true}
 	for _, effect := range data.Effects {
 		matter[effect.Name] = true
@@ -119,16 +116,13 @@ func effectOf(x, y []float64) (slope estimate, residuals []float64) {
 }
 
 // measureInclusion is the share of predictors that matter, over many tables.
-func measureInclusion(s vtiSettings, simulation design.Simulation) (estimate, error) {
+func measureInclusion(s vtiSettings, simulation published.Design) (estimate, error) {
 	const tables = 2000
 	simulation.Rows = 3
 	var shares []float64
 	for seed := range tables {
 		simulation.Seed = uint64(seed + 1)
-		data, err := design.Simulate(simulation)
-		if err != nil {
-			return estimate{}, err
-		}
+		data := simulation.Simulate()
 		shares = append(shares, float64(len(data.Effects))/float64(s.Predictors))
 	}
 	return meanOf(shares, nil), nil

@@ -12,12 +12,12 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/lab/published"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/shard"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
-	"github.com/transdim/vti/varsel/design"
 )
 
 // robust is a table of the robust design under a prior, both named as in the settings.
@@ -35,14 +35,11 @@ func (r robust) String() string {
 // and nothing standardised.
 func (r robust) problem() (*varsel.Problem, error) {
 	s := settingsOf[vtiSettings]("vti")
-	simulation := design.Simulation{Design: design.PaperDesign, Rows: s.Rows, Predictors: r.predictors, Seed: uint64(r.number)}
+	simulation := published.Design{Rows: s.Rows, Predictors: r.predictors, Seed: uint64(r.number)}
 	if err := simulation.Misspecification.UnmarshalText([]byte(r.level)); err != nil {
 		return nil, err
 	}
-	data, err := design.Simulate(simulation)
-	if err != nil {
-		return nil, err
-	}
+	data := simulation.Simulate()
 	var columns []*table.Column
 	for i, name := range data.Names {
 		columns = append(columns, table.Numbers(name, data.Columns[i]))

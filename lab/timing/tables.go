@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/lab/published"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/design"
 )
@@ -26,8 +27,9 @@ type Case struct {
 	Flags   []string
 	// File is the name of the table in the folders of data; "" for a simulated one.
 	File string
-	// Simulation simulates the table.
+	// Simulation or Robust simulates the table.
 	Simulation *design.Simulation
+	Robust     *published.Design
 	// Reference is the source of the correct inclusion probabilities.
 	Reference Reference
 	// Wanted is the target time in seconds, on a quiet machine with two cores; 0 if there is none,
@@ -92,7 +94,7 @@ func Cases() []Case {
 		varselOf("colon", "y", 180, NoReference, "--likelihood", "logistic"),
 		{
 			Name: "robust design, 16 predictors", Command: "varsel", Flags: append([]string{"--target", "y"}, robust...), Wanted: 120,
-			Simulation: &design.Simulation{Design: design.PaperDesign, Predictors: 16, Misspecification: design.HighMisspecification, Seed: 1},
+			Robust: &published.Design{Predictors: 16, Misspecification: published.HighMisspecification, Seed: 1},
 		},
 	}
 }
@@ -100,11 +102,16 @@ func Cases() []Case {
 // Table is the file of the table: simulated in the folder scratch, or found in one of the folders
 // of data or their subfolders, first the one of its name. If not, ok is false.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
-	if c.Simulation != nil {
-		data, err := design.Simulate(*c.Simulation)
-		if err != nil {
+	var data *design.SimulatedData
+	switch {
+	case c.Robust != nil:
+		data = c.Robust.Simulate()
+	case c.Simulation != nil:
+		if data, err = design.Simulate(*c.Simulation); err != nil {
 			return "", false, err
 		}
+	}
+	if data != nil {
 		path = filepath.Join(scratch, strings.ReplaceAll(c.Name, " ", "-")+".csv")
 		return path, true, atomicfile.Write(path, func(w io.Writer) error { return data.WriteCSV(w) })
 	}

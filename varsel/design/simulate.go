@@ -1,6 +1,7 @@
 package design
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,99 +12,32 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
 
-// SimulationDesign names a way to simulate a data set for variable selection.
-type SimulationDesign int
-
-const (
-	// AR1Design has normal predictors, whose neighbours correlate, and few effects: the k-th of s
-	// effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. The response
-	// has the distribution of the likelihood.
-	AR1Design SimulationDesign = iota
-	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each
-	// predictor matters with probability 0.4 and an effect of 0.5, and a tenth of the rows has the
-	// noise of an outlier. With misspecification the effect is 1.5 in the second half of the rows
-	// (as in the published data; the table says data set by data set).
-	PaperDesign
-)
-
-var simulationDesigns = enum.New[SimulationDesign]("design", "ar1", "paper")
-
-// String returns "ar1" or "paper".
-func (d SimulationDesign) String() string { return simulationDesigns.String(d) }
-
-// UnmarshalText reads the name.
-func (d *SimulationDesign) UnmarshalText(text []byte) error {
-	return simulationDesigns.Unmarshal(text, d)
-}
-
-// Misspecification is the distance of the noise of a [PaperDesign] from the robust likelihood.
-type Misspecification int
-
-const (
-	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as in the robust
-	// likelihood, and effects are the same in all rows.
-	NoMisspecification Misspecification = iota
-	// MediumMisspecification: the noise scales are 2 and 5.
-	MediumMisspecification
-	// HighMisspecification: both noise scales are 4, and four in ten of the predictors without an
-	// effect are mixed with those that have one.
-	HighMisspecification
-)
-
-var misspecifications = enum.New[Misspecification]("misspecification", "none", "medium", "high")
-
-// String returns "none", "medium" or "high".
-func (m Misspecification) String() string { return misspecifications.String(m) }
-
-// UnmarshalText reads the name.
-func (m *Misspecification) UnmarshalText(text []byte) error {
-	return misspecifications.Unmarshal(text, m)
-}
-
-// Simulation describes a data set to simulate. Zero sizes stand for the defaults.
+// Simulation describes a data set to simulate: normal predictors, whose neighbours correlate, and
+// few effects. The k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a
+// random place. Zero sizes stand for the defaults.
 type Simulation struct {
-	Design SimulationDesign
-	// Rows is the number of observations: 300, or 50 for a PaperDesign.
-	Rows int
-	// Predictors is the number of selectable predictors: 1,000, or 7 for a PaperDesign.
-	Predictors int
-	// Effects, Correlation and Noise are for an AR1Design: the number of predictors that matter, 8;
-	// the correlation of neighbouring predictors, from 0 to below 1; and the standard deviation of
-	// the noise, 1.
+	// Rows is the number of observations, 300, and Predictors the number of selectable predictors,
+	// 1,000.
+	Rows, Predictors int
+	// Effects is the number of predictors that matter, 8; Correlation the correlation of
+	// neighbouring predictors, from 0 to below 1; and Noise the standard deviation of the noise, 1.
 	Effects     int
 	Correlation float64
 	Noise       float64
-	// Likelihood is for an AR1Design: the distribution of y around the sum of the effects, on the
-	// scale of the link and with its default shape; the zero value is GaussianKind.
+	// Likelihood is the distribution of y around the sum of the effects, on the scale of the link
+	// and with its default shape; the zero value is GaussianKind.
 	Likelihood likelihood.Kind
-	// Misspecification is for a PaperDesign.
-	Misspecification Misspecification
-	Seed             uint64
+	Seed       uint64
 }
 
 // withDefaults replaces zeros by their defaults.
 func (s Simulation) withDefaults() Simulation {
-	rows, predictors := 300, 1000
-	if s.Design == PaperDesign {
-		rows, predictors = 50, 7
-	}
-	if s.Rows == 0 {
-		s.Rows = rows
-	}
-	if s.Predictors == 0 {
-		s.Predictors = predictors
-	}
-	if s.Effects == 0 {
-		s.Effects = min(8, s.Predictors)
-	}
-	if s.Noise == 0 {
-		s.Noise = 1
-	}
+	s.Rows, s.Predictors, s.Noise = cmp.Or(s.Rows, 300), cmp.Or(s.Predictors, 1000), cmp.Or(s.Noise, 1)
+	s.Effects = cmp.Or(s.Effects, min(8, s.Predictors))
 	return s
 }
 
@@ -128,7 +62,7 @@ func (s Simulation) Validate() error {
 // Effect is a predictor with an effect in a simulation.
 type Effect struct {
 	Name string `json:"name"`
-	// Size is the coefficient; in a PaperDesign the coefficient in the first half of the rows.
+	// Size is the coefficient.
 	Size float64 `json:"size"`
 	// Category is the category whose log odds against all others the predictor changes, if the
 	// response has categories without an order; nil for other responses.
@@ -137,8 +71,7 @@ type Effect struct {
 
 // SimulatedData is a simulated data set with its truth.
 type SimulatedData struct {
-	// Names are the names of Columns: the predictors x1, x2, … (after x0, a column of ones, in a
-	// PaperDesign), then y.
+	// Names are the names of Columns: the predictors x1, x2, …, then y.
 	Names   []string
 	Columns [][]float64
 	// Effects are the predictors that matter, in the order of the columns.
@@ -154,25 +87,20 @@ func Simulate(s Simulation) (*SimulatedData, error) {
 		return nil, err
 	}
 	s = s.withDefaults()
-	random := stream.Rand(s.Seed, "simulate/"+s.Design.String())
 	data := &SimulatedData{}
-	if s.Design == PaperDesign {
-		data.simulatePaper(s, random)
-	} else {
-		data.simulateAR1(s, random)
-	}
+	data.simulate(s, stream.Rand(s.Seed, "simulate/ar1"))
 	return data, nil
 }
 
-// add appends a column.
-func (d *SimulatedData) add(name string, values []float64) {
+// Add appends a column, rounded to the digits of a file.
+func (d *SimulatedData) Add(name string, values []float64) {
 	for i, v := range values {
 		values[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', simulatedDigits, 64), 64)
 	}
 	d.Names, d.Columns = append(d.Names, name), append(d.Columns, values)
 }
 
-func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
+func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 	fresh := math.Sqrt(1 - s.Correlation*s.Correlation)
 	for j := range s.Predictors {
 		x := Normals(random, s.Rows)
@@ -181,7 +109,7 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 				x[i] = s.Correlation*before + fresh*x[i]
 			}
 		}
-		d.add(fmt.Sprintf("x%d", j+1), x)
+		d.Add(fmt.Sprintf("x%d", j+1), x)
 	}
 	places := random.Perm(s.Predictors)[:s.Effects]
 	sizes := make(map[int]float64, s.Effects)
@@ -203,7 +131,7 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 		d.Effects = append(d.Effects, Effect{Name: d.Names[place], Size: sizes[place]})
 	}
 	if s.Likelihood == likelihood.CategoricalKind {
-		d.add("y", d.categories(s.Rows, random))
+		d.Add("y", d.categories(s.Rows, random))
 		return
 	}
 	for _, place := range places {
@@ -217,7 +145,7 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 			y[i] = response.Draw(eta, s.Noise, random)
 		}
 	}
-	d.add("y", y)
+	d.Add("y", y)
 }
 
 // simulatedCategories is the number of categories of a simulated response.
@@ -249,88 +177,13 @@ func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	return y
 }
 
-// response is the distribution of the response of an AR1Design.
+// response is the distribution of the response.
 func (s Simulation) response() likelihood.Row {
 	if s.Likelihood.Ordered() {
 		c := likelihood.NewCategories(s.Likelihood, simulatedCategories)
 		return c.At(make([]float64, c.Parameters())).(likelihood.Row)
 	}
 	return likelihood.New(s.Likelihood, likelihood.Shape{})
-}
-
-// The robust design of table 2.
-const (
-	paperInclusion = 0.4
-	paperOutliers  = 0.1
-	paperEffect    = 0.5
-	paperEffect2   = 1.5 // in the second half of the rows, with misspecification
-	// share of mixed predictors among those without an effect
-	paperMixed   = 0.4
-	paperMixture = 0.1 // weight of the mixture
-)
-
-func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {
-	scales := [...][2]float64{NoMisspecification: {1, 10}, MediumMisspecification: {2, 5}, HighMisspecification: {4, 4}}[s.Misspecification]
-	in := make([]bool, s.Predictors)
-	columns := make([][]float64, s.Predictors)
-	for j := range columns {
-		in[j] = random.Float64() < paperInclusion
-		columns[j] = Normals(random, s.Rows)
-	}
-	if s.Misspecification == HighMisspecification {
-		for j, x := range columns {
-			if !in[j] && random.Float64() < paperMixed {
-				mix(x, columns, in, random)
-			}
-		}
-	}
-	d.add("x0", slices.Repeat([]float64{1}, s.Rows))
-	for j, x := range columns {
-		d.add(fmt.Sprintf("x%d", j+1), x)
-		if in[j] {
-			d.Effects = append(d.Effects, Effect{Name: d.Names[j+1], Size: paperEffect})
-		}
-	}
-	y := make([]float64, s.Rows)
-	for i := range y {
-		effect, scale := paperEffect, scales[0]
-		if i >= s.Rows/2 && s.Misspecification != NoMisspecification {
-			effect = paperEffect2
-		}
-		if random.Float64() < paperOutliers {
-			scale = scales[1]
-		}
-		y[i] = effect + scale*random.NormFloat64()
-		for j, x := range d.Columns[1:] {
-			if in[j] {
-				y[i] += effect * x[i]
-			}
-		}
-	}
-	d.add("y", y)
-}
-
-// mix replaces a tenth of x by the columns that are in, in random shares and with random signs.
-func mix(x []float64, columns [][]float64, in []bool, random *rand.Rand) {
-	shares, total := make([]float64, len(columns)), 0.0
-	for j := range columns {
-		if in[j] {
-			shares[j] = random.ExpFloat64()
-			total += shares[j]
-			if random.IntN(2) == 1 {
-				shares[j] = -shares[j]
-			}
-		}
-	}
-	if total == 0 {
-		return
-	}
-	for i := range x {
-		x[i] *= 1 - paperMixture
-		for j, share := range shares {
-			x[i] += paperMixture * share / total * columns[j][i]
-		}
-	}
 }
 
 // Normals are n standard normal draws.

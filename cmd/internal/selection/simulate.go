@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
@@ -32,69 +31,42 @@ func simulateVarselCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "varsel --out FILE",
 		Short: "Simulate a table for variable selection",
-		Long: `Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give the same file.
-
-ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at random positions
-         among normal predictors whose neighbours correlate, and a normal response, or that of
-         another --likelihood
-  paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
-         probability 0.4 with an effect of 0.5, a tenth of the rows outliers. Noise scales of bulk
-         and outliers are 1 and 10 with --misspecification none, as the robust likelihood assumes;
-         2 and 5 with medium; 4 and 4 with high, where some of the other predictors are correlated
-         with those that are in. With medium and high, effects are 1.5 in half of the rows`,
+		Long: `Writes a table (CSV, response y) and prints which predictors matter in it: few effects, of absolute
+size from 1 down to 0.3 and with random signs, at random positions among normal predictors whose
+neighbours correlate, and a normal response, or that of another --likelihood. The same flags give the
+same file.`,
 		Example: `  vti simulate varsel --rows 300 --predictors 1000 --effects 8 --correlation 0.5 --out wide.csv
-  vti varsel wide.csv --target y
-  vti simulate varsel --design paper --predictors 9 --misspecification high --out robust.csv
-  vti varsel robust.csv --target y --likelihood robust --no-intercept --no-standardize --always x0`,
+  vti varsel wide.csv --target y`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Name(&s.Design), "design", "ar1 or paper")
-	flags.Var(cli.Count{Value: &s.Rows, Least: 2}, "rows", "observations (default 300; paper 50)")
-	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000; paper 7)")
-	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "ar1: predictors that matter (default 8)")
-	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
-	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
-	flags.Var(cli.Name(&s.Likelihood), "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
-	flags.Var(cli.Name(&s.Misspecification), "misspecification", "paper: none, medium or high")
+	flags.Var(cli.Count{Value: &s.Rows, Least: 2}, "rows", "observations (default 300)")
+	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000)")
+	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "predictors that matter (default 8)")
+	flags.Float64Var(&s.Correlation, "correlation", 0.5, "correlation of neighbouring predictors, from 0 to below 1")
+	flags.Var(&noise, "noise", "standard deviation of the noise (default 1), or noise scale of a robust or student response")
+	flags.Var(cli.Name(&s.Likelihood), "likelihood", "distribution of the response, a likelihood of vti varsel")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
-	cli.CompleteWith(cmd, "design", "ar1", "paper")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
-	cli.CompleteWith(cmd, "misspecification", "none", "medium", "high")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s.Noise = float64(noise)
-		if err := checkSimulationFlags(cmd.Flags(), s.Design); err != nil {
+		data, err := design.Simulate(s)
+		if err != nil {
 			return err
 		}
-		return simulateSelection(a, s, out, asJSON)
+		return WriteSimulated(a, data, out, asJSON)
 	}
 	return cmd
 }
 
-// checkSimulationFlags refuses flags of another design.
-func checkSimulationFlags(flags *pflag.FlagSet, chosen design.SimulationDesign) error {
-	for flag, of := range map[string]design.SimulationDesign{
-		"effects": design.AR1Design, "correlation": design.AR1Design, "noise": design.AR1Design, "likelihood": design.AR1Design, "misspecification": design.PaperDesign,
-	} {
-		if flags.Changed(flag) && of != chosen {
-			return fmt.Errorf("--%s is for --design %s; this one is %s", flag, of, chosen)
-		}
-	}
-	return nil
-}
-
-// simulateSelection writes the table and prints the truth: to standard error if the table goes to
+// WriteSimulated writes a table and prints the truth: to standard error if the table goes to
 // standard output.
-func simulateSelection(a *shell.App, s design.Simulation, out string, asJSON bool) error {
+func WriteSimulated(a *shell.App, data *design.SimulatedData, out string, asJSON bool) (err error) {
 	if out == "" {
 		return fmt.Errorf("no file to write was given: expected --out FILE, or --out - for standard output")
-	}
-	data, err := design.Simulate(s)
-	if err != nil {
-		return err
 	}
 	var report io.Writer = a.Text
 	if out == "-" {

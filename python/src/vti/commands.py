@@ -3275,50 +3275,37 @@ def simulate_eqtl(
 
 def simulate_varsel(
     *,
-    design: Literal['ar1', 'paper'] | str | None = None,
     rows: int | None = None,
     predictors: int | None = None,
     effects: int | None = None,
     correlation: float | str | None = None,
     noise: float | str | None = None,
     likelihood: Literal['gaussian', 'robust', 'student', 'logistic', 'poisson', 'negbinomial', 'zero-inflated-poisson', 'hurdle-poisson', 'gamma', 'lognormal', 'beta', 'exponential', 'weibull', 'cumulative-logit', 'cumulative-probit', 'categorical'] | str | None = None,
-    misspecification: Literal['none', 'medium', 'high'] | str | None = None,
     seed: int | None = None,
     out: Any = None,
     progress: bool | None = None,
 ) -> Answer:
     """Simulate a table for variable selection.
 
-    Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give
-    the same file.
-
-    ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at random positions
-    among normal predictors whose neighbours correlate, and a normal response, or that of another
-    ``likelihood`` paper the robust design of Davies et al. (2025): a column of ones x0, each
-    predictor in with probability 0.4 with an effect of 0.5, a tenth of the rows outliers. Noise
-    scales of bulk and outliers are 1 and 10 with ``misspecification`` none, as the robust
-    likelihood assumes; 2 and 5 with medium; 4 and 4 with high, where some of the other predictors
-    are correlated with those that are in. With medium and high, effects are 1.5 in half of the rows
+    Writes a table (CSV, response y) and prints which predictors matter in it: few effects, of
+    absolute size from 1 down to 0.3 and with random signs, at random positions among normal
+    predictors whose neighbours correlate, and a normal response, or that of another ``likelihood``.
+    The same flags give the same file.
 
     Parameters
     ----------
-    design
-        Ar1 or paper (default ar1).
     rows
-        Observations (default 300; paper 50).
+        Observations (default 300).
     predictors
-        Predictors to select from (default 1000; paper 7).
+        Predictors to select from (default 1000).
     effects
-        Ar1: predictors that matter (default 8).
+        Predictors that matter (default 8).
     correlation
-        Ar1: correlation of neighbouring predictors, from 0 to below 1 (default 0.5).
+        Correlation of neighbouring predictors, from 0 to below 1 (default 0.5).
     noise
-        Ar1: standard deviation of the noise (default 1), or noise scale of a robust or student
-        response.
+        Standard deviation of the noise (default 1), or noise scale of a robust or student response.
     likelihood
-        Ar1: distribution of the response, a likelihood of vti varsel (default gaussian).
-    misspecification
-        Paper: none, medium or high (default none).
+        Distribution of the response, a likelihood of vti varsel (default gaussian).
     seed
         Random seed.
     out
@@ -3327,14 +3314,12 @@ def simulate_varsel(
         Whether to show a progress bar; by default in terminals and notebooks.
     """
     given = [
-        ("design", "name", design),
         ("rows", "count", rows),
         ("predictors", "count", predictors),
         ("effects", "count", effects),
         ("correlation", "float64", correlation),
         ("noise", "number", noise),
         ("likelihood", "name", likelihood),
-        ("misspecification", "name", misspecification),
         ("seed", "uint64", seed),
         ("out", "string", out),
     ]
