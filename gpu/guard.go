@@ -47,9 +47,9 @@ func (g *guard) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	return g.failure(g.Backend.BufferToFlatData(buffer, flat), 0)
 }
 
-// Builder counts the memory of a computation.
+// Builder counts the memory of a computation, and makes its gradients of products products.
 func (g *guard) Builder(name string) backends.Builder {
-	return &guardedBuilder{Builder: g.Backend.Builder(name), guard: g}
+	return &guardedBuilder{Builder: newContracting(g.Backend.Builder(name)), guard: g}
 }
 
 // guardedBuilder counts the bytes of constants, such as data of targets, and of parameters.

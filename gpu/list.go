@@ -14,7 +14,7 @@ type Listing struct {
 	Kind Kind
 	// Available reports whether Open succeeds.
 	Available bool
-	// Description is the backend's own, its plugin included; or why the device cannot be opened.
+	// Description is the backend's own, or its plugin; or why the device cannot be opened.
 	Description string
 	// Units are its processors or cards, one line each.
 	Units []string
@@ -39,7 +39,7 @@ func describe(options Options) Listing {
 	if device.plugin == "" {
 		return listing
 	}
-	listing.Description += ", plugin " + device.plugin
+	listing.Description = "XLA with plugin " + device.plugin
 	for i := range device.backend.NumDevices() {
 		listing.Units = append(listing.Units, device.backend.DeviceDescription(backends.DeviceNum(i)))
 	}

@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"unsafe"
 
 	"github.com/gomlx/gomlx/backends"
@@ -48,11 +49,14 @@ const (
 	pjrtMinor = 81
 )
 
-// Environment variables that are set for a card unless the user has set them: no TF32 in NVIDIA's
-// libraries, and options of XLA.
+// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That is an
+// error of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read the
+// variable that forbids it; kernels that XLA generates itself do not, and are switched off.
 const (
 	tf32Variable  = "NVIDIA_TF32_OVERRIDE"
 	flagsVariable = "XLA_FLAGS"
+	ownProducts   = "--xla_gpu_enable_triton_gemm"
+	dataFolder    = "--xla_gpu_cuda_data_dir"
 )
 
 func xlaBuiltIn() error { return nil }
@@ -79,16 +83,8 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
-	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a GPU (TF32). That is
-	// an error of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read
-	// this variable.
-	if _, set := os.LookupEnv(tf32Variable); !set && kind == CUDA {
-		if err := os.Setenv(tf32Variable, "0"); err != nil {
-			return nil, err
-		}
-	}
-	if data := cudaData(plugin); kind == CUDA && data != "" && os.Getenv(flagsVariable) == "" {
-		if err := os.Setenv(flagsVariable, "--xla_gpu_cuda_data_dir="+data); err != nil {
+	if kind == CUDA {
+		if err := prepareCard(cudaData(plugin)); err != nil {
 			return nil, err
 		}
 	}
@@ -104,5 +100,26 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 		backend.Finalize()
 		return nil, errors.New("the plugin loaded but reports no devices")
 	}
+	if unit := backend.DeviceDescription(0); strings.HasPrefix(unit, CUDA.platform()) != (kind == CUDA) {
+		backend.Finalize()
+		return nil, fmt.Errorf("the plugin is for another kind of device: it offers %s", unit)
+	}
 	return backend, nil
+}
+
+// prepareCard sets environment variables for a card where the user has not. data is the folder of
+// CUDA's assembler and device library, or "".
+func prepareCard(data string) error {
+	if _, set := os.LookupEnv(tf32Variable); !set {
+		if err := os.Setenv(tf32Variable, "0"); err != nil {
+			return err
+		}
+	}
+	flags := os.Getenv(flagsVariable)
+	for _, option := range [][2]string{{ownProducts, "false"}, {dataFolder, data}} {
+		if option[1] != "" && !strings.Contains(flags, option[0]) {
+			flags = strings.TrimSpace(flags + " " + option[0] + "=" + option[1])
+		}
+	}
+	return os.Setenv(flagsVariable, flags)
 }

@@ -49,3 +49,21 @@ func TestOtherFilesAreNoPlugins(t *testing.T) {
 	require.ErrorContains(t, checkPlugin(text), "cannot be used")
 	require.ErrorContains(t, checkPlugin(fakePlugin(t, "int x;")), "no function GetPjrtApi")
 }
+
+func TestCardsRoundNoFactors(t *testing.T) {
+	for _, test := range []struct{ flags, want string }{
+		{"", "--xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir=/cuda"},
+		{"--xla_dump_to=/dump", "--xla_dump_to=/dump --xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir=/cuda"},
+		{"--xla_gpu_enable_triton_gemm=true --xla_gpu_cuda_data_dir=/mine", "--xla_gpu_enable_triton_gemm=true --xla_gpu_cuda_data_dir=/mine"},
+	} {
+		t.Setenv(flagsVariable, test.flags)
+		t.Setenv(tf32Variable, "")
+		require.NoError(t, os.Unsetenv(tf32Variable))
+		require.NoError(t, prepareCard("/cuda"))
+		require.Equal(t, test.want, os.Getenv(flagsVariable))
+		require.Equal(t, "0", os.Getenv(tf32Variable))
+	}
+	t.Setenv(tf32Variable, "1")
+	require.NoError(t, prepareCard(""))
+	require.Equal(t, "1", os.Getenv(tf32Variable), "the user decides")
+}

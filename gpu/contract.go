@@ -1,0 +1,169 @@
+package gpu
+
+import (
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// contracting wraps a builder and makes matrix products of sums of products whose factors are
+// broadcast against each other. GoMLX writes the gradients of Dot and DotGeneral as such sums. XLA
+// keeps them as they are: a layer of 256 units and a batch of 8,192 would add up 5·10⁸ terms one by
+// one, in a kernel that takes minutes to compile. (Package simd does the same to its own graphs.)
+type contracting struct {
+	backends.Builder
+	factors  map[backends.Op][2]factor // of each product so far
+	repeated map[backends.Op]factor    // what each broadcast so far repeats
+}
+
+// factor is an operation and its sizes along the axes of a product: 1 where it is repeated. The
+// operation itself need not have the axes of size 1.
+type factor struct {
+	op    backends.Op
+	sizes []int
+}
+
+func newContracting(builder backends.Builder) *contracting {
+	return &contracting{Builder: builder, factors: map[backends.Op][2]factor{}, repeated: map[backends.Op]factor{}}
+}
+
+// BroadcastInDim repeats x along axes.
+func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []int) (backends.Op, error) {
+	wide, err := b.Builder.BroadcastInDim(x, output, axes)
+	if err != nil {
+		return nil, err
+	}
+	narrow, err := b.factor(x)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int, output.Rank())
+	for i := range sizes {
+		sizes[i] = 1
+	}
+	for i, axis := range axes {
+		sizes[axis] = narrow.sizes[i]
+	}
+	b.repeated[wide] = factor{narrow.op, sizes}
+	return wide, nil
+}
+
+// factor describes an operation without its repetitions.
+func (b *contracting) factor(x backends.Op) (factor, error) {
+	if f, ok := b.repeated[x]; ok {
+		return f, nil
+	}
+	shape, err := b.OpShape(x)
+	return factor{x, shape.Dimensions}, err
+}
+
+// Mul multiplies element by element.
+func (b *contracting) Mul(left, right backends.Op) (backends.Op, error) {
+	product, err := b.Builder.Mul(left, right)
+	if err != nil {
+		return nil, err
+	}
+	var factors [2]factor
+	for side, x := range []backends.Op{left, right} {
+		if factors[side], err = b.factor(x); err != nil {
+			return nil, err
+		}
+	}
+	b.factors[product] = factors
+	return product, nil
+}
+
+// ReduceSum sums over axes.
+func (b *contracting) ReduceSum(x backends.Op, axes ...int) (backends.Op, error) {
+	if factors, ok := b.factors[x]; ok {
+		if sum, err := b.contraction(x, factors, axes); sum != nil || err != nil {
+			return sum, err
+		}
+	}
+	return b.Builder.ReduceSum(x, axes...)
+}
+
+// contraction is the sum over axes of x, the product of two factors, as a matrix product, or nil if
+// it is none. By where the factors vary, an axis of x is batch (both, kept), contracted (both,
+// summed) or free (one, kept).
+func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) (backends.Op, error) {
+	shape, err := b.OpShape(x)
+	if err != nil {
+		return nil, err
+	}
+	rank := shape.Rank()
+	if !shape.DType.IsFloat() || len(factors[0].sizes) != rank || len(factors[1].sizes) != rank {
+		return nil, nil // whole numbers, or a scalar factor
+	}
+	var batch, contracted, kept []int
+	var free [2][]int
+	for axis, size := range shape.Dimensions {
+		left, right, summed := factors[0].sizes[axis] > 1, factors[1].sizes[axis] > 1, slices.Contains(axes, axis)
+		if !summed {
+			kept = append(kept, size)
+		}
+		switch {
+		case left && right && summed:
+			contracted = append(contracted, axis)
+		case left && right:
+			batch = append(batch, axis)
+		case size == 1: // restored by the last reshape
+		case summed || !left && !right:
+			return nil, nil
+		case left:
+			free[0] = append(free[0], axis)
+		default:
+			free[1] = append(free[1], axis)
+		}
+	}
+	if len(contracted) == 0 || len(free[0]) == 0 || len(free[1]) == 0 {
+		return nil, nil // nothing is gained
+	}
+	// the order of axes in each factor and in the product: batch, contracted or free, free
+	var operands [2]backends.Op
+	for side, factor := range factors {
+		if operands[side], err = b.arranged(factor, slices.Concat(batch, contracted, free[side])); err != nil {
+			return nil, err
+		}
+	}
+	batchAxes, contractedAxes := between(0, len(batch)), between(len(batch), len(batch)+len(contracted))
+	product, err := b.DotGeneral(operands[0], contractedAxes, batchAxes, operands[1], contractedAxes, batchAxes)
+	if err != nil {
+		return nil, err
+	}
+	order := slices.Concat(batch, free[0], free[1])
+	permutation := make([]int, 0, len(order))
+	for _, axis := range slices.Sorted(slices.Values(order)) {
+		permutation = append(permutation, slices.Index(order, axis))
+	}
+	if product, err = b.Transpose(product, permutation...); err != nil {
+		return nil, err
+	}
+	return b.Reshape(product, kept...)
+}
+
+// arranged drops the axes of size 1 and puts the others, all named in order, in that order.
+func (b *contracting) arranged(f factor, order []int) (backends.Op, error) {
+	ascending := slices.Sorted(slices.Values(order))
+	var dims, permutation []int
+	for _, axis := range ascending {
+		dims = append(dims, f.sizes[axis])
+	}
+	for _, axis := range order {
+		permutation = append(permutation, slices.Index(ascending, axis))
+	}
+	x, err := b.Reshape(f.op, dims...)
+	if err != nil {
+		return nil, err
+	}
+	return b.Transpose(x, permutation...)
+}
+
+// between lists the integers from first to before last.
+func between(first, last int) (list []int) {
+	for i := first; i < last; i++ {
+		list = append(list, i)
+	}
+	return list
+}
