@@ -212,7 +212,6 @@ func (post *Posterior) Place(k, j int) []float64 {
 type draw struct {
 	places []int // boundaries
 	levels []level
-	shared float64
 	// logP is log p(k, places, shared, data) with levels integrated out, in working units.
 	logP float64
 }
@@ -229,7 +228,7 @@ func (post *Posterior) sample(count int, random *rand.Rand) []draw {
 
 func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	n, data := post.nodes[q], post.nodes[q].recursion.data
-	d := draw{places: n.recursion.sample(k, random), shared: n.shared, logP: n.logPrior + post.prior[k] + data.logConstant(k)}
+	d := draw{places: n.recursion.sample(k, random), logP: n.logPrior + post.prior[k] + data.logConstant(k)}
 	bounds := post.bounds(d.places)
 	for j, from := range bounds[:k+1] {
 		to := bounds[j+1]

@@ -46,7 +46,6 @@ const (
 
 // fitting collects fitted rows and histograms draw by draw.
 type fitting struct {
-	kind       Kind
 	y          []float64
 	kept       []int       // indices in y
 	mean       []float64   // of the kept rows
@@ -56,7 +55,7 @@ type fitting struct {
 }
 
 func newFitting(kind Kind, y []float64, draws int) *fitting {
-	f := &fitting{kind: kind, y: y}
+	f := &fitting{y: y}
 	step := max(1, (len(y)+mostFitted-1)/mostFitted)
 	for i := 0; i < len(y); i += step {
 		f.kept = append(f.kept, i)

@@ -15,7 +15,6 @@ import (
 // sampler is a run in progress.
 type sampler struct {
 	cfg     Config // resolved
-	space   space.Space
 	cards   []int
 	dim     int
 	density *density
@@ -92,7 +91,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	}
 	l := newLadder(cfg, dim)
 	s := &sampler{
-		cfg: cfg, space: sp, cards: cards, dim: dim, density: d, rows: rows, ladder: l, rungs: make([]rung, cfg.Temperatures),
+		cfg: cfg, cards: cards, dim: dim, density: d, rows: rows, ladder: l, rungs: make([]rung, cfg.Temperatures),
 		likes:   map[int][]int{},
 		sources: make([]*rand.PCG, rows), rngs: make([]*rand.Rand, rows),
 		state: newPopulation(rows, len(cards), dim, l), proposal: newPopulation(rows, len(cards), dim, l),

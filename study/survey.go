@@ -44,13 +44,13 @@ var repeating = []string{"data_seed", "replicate"}
 const mostValues = 20
 
 // Survey reads all tasks, as Collect does, and writes nothing.
-func (p *Plan) Survey(ctx context.Context, report func(read int)) (*Survey, error) {
+func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 	s := &Survey{Seconds: Histogram{}, Bytes: Histogram{}, Probabilities: Histogram{}}
 	counts := map[[2]string]map[string]int{}
 	values := map[string]int{}
 	var order [][2]string
 	var err error
-	s.Summary, err = p.Collect(ctx, CollectConfig{Report: report, each: func(t Task, g *gathered) {
+	s.Summary, err = p.Collect(ctx, CollectConfig{each: func(t Task, g *gathered) {
 		if g.cost != nil && g.cost.CPUSeconds > 0 {
 			s.Seconds[LogBin(g.cost.CPUSeconds)]++
 		}

@@ -18,9 +18,6 @@ type Options struct {
 	Enough float64
 	// Steps is the largest number of steps. Default 100.
 	Steps int
-	// Share, if not nil, is the largest part of a step from x to try, at most 1: for densities
-	// whose quadratic is right near x only.
-	Share func(x, step []float64) float64
 }
 
 // Result is the end of a search.
@@ -72,12 +69,8 @@ func Climb(x []float64, value func(x []float64) float64, newton func(x, step []f
 		if r.Steps == o.Steps {
 			return r
 		}
-		first := 1.0
-		if o.Share != nil {
-			first = math.Min(1, o.Share(x, step))
-		}
-		share := first
-		for ; share >= leastShare*first; share /= 2 {
+		share := 1.0
+		for ; share >= leastShare; share /= 2 {
 			for k := range x {
 				trial[k] = x[k] + share*step[k]
 			}
@@ -87,7 +80,7 @@ func Climb(x []float64, value func(x []float64) float64, newton func(x, step []f
 				break
 			}
 		}
-		if share < leastShare*first {
+		if share < leastShare {
 			value(x) // what value and newton keep is that of x again
 			r.Converged = r.Decrement <= Hidden
 			return r

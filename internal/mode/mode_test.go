@@ -134,18 +134,6 @@ func TestWallAndShare(t *testing.T) {
 	r, _ := Find(x, gamma, Options{Enough: 1e-20})
 	require.True(t, r.Converged)
 	require.InDelta(t, 2, x[0], 1e-9)
-
-	longest, last := 0.0, 0.1
-	x = []float64{last}
-	value := gamma.Value
-	gamma.Value = func(x []float64) float64 {
-		longest, last = math.Max(longest, math.Abs(x[0]-last)), x[0]
-		return value(x)
-	}
-	r, _ = Find(x, gamma, Options{Share: func(_, step []float64) float64 { return 0.1 / math.Abs(step[0]) }})
-	require.True(t, r.Converged)
-	require.InDelta(t, 2, x[0], 1e-4)
-	require.Less(t, longest, 0.1+1e-12)
 }
 
 // A log density with noise of rounding converges where that hides the rest.

@@ -52,9 +52,7 @@ func (p *Picture) Write(dir string) error {
 	c.SetColor(printed[Surface])
 	c.Clear()
 	for _, m := range p.marks {
-		if !p.hidden(m) {
-			c.draw(m)
-		}
+		c.draw(m)
 	}
 	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
 }
@@ -66,10 +64,8 @@ func (p *Picture) svg() string {
 		short(p.Width), short(p.Height), fontFamily)
 	fmt.Fprintf(&out, `<title>%s</title><rect width="100%%" height="100%%" fill="%s"/>`+"\n", html.EscapeString(p.Title), code(Surface))
 	for _, m := range p.marks {
-		if !p.hidden(m) {
-			m.write(&out, m.printedAttributes())
-			out.WriteByte('\n')
-		}
+		m.write(&out, m.printedAttributes())
+		out.WriteByte('\n')
 	}
 	out.WriteString("</svg>\n")
 	return out.String()

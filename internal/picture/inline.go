@@ -15,7 +15,7 @@ func (p *Picture) Inline() string {
 	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" style="--points:%s" role="img" aria-label="%s">`,
 		short(p.Width), short(p.Height), short(p.Width), short(p.Height), short(p.Width), html.EscapeString(p.Title+". "+p.Text))
 	for _, m := range p.marks {
-		m.inline(&out, p.hidden(m))
+		m.inline(&out)
 	}
 	out.WriteString("</svg>")
 	return out.String()
@@ -29,14 +29,11 @@ func short(x float64) string {
 // place writes a coordinate with the digits that can be seen.
 func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
-func (m mark) inline(out *strings.Builder, hidden bool) {
+func (m mark) inline(out *strings.Builder) {
 	classes := "ink-" + inkNames[m.ink]
 	var more string
 	if m.style.Group != "" {
 		classes += " item"
-		if hidden {
-			classes += " off"
-		}
 		more = fmt.Sprintf(` data-group="%s" data-value="%g"`, html.EscapeString(m.style.Group), m.style.Value)
 	}
 	switch m.shape {

@@ -44,9 +44,7 @@ type Picture struct {
 	Name, Title, Text string
 	// Width and Height are in points.
 	Width, Height float64
-	// Least is the value from which marks of a group are seen at first, or written to files.
-	Least float64
-	marks []mark
+	marks         []mark
 }
 
 // New returns an empty picture of a size in points.
@@ -100,8 +98,6 @@ type Style struct {
 	Group string
 	Value float64
 }
-
-func (p *Picture) hidden(m mark) bool { return m.style.Group != "" && m.style.Value < p.Least }
 
 func styleOf(styles []Style) Style {
 	if len(styles) == 0 {

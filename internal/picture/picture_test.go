@@ -94,27 +94,6 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Marks of a group below the least value are hidden in a page and left out of files.
-func TestLeast(t *testing.T) {
-	draw := func(values ...float64) *Picture {
-		p := New("least", "Least", 100, 100)
-		p.Least = 0.5
-		for _, value := range values {
-			p.Line([]Point{{0, 0}, {100, 100 * value}}, 1, First, Style{Group: "edge", Value: value})
-		}
-		return p
-	}
-	require.Equal(t, 1, strings.Count(draw(0.9, 0.1).Inline(), " off"))
-	dir, other := t.TempDir(), t.TempDir()
-	require.NoError(t, draw(0.9, 0.1).Write(dir))
-	require.NoError(t, draw(0.9).Write(other))
-	with, err := os.ReadFile(filepath.Join(dir, "least.svg"))
-	require.NoError(t, err)
-	without, err := os.ReadFile(filepath.Join(other, "least.svg"))
-	require.NoError(t, err)
-	require.Equal(t, string(without), string(with))
-}
-
 func TestTicks(t *testing.T) {
 	labels := func(s Scale, most int) (list []string) {
 		for _, tick := range s.ticks(most) {

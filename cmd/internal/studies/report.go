@@ -21,7 +21,7 @@ func WriteReport(ctx context.Context, a *shell.App, all application.Registry, pa
 	if err != nil {
 		return "", err
 	}
-	found, err := plan.Survey(ctx, nil)
+	found, err := plan.Survey(ctx)
 	if err != nil {
 		return "", shell.Failed(err)
 	}
