@@ -23,7 +23,10 @@ func TestVarselStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	source := calibrate.Varsel{Exact: ExactVarsel, Record: quick(likelihood.GaussianKind), Rows: 20, Predictors: 2}
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	source := calibrate.Varsel{Device: device, Exact: ExactVarsel, Record: quick(likelihood.GaussianKind), Rows: 20, Predictors: 2}
 	cfg := calibrate.Config{Replicates: 4, Seed: 1, Dir: t.TempDir()}
 	list, err := calibrate.Run(t.Context(), source, cfg)
 	require.NoError(t, err)
