@@ -220,7 +220,7 @@ func TestSmallestSDsKeepDistances(t *testing.T) {
 	far := []float64{-60, -20, -12, -8, -5}
 	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
 		out := MustExecOnce(testkit.Backend(t), func(u *Node) *Node {
-			sd, _ := scaleLink{scale: 2}.ToEvent(ConvertDType(u, dtype), nil)
+			sd, _ := scaleLink{unit: 2}.ToEvent(ConvertDType(u, dtype), nil)
 			effect := AddScalar(MulScalar(sd, 1.5), 3)
 			return ConvertDType(Div(AddScalar(effect, -3), sd), dtypes.Float64)
 		}, [][]float64{{far[0]}, {far[1]}, {far[2]}, {far[3]}, {far[4]}})
@@ -315,7 +315,7 @@ func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 			at := func(i int) *Node { return Slice(values, AxisElem(i)) }
 			rows, _ := p.factorNodes(g.varyingGroup, 1, []*Node{at(0), OnesLike(at(0)), at(1), OnesLike(at(1)), at(2)})
 			return rows[1][1]
-		}, []float64{1, leastRatio * r.coordinates[g.sd[1]].scale, z})
+		}, []float64{1, leastRatio * r.coordinates[g.sd[1]].unit, z})
 		left := tensors.MustCopyFlatData[float64](out)[0]
 		const noise = 0.7
 		require.InDelta(t, noise, ((1+noise*left)-1)/left, 1e-3, "z = %v", z)

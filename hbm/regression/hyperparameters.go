@@ -38,7 +38,7 @@ func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][
 			continue
 		}
 		logRatio, _ := scaleRatio(theta[g.sd[a]])
-		rest := math.Exp(logRatio) * r.coordinates[g.sd[a]].scale
+		rest := math.Exp(logRatio) * r.coordinates[g.sd[a]].unit
 		for b := range a {
 			if at := g.partial[a][b]; at >= 0 && mask[at] {
 				w, _ := partialAt(theta[at], r.coordinates[at].beta)
@@ -66,7 +66,7 @@ func (r *Regression) coordinateOf(j int, value float64) float64 {
 	case noiseCoordinate:
 		return math.Log(value)
 	case sdCoordinate:
-		return ratioAt(math.Log(value / c.scale))
+		return ratioAt(math.Log(value / c.unit))
 	}
 	return value
 }
@@ -104,7 +104,8 @@ func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (su
 		switch c := r.coordinates[j]; c.kind {
 		case sdCoordinate:
 			logRatio, logSlope := scaleRatio(theta[j])
-			sum += logPriorOfSD(c.prior, math.Exp(logRatio)) + logRatio + logSlope
+			relative := c.unit / c.scale
+			sum += logPriorOfSD(c.prior, relative*math.Exp(logRatio)) + math.Log(relative) + logRatio + logSlope
 		case partialCoordinate:
 			w, logSlope := partialAt(theta[j], c.beta)
 			logOne := 2 * (math.Ln2 - math.Abs(w) - math.Log1p(math.Exp(-2*math.Abs(w))))

@@ -248,6 +248,7 @@ func (r *Regression) setTermPriors() error {
 					found = true
 					at := &r.coordinates[g.sd[c]]
 					at.prior, at.scale = p.SDPrior, p.Scale*g.zSD[c]/r.ySD
+					at.unit = at.scale
 				}
 			}
 		}

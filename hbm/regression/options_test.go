@@ -58,8 +58,8 @@ func TestTermPriors(t *testing.T) {
 		for c, at := range r.groups[0].sd {
 			theta[at] = random.NormFloat64()
 			logRatio, logSlope := scaleRatio(theta[at])
-			sds[c] = math.Exp(logRatio) * r.coordinates[at].scale * r.ySD / r.groups[0].zSD[c]
-			want += logRatio + logSlope + math.Log(r.coordinates[at].scale*r.ySD/r.groups[0].zSD[c])
+			sds[c] = math.Exp(logRatio) * r.coordinates[at].unit * r.ySD / r.groups[0].zSD[c]
+			want += logRatio + logSlope + math.Log(r.coordinates[at].unit*r.ySD/r.groups[0].zSD[c])
 		}
 		want += math.Log(2) - 2*sds[0] + math.Log(2/(math.Pi*3)) - math.Log1p(sds[1]*sds[1]/9)
 		only := make([]bool, len(mask))

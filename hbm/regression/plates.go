@@ -187,7 +187,7 @@ func (p *PlateModel) addGlobals(start []float64) {
 		var link hbm.Link = hbm.IdentityLink{}
 		switch c.kind {
 		case sdCoordinate:
-			density, link = c.prior.density(c.scale), scaleLink{c.scale}
+			density, link = c.prior.density(c.scale), scaleLink{c.unit}
 		case partialCoordinate:
 			density = p.partialCorrelation(c)
 		case noiseCoordinate:
@@ -305,7 +305,7 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [
 		if len(rows[c]) > 1 {
 			// a standard deviation at its bound times its share that a correlation of nearly one
 			// leaves
-			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].scale
+			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
 			rest = Mul(in, MaxScalar(rest, least))
 		}
 		rows[c][c], present = rest, append(present, in)

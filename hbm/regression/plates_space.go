@@ -8,8 +8,6 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/hbm"
-	"github.com/transdim/vti/hbm/formula"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -83,29 +81,6 @@ func (s *platesSpace) FeatureDim() int { return len(s.features) }
 // Features are 1 for coordinates in a model and 0 for others: codes [B, S] -> [B, C].
 func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(ConvertDType(space.TakeColumns(s.effectSpace.Mask(codes), s.features), dtype))
-}
-
-// start is near moments of the table: noise of the size of the response, and its mean.
-func (r *Regression) start() []float64 {
-	start := make([]float64, r.Dim())
-	for j, c := range r.Frame.Columns {
-		if c.Name == formula.InterceptName {
-			mean := 0.0
-			for _, y := range r.y {
-				mean += math.Abs(y) / float64(len(r.y))
-			}
-			switch r.Frame.Response.Link() {
-			case likelihood.LogLink:
-				start[j] = math.Log(mean)
-			case likelihood.LogitLink:
-				start[j] = math.Log(mean / (1 - mean))
-			}
-			for _, o := range r.offset {
-				start[j] -= o / float64(len(r.y))
-			}
-		}
-	}
-	return start
 }
 
 // startNear returns the options for the start of inference, of n coordinates from first.

@@ -23,7 +23,7 @@ func (p SDPrior) density(scale float64) hbm.Density {
 }
 
 // scaleLink is scaleMap as a link, for events without axes.
-type scaleLink struct{ scale float64 }
+type scaleLink struct{ unit float64 }
 
 var _ hbm.Link = scaleLink{}
 
@@ -40,8 +40,8 @@ func (scaleLink) Dim(event []int) (int, error) {
 const leastRatio, leastRatio32 = 1e-12, 1e-5
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
-	s := newScaleMap(u, OnesLike(u), l.scale)
-	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.scale), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.scale)), -1)
+	s := newScaleMap(u, OnesLike(u), l.unit, 1)
+	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
 // leastRatioOf is the bound in the type of a node. Smaller effects would round away in a sum of a

@@ -53,6 +53,8 @@ type Regression struct {
 	distinct    func() *Regression       // see newDistinct; made when it is first called
 	times       []float64                // of distinct rows: how many rows each stands for; else nil
 	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
+	anchors     *anchors                 // of each model, once known
+	prepared    bool                     // by Prepare
 }
 
 // varyingGroup is a grouping on the working scale.
@@ -87,8 +89,9 @@ type coordinate struct {
 	kind coordinateKind
 	name string
 	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial
-	// correlation in the model that has everything.
-	mean, sd, beta float64
+	// correlation in the model that has everything, and unit is c of the scaleMap of a standard
+	// deviation.
+	mean, sd, beta, unit float64
 	// of a standard deviation: its prior, and the scale of that on the working scale
 	prior SDPrior
 	scale float64
@@ -204,7 +207,7 @@ func (r *Regression) layOut() {
 	for _, g := range r.groups {
 		q := len(g.Columns)
 		for _, c := range g.Spreads() {
-			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.SpreadName(c), prior: r.Options.SDPrior, scale: r.Options.SDScale}))
+			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.SpreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
 		}
 		for len(g.sd) < q { // of a smooth function
 			g.sd = append(g.sd, g.sd[0])

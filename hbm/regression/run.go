@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Training defaults of a regression.
+// Training defaults of a regression: flows start at the normal approximation of each model.
 const (
 	defaultSteps    = 400
 	defaultBatch    = 1024
@@ -97,6 +97,12 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 		cfg.Fit = cfg.Fit.InRounds()
 	}
 	fit := training.Configure(r.Training(cfg.Fit), r.logJacobian)
+	if err := r.Prepare(ctx, device); err != nil {
+		return nil, training.End(err)
+	}
+	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
+		return nil, err
+	}
 	answer, err := training.Ask(ctx, device, r.Target(), clock, run.Question{
 		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
 		Lacks: func(c *vti.Certificate) string { return r.unresolved(c.Sample, fit.Seed) },
@@ -154,8 +160,11 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 
 // CheckCheckpoint returns an error if the checkpoint in fit cannot be continued. It wraps
 // fs.ErrNotExist if there is none.
-func (r *Regression) CheckCheckpoint(device *gpu.Device, fit vti.Config) error {
+func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
+		return err
+	}
+	if err := r.Prepare(ctx, device); err != nil {
 		return err
 	}
 	_, err := vti.Load(device, r.Target(), fit)

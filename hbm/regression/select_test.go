@@ -28,6 +28,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	ctx := context.Background()
+	require.NoError(t, r.Prepare(ctx, device))
 	posterior, err := vti.Fit(ctx, device, r.Target(), vti.Config{Steps: 200, Batch: 512, Flow: cosmic.Config{Kind: cosmic.Spline, Layers: 3}, Seed: 1})
 	require.NoError(t, err)
 	certificate, err := posterior.Certify(ctx, vti.CertifyConfig{})

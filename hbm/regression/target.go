@@ -3,6 +3,7 @@ package regression
 import (
 	"math"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
@@ -26,8 +27,13 @@ type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}
 
-// Target is the posterior density.
-func (r *Regression) Target() vti.Target { return Target{r} }
+// Target is the posterior density. After Prepare it is a [vti.QuadraticTarget].
+func (r *Regression) Target() vti.Target {
+	if r.anchors != nil {
+		return anchoredTarget{Target{r}}
+	}
+	return Target{r}
+}
 
 // Space is the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
@@ -91,7 +97,7 @@ func (r *Regression) columns(active, used *Node) *parts {
 	}
 	for i, g := range r.groups {
 		for _, at := range g.sd {
-			p.scales[at] = newScaleMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].scale)
+			p.scales[at] = newScaleMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].unit, r.coordinates[at].scale)
 		}
 		for a := range g.Columns {
 			for _, at := range g.partial[a] {
@@ -180,29 +186,30 @@ func logSymmetricBeta(b float64) float64 {
 // not survive; the density of τ has a normal tail. c is a third of the width of the posterior of s,
 // which [Regression.Prepare] finds; the prior of s does not depend on it.
 type scaleMap struct {
-	logRatio, logSlope *Node // log r and log d log r / dτ [B, 1]
-	scale              *Node // s, zero where not used [B, 1]
-	used               *Node // 0 or 1 [B, 1]
+	logRatio, logSlope *Node   // log r and log d log r / dτ [B, 1]
+	scale              *Node   // s, zero where not used [B, 1]
+	used               *Node   // 0 or 1 [B, 1]
+	relative           float64 // c in units of the scale of the prior
 }
 
 // leastSoftplus keeps logarithms of softplus finite.
 const leastSoftplus = 1e-30
 
-func newScaleMap(tau, used *Node, scale float64) *scaleMap {
+func newScaleMap(tau, used *Node, unit, priorScale float64) *scaleMap {
 	tail := Log1P(Exp(Neg(Abs(tau))))
 	high := Add(MaxScalar(tau, 0), tail)     // softplus(τ)
 	low := Add(MaxScalar(Neg(tau), 0), tail) // softplus(−τ), so that 1 / (1 + e^−τ) = e^−low
 	up := MaxScalar(high, leastSoftplus)
-	m := &scaleMap{used: used}
+	m := &scaleMap{used: used, relative: unit / priorScale}
 	m.logRatio = Sub(Log(up), MulScalar(Square(low), 0.5))
 	m.logSlope = Log(Add(Div(Exp(Neg(low)), up), Mul(low, Exp(Neg(high)))))
-	m.scale = Mul(used, MulScalar(Exp(m.logRatio), scale))
+	m.scale = Mul(used, MulScalar(Exp(m.logRatio), unit))
 	return m
 }
 
 // logPrior is log p(τ) = log p(s) + log s + log d log s / dτ, zero if not used. [B, 1]
 func (m *scaleMap) logPrior(prior SDPrior) *Node {
-	ratio := Exp(m.logRatio)
+	ratio := MulScalar(Exp(m.logRatio), m.relative)
 	var density *Node
 	switch prior {
 	case HalfNormalSD:
@@ -212,7 +219,7 @@ func (m *scaleMap) logPrior(prior SDPrior) *Node {
 	default:
 		density = Neg(ratio)
 	}
-	return Mul(m.used, Add(Add(density, m.logRatio), m.logSlope))
+	return Mul(m.used, AddScalar(Add(Add(density, m.logRatio), m.logSlope), math.Log(m.relative)))
 }
 
 // partialMap is a partial correlation with density ∝ (1 − ρ²)^(b−1), as a function of a coordinate
@@ -284,4 +291,14 @@ func addTo(sum, x *Node) *Node {
 		return x
 	}
 	return Add(sum, x)
+}
+
+// anchoredTarget is a target with the normal approximation of each model.
+type anchoredTarget struct{ Target }
+
+var _ vti.QuadraticTarget = anchoredTarget{}
+
+// Quadratic returns the precision at the mode of each model, and the linear term for that mode.
+func (t anchoredTarget) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
+	return t.regression.anchors.quadratic(t.regression.space, codes, dtype)
 }

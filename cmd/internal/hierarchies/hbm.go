@@ -125,7 +125,7 @@ func (r *hierarchical) checkCheckpoint(ctx context.Context, at *shell.Session) e
 	}
 	config := r.Record.FitConfig(r.regression)
 	config.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
-	return r.regression.CheckCheckpoint(at.Device, config)
+	return r.regression.CheckCheckpoint(ctx, at.Device, config)
 }
 
 // trainMarginal trains the flow that learns everything but the effects that are integrated out.
