@@ -4,8 +4,6 @@ import (
 	gocontext "context"
 	"math"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -13,60 +11,20 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/space"
 )
 
-// anchors are the normal approximations of the models, by their index.
-type anchors struct {
-	dim               int
-	precision, linear []float64 // [K·D·D], [K·D]
-}
-
-// anchorBudget bounds the number of entries of all precisions together, and quickModels the number
-// of models whose approximations are found one by one.
-const (
-	anchorBudget = 1 << 22
-	quickModels  = 1024
-)
-
-// Prepare finds the mode and the curvature of each model, from which the flow starts. It skips
-// models with more coordinates than a flow can couple, and selections of too many models to visit:
-// then the engine starts from the largest model. It must come before [Regression.Target]; a second
-// call does nothing.
+// Prepare sets the unit of each standard deviation, unless there are more coordinates than a flow
+// can couple. It must come before [Regression.Target]; a second call does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
-	dim, count := r.Dim(), len(r.space.masks)
-	if r.prepared {
+	if r.prepared || r.Dim() > cosmic.MaxCoupledDim || len(r.space.masks) > quickModels {
 		return nil
 	}
 	r.prepared = true
-	if dim > cosmic.MaxCoupledDim || count > quickModels || count*dim*dim > anchorBudget {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.fitUnits(ctx, device); err != nil {
-		return err
-	}
-	found, err := vti.Laplace(ctx, device, Target{r}, r.codes(), r.start())
-	if err != nil {
-		return err
-	}
-	a := &anchors{dim, make([]float64, count*dim*dim), make([]float64, count*dim)}
-	for index, quadratic := range found {
-		precision := a.precision[index*dim*dim : (index+1)*dim*dim]
-		if quadratic.Precision == nil { // no mode: the reference, which training has to move
-			for j := range dim {
-				precision[j*dim+j] = 1
-			}
-			continue
-		}
-		copy(precision, quadratic.Precision)
-		copy(a.linear[index*dim:], quadratic.Linear)
-	}
-	r.anchors = a
-	return nil
+	return r.fitUnits(ctx, device)
 }
+
+// quickModels is the largest number of models of which the full one gives units.
+const quickModels = 1024
 
 // unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so
 // small that the posterior ends sharply at zero, and weights are bounded there. unitRounds is the
@@ -131,14 +89,4 @@ func (r *Regression) start() []float64 {
 		}
 	}
 	return start
-}
-
-// quadratic returns the precision [B, D, D] and the linear term [B, D] of the models of codes.
-func (a *anchors) quadratic(s *effectSpace, codes *Node, dtype dtypes.DType) (precision, linear *Node) {
-	index := InsertAxes(space.Index(s.cards, codes), -1)
-	count := len(s.masks)
-	of := func(values []float64, width int) *Node {
-		return Gather(ConvertDType(Reshape(Const(codes.Graph(), values), count, width), dtype), index)
-	}
-	return Reshape(of(a.precision, a.dim*a.dim), -1, a.dim, a.dim), of(a.linear, a.dim)
 }

@@ -37,7 +37,7 @@
 //	inner_integral.go         the effects of one grouping integrated out, or drawn, on the host
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
-//	anchor.go                 a Laplace approximation of each model, where training starts
+//	anchor.go                 units of standard deviations, and where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
 //	moments.go                means and standard deviations over all weighted draws

@@ -53,7 +53,6 @@ type Regression struct {
 	distinct    func() *Regression       // see newDistinct; made when it is first called
 	times       []float64                // of distinct rows: how many rows each stands for; else nil
 	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
-	anchors     *anchors                 // of each model, once known
 	prepared    bool                     // by Prepare
 }
 

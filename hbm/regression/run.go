@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Training defaults of a regression: flows start at the normal approximation of each model.
+// Training defaults of a regression.
 const (
 	defaultSteps    = 400
 	defaultBatch    = 1024

@@ -3,7 +3,6 @@ package regression
 import (
 	"math"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
@@ -27,13 +26,8 @@ type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}
 
-// Target is the posterior density. After Prepare it is a [vti.QuadraticTarget].
-func (r *Regression) Target() vti.Target {
-	if r.anchors != nil {
-		return anchoredTarget{Target{r}}
-	}
-	return Target{r}
-}
+// Target is the posterior density, in the coordinates that Prepare has set.
+func (r *Regression) Target() vti.Target { return Target{r} }
 
 // Space is the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
@@ -291,14 +285,4 @@ func addTo(sum, x *Node) *Node {
 		return x
 	}
 	return Add(sum, x)
-}
-
-// anchoredTarget is a target with the normal approximation of each model.
-type anchoredTarget struct{ Target }
-
-var _ vti.QuadraticTarget = anchoredTarget{}
-
-// Quadratic returns the precision at the mode of each model, and the linear term for that mode.
-func (t anchoredTarget) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
-	return t.regression.anchors.quadratic(t.regression.space, codes, dtype)
 }
