@@ -45,6 +45,14 @@ func (v *selection) computation() *computation {
 			found.words = append(found.words, document.WordKHat, document.WordDraws)
 		}
 	}
+	if given := r.Summary; given != nil {
+		found.basis = append(found.basis,
+			fmt.Sprintf("from statistics of %s, which were not seen: nothing compares the model with them", english.Count(given.Samples, "row")),
+			"coefficients are in "+given.Units)
+		if !given.Reconciled {
+			found.text = "the statistics contradict each other, or may; see the reasons."
+		}
+	}
 	if d := r.Diagnostics; d != nil {
 		found.level, found.reasons, found.text = &d.Verdict, d.Reasons, selectionMeaning[d.Verdict]
 		if d.Verdict != vti.Trusted {

@@ -51,30 +51,9 @@ func (p *Problem) credibleSets(models int, of func(k int) (members []int, probab
 	for k := range models {
 		members[k], probability[k] = of(k)
 	}
-	columns := map[int][][]float64{}
-	columnsOf := func(predictor int) [][]float64 {
-		list, ok := columns[predictor]
-		if !ok {
-			for _, j := range predictors[predictor].Coordinates {
-				list = append(list, mat.Col(nil, j, p.Design.X))
-			}
-			columns[predictor] = list
-		}
-		return list
-	}
-	// the largest correlation of any two of their columns
-	correlation := func(a, b int) (largest float64) {
-		for _, x := range columnsOf(a) {
-			for _, y := range columnsOf(b) {
-				if r := math.Abs(stat.Correlation(x, y, nil)); r > largest {
-					largest = r
-				}
-			}
-		}
-		return largest
-	}
+	correlations := p.correlations()
 	level := cmp.Or(p.Credible, DefaultCredible)
-	for _, set := range wide.CredibleSets(members, probability, len(predictors), level, pure, correlation) {
+	for _, set := range wide.CredibleSets(members, probability, len(predictors), level, pure, correlations) {
 		own := CredibleSet{Probability: Number(set.Probability), ExactlyOne: Number(set.One), Purity: Number(set.Purity)}
 		for _, predictor := range set.Members {
 			own.Predictors = append(own.Predictors, predictors[predictor].Name)
@@ -82,4 +61,29 @@ func (p *Problem) credibleSets(models int, of func(k int) (members []int, probab
 		sets = append(sets, own)
 	}
 	return sets
+}
+
+// correlations returns the largest absolute correlation of any two columns of two predictors.
+func (p *Problem) correlations() func(a, b int) float64 {
+	columns := map[int][]float64{}
+	columnOf := func(j int) []float64 {
+		if columns[j] == nil {
+			columns[j] = mat.Col(nil, j, p.Design.X)
+		}
+		return columns[j]
+	}
+	return func(a, b int) (largest float64) {
+		for _, j := range p.Design.Predictors[a].Coordinates {
+			for _, k := range p.Design.Predictors[b].Coordinates {
+				r := 0.0
+				if p.Design.Statistics != nil {
+					r = p.Design.Statistics.Of(j, k)
+				} else {
+					r = stat.Correlation(columnOf(j), columnOf(k), nil)
+				}
+				largest = math.Max(largest, math.Abs(r))
+			}
+		}
+		return largest
+	}
 }

@@ -79,6 +79,7 @@
 //	run.go, run_chains.go, run_exact.go
 //	                          the runs: engine, reversible jump, enumeration
 //	result.go                 the answer in terms of the table
+//	statistics.go             summary statistics in place of rows, and whether they agree
 //	credible.go               sets of correlated predictors that stand in for each other
 //	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table

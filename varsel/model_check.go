@@ -14,8 +14,8 @@ import (
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
 // the scale of the table; nil without draws.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
-	if len(draws.Codes) == 0 || p.Design.Censored() {
-		return nil, nil // responses drawn anew have no censoring
+	if len(draws.Codes) == 0 || p.Design.Censored() || p.Design.Statistics != nil {
+		return nil, nil // responses drawn anew have no censoring; statistics have no rows
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{

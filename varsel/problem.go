@@ -91,6 +91,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	switch kind {
 	case likelihood.GaussianKind:
 		t.X, t.Responses.Y, t.Responses.More, t.Responses.Residual = exact.Compress(design.X, design.Y)
+		more, residual := design.Residual()
+		t.Responses.More, t.Responses.Residual = t.Responses.More+more, t.Responses.Residual+residual
 		unknown, t.LogScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.StudentKind:
 		unknown, t.LogScale = model.Sigma == 0, math.Log(model.Sigma/unit)
@@ -176,11 +178,17 @@ func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	case model.ResponseSD > 0:
 		return (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD, model.ResponseSD / design.Scaling.YSD
 	}
+	if design.Statistics != nil {
+		return 0, 1
+	}
 	return stat.Mean(design.Y, nil), responseSpread(design)
 }
 
 // responseSpread is the standard deviation of the working response: 1 when it was standardised.
 func responseSpread(design *Design) float64 {
+	if design.Statistics != nil {
+		return 1
+	}
 	if spread := stat.StdDev(design.Y, nil); spread > 0 {
 		return spread
 	}
@@ -203,7 +211,7 @@ func (p *Problem) UnknownScale() bool { return p.Target.Scale >= 0 }
 // Priors describes likelihood and priors in one line each, in the units of the table.
 func (p *Problem) Priors() []string {
 	unit, scaled := p.Design.Scaling.YSD, "the coefficient of a predictor"
-	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 {
+	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 || p.Design.Statistics != nil {
 		scaled = "the effect of one standard deviation of a predictor"
 	}
 	if p.Model.Slab != (exact.Slab{}) {

@@ -39,16 +39,26 @@ type Record struct {
 	AllModels bool `json:"all_models,omitempty"`
 	// Credible is Problem.Credible.
 	Credible float64 `json:"credible,omitempty"`
-	Seed     uint64  `json:"seed"`
+	// Summary is set where the table has statistics of predictors in place of rows.
+	Summary *Summary `json:"summary,omitempty"`
+	Seed    uint64   `json:"seed"`
 }
 
-// Problem reads the data of the run again and rebuilds its posterior. A changed table is an error.
-func (r *Record) Problem() (*Problem, error) {
+// ReadDesign reads the table, or the statistics, and builds the design. Changed files are an error.
+func (r *Record) ReadDesign() (*Design, error) {
 	data, err := r.Table()
 	if err != nil {
 		return nil, err
 	}
-	design, err := NewDesign(data, r.Design)
+	if r.Summary != nil {
+		return r.Summary.design(data, r.Design)
+	}
+	return NewDesign(data, r.Design)
+}
+
+// Problem reads the data of the run again and rebuilds its posterior.
+func (r *Record) Problem() (*Problem, error) {
+	design, err := r.ReadDesign()
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,8 @@ type Result struct {
 	Diagnostics *ChainReport       `json:"diagnostics,omitempty"`
 	// ModelCheck is the comparison of the model with the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
+	// Summary is set where statistics of predictors stand for rows.
+	Summary *SummaryReport `json:"summary_statistics,omitempty"`
 	// of all models together, in nats
 	LogEvidence *Number     `json:"log_evidence,omitempty"`
 	LogEvidSE   *Number     `json:"log_evidence_se,omitempty"`

@@ -33,6 +33,9 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	if err != nil {
 		return nil, err
 	}
+	if problem.Design.Statistics != nil {
+		return nil, fmt.Errorf("%s is a run on summary statistics: it has no rows to compare with or predict", r.Dir)
+	}
 	kind := problem.Model.Likelihood
 	rows := &predict.Rows{Survival: kind.Survival(), Discrete: kind.Discrete(), Chain: stored.Chain}
 	if kind.HasCategories() {

@@ -76,6 +76,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if !math.IsNaN(training.Loss()) {
 		result.Loss = number(training.Loss())
 	}
+	if result.Summary, err = problem.reconcile(certificate); err != nil {
+		return nil, err
+	}
 	if err := problem.fillCertified(ctx, result, certificate); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ const rareInclusion = 0.01
 // When ctx is cancelled the state of the chains is stored there too; RunChains with cfg.Resume set
 // continues from it.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
+	if problem.Design.Statistics != nil {
+		return nil, errOnStatistics
+	}
 	clock := run.NewClock()
 	if len(cfg.Starts) == 0 && problem.Target.heredity != nil {
 		cfg.Starts = problem.spreadStarts(cmp.Or(cfg.Chains, rjmcmc.DefaultChains), cfg.Seed)

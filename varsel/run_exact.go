@@ -20,6 +20,9 @@ import (
 // RunExact enumerates every subset of a Gaussian problem. progress, if not nil, is called with the
 // number of models done. If dir is not empty, tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
+	if problem.Design.Statistics != nil {
+		return nil, errOnStatistics
+	}
 	clock := run.NewClock()
 	asked, err := problem.ExactProblem()
 	if err != nil {

@@ -24,6 +24,7 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 		PriorMean: t.Mean[:dim], PriorSD: t.SD[:dim], Slab: p.Model.Slab, Prior: p.Model.Prior,
 		Noise: t.Noise(), Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
 	}
+	problem.More, problem.Residual = p.Design.Residual()
 	if t.heredity != nil {
 		problem.Allowed, problem.LogMass = t.heredity.allows, t.heredity.logMass
 	}

@@ -8,6 +8,7 @@
 #' that answers a question about a table, such as `"rjmcmc varsel"`.
 #'
 #' @param formula The response and the terms, as in [stats::lm()]; `y ~ .` has all other columns.
+#'   `NULL` where `data` has summary statistics.
 #'   `vti_hbm` takes terms that vary by group, as `y ~ x + (1 + x | g)`.
 #' @param data A data frame, or the path of a CSV or Parquet file. Text and factors are labels.
 #' @param command The name of a command.
@@ -142,6 +143,7 @@ formula_text <- function(formula) {
 
 # formula_flags: y ~ . names the response, other formulas are given as they are.
 formula_flags <- function(formula) {
+  if (is.null(formula)) return(list())
   if (inherits(formula, "formula") && length(formula) == 3 && identical(formula[[3]], quote(.)) && is.name(formula[[2]])) {
     return(list(target = as.character(formula[[2]])))
   }

@@ -120,6 +120,8 @@ type Design struct {
 	DroppedRows int
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
+	// Statistics are the statistics that X and Y stand for; nil where X and Y are the rows.
+	Statistics *Statistics
 
 	// Σ log y of a response with fitted logarithms, less the log number of orders of trials
 	logSum float64
@@ -129,7 +131,12 @@ type Design struct {
 const InterceptName = "(Intercept)"
 
 // Rows returns n.
-func (d *Design) Rows() int { return len(d.Y) }
+func (d *Design) Rows() int {
+	if d.Statistics != nil {
+		return d.Statistics.Rows
+	}
+	return len(d.Y)
+}
 
 // Dim returns D, the number of columns of the design matrix.
 func (d *Design) Dim() int { return len(d.Names) }

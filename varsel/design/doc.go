@@ -19,5 +19,6 @@
 //	degenerate.go, na.go    columns that are constant or copies of others, rows with missing cells
 //	interactions.go         products of predictors
 //	fresh.go                rows of a new table, expanded like the rows of a design
+//	statistics.go           statistics of predictors in place of rows
 //	simulate.go             simulated tables with known truth
 package design

@@ -28,6 +28,9 @@ type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
 	Y []float64
+	// More further observations have the sum of squares Residual for any coefficients.
+	More     int
+	Residual float64
 	// Always and Groups divide the D coordinates; group s is the s-th selectable predictor.
 	Always []int
 	Groups [][]int

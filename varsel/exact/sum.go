@@ -36,7 +36,7 @@ func newEnumeration(p *Problem) *enumeration {
 		e.mean = make([]float64, len(p.PriorSD))
 	}
 	x, y, more, residual := Compress(p.X, p.Y)
-	e.y, e.more, e.residual = y, more, residual
+	e.y, e.more, e.residual = y, more+p.More, residual+p.Residual
 	for j := range p.PriorSD {
 		e.columns = append(e.columns, mat.Col(nil, j, x))
 	}

@@ -45,7 +45,7 @@ func (r Responses) LogDensity(eta, logScale *Node) *Node {
 // LogDensityAt is LogDensity on the host for one eta [n] and noise scale.
 func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
-	if r.More > 0 {
+	if r.More != 0 {
 		rest := -0.5*r.Residual/scale/scale - float64(r.More)*math.Log(scale)
 		sum += rest + float64(r.More)*r.LogConstant(0)
 	}

@@ -27,11 +27,7 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 		problem, err := record.Problem()
 		return &selection{run, problem}, err
 	}
-	data, err := record.Table()
-	if err != nil {
-		return nil, err
-	}
-	d, err := varsel.NewDesign(data, record.Design)
+	d, err := record.ReadDesign()
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
@@ -61,8 +57,11 @@ func (s *selection) PrintProblem() {
 		}
 		return
 	}
-	design := s.problem.Design
-	fmt.Fprintf(s.Text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, english.Count(len(design.Predictors), "predictor"))
+	design, rows := s.problem.Design, fmt.Sprintf("%d rows", s.problem.Design.Rows())
+	if design.Statistics != nil {
+		rows = fmt.Sprintf("statistics of %d rows, which were not seen", design.Rows())
+	}
+	fmt.Fprintf(s.Text, "%s: %s, target %s, %s to select from\n", design.Path, rows, design.Target, english.Count(len(design.Predictors), "predictor"))
 	s.printDropped(s.Text)
 	if len(design.Levels) == 2 && design.Likelihood.Binary() {
 		fmt.Fprintf(s.Text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])

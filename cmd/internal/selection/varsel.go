@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -23,16 +25,62 @@ type varselFlags struct {
 	flow   cli.Flow
 	effort cli.Effort
 	launch int
+	// summary is the record's where --ld is given
+	summary varsel.Summary
 }
 
 // Register adds the flags to the command.
 func (f *varselFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
+	f.registerSummary(cmd)
 	f.registerTraining(cmd)
 	f.registerFrom(cmd)
 	cli.RegisterCertifyDraws(cmd, &f.record.Draws, "beyond a pilot run over every model (default 262144)")
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
+}
+
+// registerSummary registers the flags of a run on summary statistics.
+func (f *varselFlags) registerSummary(cmd *cobra.Command) {
+	cli.Group(cmd, "Summary statistics in place of rows", func() {
+		flags, s := cmd.Flags(), &f.summary
+		flags.StringVar(&s.LD, "ld", "", "`file` of the correlations of the predictors, each with a row and a named column. TABLE then has a row for each predictor: its name first, and columns z, or beta and se")
+		flags.Var(cli.Count{Value: &s.Samples, Least: 3}, "samples", "with --ld: number of rows behind the statistics")
+		flags.Var(cli.Count{Value: &s.Strangers, Least: 1}, "ld-samples", "with --ld: number of rows of the correlations, where they are others than those behind the statistics")
+		flags.Var((*cli.Positive)(&s.Shrink), "ld-shrink", "with --ld: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I")
+	})
+}
+
+// describeSummary refuses flags that need rows.
+func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Record) error {
+	if f.summary.LD == "" {
+		for _, name := range []string{"samples", "ld-samples", "ld-shrink"} {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s is for summary statistics, with --ld", name)
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{
+		"formula", "always", "exclude", "factor", "group", "interactions", "heredity", "trials", "levels", "censored", "offset", "no-intercept",
+		"no-standardize", "na", "from",
+	} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s needs rows: summary statistics (--ld) have none", name)
+		}
+	}
+	switch {
+	case record.Model.Likelihood != likelihood.GaussianKind:
+		return fmt.Errorf("summary statistics are sufficient for the gaussian likelihood; this one is %s", record.Model.Likelihood)
+	case record.Model.Sigma != 0:
+		return errors.New("--sigma is in units of the response, which statistics do not tell")
+	case f.summary.Samples == 0:
+		return errors.New("--ld needs --samples, the number of rows behind the statistics")
+	case f.summary.Shrink >= 1:
+		return fmt.Errorf("--ld-shrink: got %g, want less than 1", f.summary.Shrink)
+	}
+	record.Summary, record.Design.Target = &f.summary, cmp.Or(record.Design.Target, "the response")
+	return nil
 }
 
 // registerFrom registers the flags of a run that begins with a network.
@@ -47,6 +95,9 @@ func (f *varselFlags) registerFrom(cmd *cobra.Command) {
 func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	record, err := f.dataFlags.Describe(flags)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.describeSummary(flags, record); err != nil {
 		return nil, err
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
@@ -86,6 +137,7 @@ which --resume continues a run that was stopped or killed.`,
   vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
       --no-intercept --no-standardize --always x0
   vti varsel table.csv --target y --likelihood robust --from robust.vti
+  vti varsel z.csv --ld ld.parquet --samples 500000
   vti varsel --resume runs/varsel-20260131-120000`,
 	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
 }
@@ -110,6 +162,9 @@ func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Re
 			return t, err
 		}
 		run.Paths = append(run.Paths, &run.Record.From)
+	}
+	if run.Record.Summary != nil && !run.Resumed() {
+		run.Paths = append(run.Paths, &run.Record.Summary.LD)
 	}
 	return s.training(f.launch)
 }

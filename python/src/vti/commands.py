@@ -3358,6 +3358,10 @@ def varsel(
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
     credible: float | str | None = None,
+    ld: Any = None,
+    samples: int | None = None,
+    ld_samples: int | None = None,
+    ld_shrink: float | str | None = None,
     flow: Literal['affine', 'spline', 'diag', 'affine-paper', 'spline-paper', 'diag-paper'] | str | None = None,
     flow_layers: int | None = None,
     flow_blocks: int | None = None,
@@ -3486,6 +3490,16 @@ def varsel(
     credible
         Probability with which a credible set of correlated predictors holds one of the model
         (default 0.95).
+    ld
+        File of the correlations of the predictors, each with a row and a named column. TABLE then
+        has a row for each predictor: its name first, and columns z, or beta and se.
+    samples
+        With ``ld``: number of rows behind the statistics.
+    ld_samples
+        With ``ld``: number of rows of the correlations, where they are others than those behind the
+        statistics.
+    ld_shrink
+        With ``ld``: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I.
     flow
         Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
         affine).
@@ -3592,6 +3606,10 @@ def varsel(
         ("codes", "name", codes),
         ("models", "name", models),
         ("credible", "number", credible),
+        ("ld", "file", ld),
+        ("samples", "count", samples),
+        ("ld-samples", "count", ld_samples),
+        ("ld-shrink", "number", ld_shrink),
         ("flow", "name", flow),
         ("flow-layers", "count", flow_layers),
         ("flow-blocks", "count", flow_blocks),

@@ -1,0 +1,309 @@
+package design
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/table"
+)
+
+// Statistics are the sufficient statistics of a Gaussian regression with an intercept: the
+// posterior needs nothing else of the rows.
+type Statistics struct {
+	Names []string
+	Rows  int // n
+	// Correlations of the predictors [p·p], and Along their correlations with the response [p].
+	Correlations, Along []float64
+	// SD are the scales of the predictors over the response's; nil if they are not known.
+	SD []float64
+	// Shrink is s, where (1−s) R + s I stands for the correlations R; set before the design is
+	// made.
+	Shrink float64
+	// Strangers is the number of rows of the correlations where they are others; else 0.
+	Strangers int
+	// Explained is the share of the response's variance that all predictors explain together. More
+	// than 1 is impossible in one sample.
+	Explained float64
+	// Apart lists dropped duplicates whose correlation with the response is not the same.
+	Apart []string
+}
+
+const (
+	// asymmetric is the largest difference between an entry and its mirror image, and unequal the
+	// largest distance of a diagonal from 1: single precision and text of six digits.
+	asymmetric, unequal = 1e-5, 1e-3
+	// leastPivot is the variance given other predictors below which a predictor is their linear
+	// function, a thousand times the rounding of some thousand predictors.
+	leastPivot = 1e-11
+	// leastLeft is the rounding of correlations as products of a design. It is also the least share
+	// of the response's variance that stays unexplained, so that every model has a density where
+	// statistics contradict each other.
+	leastLeft = 1e-9
+	// roundedZ is the largest difference of the z-scores of duplicates: two decimals.
+	roundedZ = 0.0101
+)
+
+// ReadStatistics reads the statistics of n rows. scores has a predictor in each row: its name in
+// the first column, and the columns z (t statistics of regressions on each predictor alone), or
+// beta and se of these regressions. ld has a row and a column for each, named in its header: their
+// correlations.
+func ReadStatistics(scores, ld *table.Table, rows int) (*Statistics, error) {
+	if rows < 3 {
+		return nil, fmt.Errorf("%s: got %d samples, want the number behind the statistics, at least 3", scores.Path, rows)
+	}
+	names := scores.Names()
+	first, err := scores.Lookup(names[0])
+	if err != nil {
+		return nil, err
+	}
+	s := &Statistics{Rows: rows}
+	for i := range scores.Rows() {
+		s.Names = append(s.Names, first.Text(i))
+	}
+	if err := s.readMatrix(ld); err != nil {
+		return nil, err
+	}
+	var se []float64
+	wanted := "z"
+	if slices.Contains(names, "beta") && slices.Contains(names, "se") {
+		wanted = "beta"
+		if se, err = scores.NumbersOf("se", "a positive number"); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(names, wanted) {
+		return nil, fmt.Errorf("%s: want a column z, or beta and se, beside the names in the first", scores.Path)
+	}
+	if s.Along, err = scores.NumbersOf(wanted, "a number"); err != nil {
+		return nil, err
+	}
+	for j, z := range s.Along {
+		if se != nil {
+			z /= se[j]
+		}
+		if math.IsNaN(z) || math.IsInf(z, 0) || se != nil && se[j] < 0 {
+			return nil, fmt.Errorf("%s: %q: got beta %g and se %g, want a positive se", scores.Path, s.Names[j], s.Along[j], se[j])
+		}
+		spread := math.Sqrt(float64(rows) - 2 + z*z)
+		if s.Along[j] = z / spread; se != nil {
+			s.SD = append(s.SD, 1/(se[j]*spread))
+		}
+	}
+	return s, nil
+}
+
+// readMatrix reads correlations in the order of the names.
+func (s *Statistics) readMatrix(ld *table.Table) error {
+	p := len(s.Names)
+	at, names := map[string]int{}, ld.Names()
+	if first, err := ld.Lookup(names[0]); err == nil && first.Kind == table.Factor && len(names) == p+1 {
+		names = names[1:] // names of rows, as R writes them
+	}
+	for k, name := range names {
+		at[name] = k
+	}
+	if len(at) != p || ld.Rows() != p {
+		return fmt.Errorf("%s: got %d rows and %d columns, want %d of each, one for each predictor", ld.Path, ld.Rows(), len(at), p)
+	}
+	s.Correlations = make([]float64, p*p)
+	place := make([]int, p)
+	for j, name := range s.Names {
+		k, ok := at[name]
+		if !ok {
+			return fmt.Errorf("%s: no column is named %q, as a predictor of the statistics is", ld.Path, name)
+		}
+		delete(at, name) // a second one of the name is not found
+		place[j] = k
+	}
+	for j, name := range s.Names {
+		column, err := ld.NumbersOf(name, "a number")
+		if err != nil {
+			return err
+		}
+		for i := range p {
+			s.Correlations[i*p+j] = column[place[i]]
+		}
+	}
+	for i := range p {
+		d := &s.Correlations[i*p+i]
+		if !(math.Abs(*d-1) <= unequal) {
+			return fmt.Errorf("%s: the diagonal at %q is %g, want correlations, with 1 there", ld.Path, s.Names[i], *d)
+		}
+		*d = 1
+		for j := range i {
+			a, b := &s.Correlations[i*p+j], &s.Correlations[j*p+i]
+			if !(math.Abs(*a-*b) <= asymmetric) {
+				return fmt.Errorf("%s: not symmetric: %q with %q is %g, and %g the other way", ld.Path, s.Names[i], s.Names[j], *a, *b)
+			}
+			*a = (*a + *b) / 2
+			*b = *a
+		}
+	}
+	return nil
+}
+
+// OfStatistics is the design of statistics: rows whose products are the same, and which stand for
+// all. It takes the correlations over.
+func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
+	d := &Design{Path: path, Target: opt.Target, Likelihood: opt.Likelihood, Statistics: s, Always: []int{0}, Names: []string{FreeName(InterceptName, s.Names)}}
+	if err := d.shrink(opt.DropDegenerate); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	p, root := len(s.Names), math.Sqrt(float64(s.Rows-1))
+	if p == 0 {
+		return nil, fmt.Errorf("%s: no predictor is left to select from", path)
+	}
+	var factor mat.PivotedCholesky
+	factor.Factorize(mat.NewSymDense(p, s.Correlations), leastPivot)
+	order, rows := factor.ColumnPivots(nil), factor.Rank()
+	d.X, d.Y, d.Scaling = mat.NewDense(1+rows, p+1, nil), make([]float64, 1+rows), NewScaling(p+1)
+	d.X.Set(0, 0, math.Sqrt(float64(s.Rows)))
+	upper := factor.RawU()
+	for k := range rows {
+		to, q := d.X.RawRowView(1+k), root*s.Along[order[k]]
+		for c := k; c < p; c++ {
+			to[1+order[c]] = root * upper.At(k, c)
+		}
+		for i := range k {
+			q -= d.Y[1+i] * upper.At(i, k)
+		}
+		d.Y[1+k] = q / upper.At(k, k)
+		s.Explained += d.Y[1+k] * d.Y[1+k] / root / root
+	}
+	if left := s.left(d.X, root); !(left <= leastLeft) {
+		return nil, fmt.Errorf("%s: the correlations are not positive semidefinite (by about %.2g); want more digits of them, or those of one sample, or --ld-shrink %.0e, which trusts them less", path, left, 2*left)
+	}
+	d.Scaling.Level, d.Scaling.LevelValue = 0, 1
+	for j, name := range s.Names {
+		d.Names = append(d.Names, name)
+		d.Predictors = append(d.Predictors, Predictor{Name: name, Coordinates: []int{1 + j}})
+		if s.SD != nil {
+			d.Scaling.SD[1+j] = s.SD[j]
+		}
+	}
+	return d, nil
+}
+
+// left is the largest difference between the products of X with a random vector and of the
+// correlations with it, in units of its root mean square.
+func (s *Statistics) left(x *mat.Dense, root float64) float64 {
+	p := len(s.Names)
+	random := stream.Rand(0, "correlations")
+	v := mat.NewVecDense(1+p, nil)
+	for j := range p {
+		v.SetVec(1+j, random.NormFloat64())
+	}
+	var rows, back, want mat.VecDense
+	rows.MulVec(x, v)
+	back.MulVec(x.T(), &rows)
+	want.MulVec(mat.NewSymDense(p, s.Correlations), v.SliceVec(1, 1+p))
+	want.AddScaledVec(&want, -1/root/root, back.SliceVec(1, 1+p))
+	return mat.Norm(&want, math.Inf(1))
+}
+
+// Of is the correlation of two columns of the design.
+func (s *Statistics) Of(j, k int) float64 { return s.Correlations[(j-1)*len(s.Names)+k-1] }
+
+// shrink shrinks the correlations, and leaves out or refuses duplicates.
+func (d *Design) shrink(drop bool) error {
+	s := d.Statistics
+	p := len(s.Names)
+	var kept []int
+	for i := range p {
+		original := -1
+		for j := range i {
+			r := (1 - s.Shrink) * s.Correlations[i*p+j]
+			s.Correlations[i*p+j], s.Correlations[j*p+i] = r, r
+			if original < 0 && math.Abs(r) > 1-collinearTol {
+				original = j
+			}
+		}
+		if original < 0 {
+			kept = append(kept, i)
+			continue
+		}
+		d.Dropped = append(d.Dropped, Dropped{s.Names[i], fmt.Sprintf("is %q up to shift and scale", s.Names[original])})
+		sign := math.Copysign(1, s.Correlations[i*p+original])
+		if math.Abs(s.Along[i]-sign*s.Along[original])*math.Sqrt(float64(s.Rows)) > roundedZ {
+			s.Apart = append(s.Apart, s.Names[i])
+		}
+	}
+	switch {
+	case len(d.Dropped) == 0:
+		return nil
+	case !drop:
+		return fmt.Errorf("%w: %q %s, and %d more", ErrDegenerate, d.Dropped[0].Name, d.Dropped[0].Reason, len(d.Dropped)-1)
+	}
+	for a, i := range kept {
+		for b, j := range kept {
+			s.Correlations[a*len(kept)+b] = s.Correlations[i*p+j]
+		}
+		s.Names[a], s.Along[a] = s.Names[i], s.Along[i]
+		if s.SD != nil {
+			s.SD[a] = s.SD[i]
+		}
+	}
+	s.Correlations, s.Names, s.Along = s.Correlations[:len(kept)*len(kept)], s.Names[:len(kept)], s.Along[:len(kept)]
+	return nil
+}
+
+// Residual is the number of observations beyond the rows of X, and their sum of squares, which no
+// coefficient changes; both 0 without statistics.
+func (d *Design) Residual() (more int, squares float64) {
+	s := d.Statistics
+	if s == nil {
+		return 0, 0
+	}
+	return s.Rows - len(d.Y), float64(s.Rows-1) * math.Max(1-s.Explained, leastLeft)
+}
+
+// Given are weights of other predictors in the expectation of a predictor's correlation with the
+// response: of the most correlated ones, at most so many, and of all in also. variance is its share
+// of the variance that is left.
+func (s *Statistics) Given(j, most int, also []int) (weights []float64, others []int, variance float64) {
+	p := len(s.Names)
+	row := s.Correlations[j*p : (j+1)*p]
+	least := 0.0 // absolute correlation of the last of others
+	for k, r := range row {
+		if r = math.Abs(r); k == j || len(others) == most && r <= least {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(others, r, func(other int, r float64) int { return cmp.Compare(r, math.Abs(row[other])) })
+		others = slices.Insert(others, at, k)[:min(len(others)+1, most)]
+		least = math.Abs(row[others[len(others)-1]])
+	}
+	for _, k := range also {
+		if k != j && !slices.Contains(others, k) {
+			others = append(others, k)
+		}
+	}
+	n := len(others)
+	matrix := make([]float64, n*n)
+	for a, k := range others {
+		for b := range a {
+			matrix[a*n+b] = s.Correlations[k*p+others[b]]
+		}
+		matrix[a*n+a] = 1 + ridge
+		weights = append(weights, row[k])
+	}
+	factor, ok := dense.Factorize(matrix, n, 0)
+	if !ok {
+		return nil, nil, 1
+	}
+	factor.Solve(weights)
+	variance = 1
+	for a, k := range others {
+		variance -= weights[a] * row[k]
+	}
+	return weights, others, variance
+}
+
+// ridge is added to the variances of predictors that expectations are taken of: a thousand times
+// the rounding of duplicates.
+const ridge = 1e-10

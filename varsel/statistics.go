@@ -1,0 +1,228 @@
+package varsel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/regression"
+)
+
+// Summary says how the table has statistics of predictors; see [design.ReadStatistics].
+type Summary struct {
+	// LD is the file of the correlations, with its SHA-256.
+	LD          string `json:"ld"`
+	Fingerprint string `json:"fingerprint"`
+	// Samples is the number of rows behind the statistics.
+	Samples int     `json:"samples"`
+	Shrink  float64 `json:"shrink,omitempty"`
+	// Strangers is the number of the rows of the correlations, where they are others; else 0.
+	Strangers int `json:"ld_samples,omitempty"`
+}
+
+// errOnStatistics is the error of runs without a verdict that a contradiction could lower.
+var errOnStatistics = errors.New("summary statistics are answered by varsel.Run, which compares them with each other")
+
+func (s *Summary) design(scores *table.Table, opt DesignOptions) (*Design, error) {
+	ld, err := run.ReadTable(s.LD, &s.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	statistics, err := design.ReadStatistics(scores, ld, s.Samples)
+	if err != nil {
+		return nil, err
+	}
+	statistics.Shrink, statistics.Strangers = s.Shrink, s.Strangers
+	return design.OfStatistics(scores.Path, statistics, opt)
+}
+
+// SummaryReport compares statistics with each other.
+type SummaryReport struct {
+	Samples int `json:"samples"`
+	// Units are the units of coefficients.
+	Units string `json:"units"`
+	// Explained is the share of the variance that all predictors explain together; more than 1 is
+	// impossible in one sample.
+	Explained Number `json:"explained"`
+	// Reconciled reports whether nothing speaks against statistics of one sample.
+	Reconciled bool `json:"reconciled"`
+	// Disagree are the predictors whose z-scores disagree with the others, the worst first.
+	Disagree []Disagreement `json:"disagree,omitempty"`
+}
+
+// Disagreement is a z-score that the correlations do not explain.
+type Disagreement struct {
+	Name string `json:"name"`
+	Z    Number `json:"z"`
+	// Expected, with its standard deviation, is the z-score given the model and the z-scores of
+	// correlated predictors.
+	Expected Number `json:"expected"`
+	SD       Number `json:"sd"`
+	// Flipped reports whether the other sign agrees: alleles may be exchanged.
+	Flipped bool `json:"flipped,omitempty"`
+}
+
+const (
+	// neighbours is the number of correlated predictors that a z-score is expected from, beside the
+	// members of the best model. Chosen by hand: more take time, and correlations of a thousand
+	// rows do not determine them.
+	neighbours = 32
+	// chance is the probability of a disagreement in a table without any.
+	chance = 0.01
+	// roundedVariance is added to the variance of a z-score given others, for rounding.
+	roundedVariance = 1e-8
+	// mostHidden is the largest plausible effect of a predictor given its neighbours, in z-scores
+	// of its neighbourhood: a larger one is hidden by opposite effects of neighbours, which errors
+	// in z-scores look like. Chosen by hand: neighbours correlated by 2/3 hide so much.
+	mostHidden = 3
+	// uneven is the least share by which all z-scores together must vary too much: many small
+	// effects, which no model has, add less. Chosen by hand.
+	uneven = 1.5
+	// strange bounds the error that the correlations of other rows may leave in z-scores.
+	strange = 0.1
+	// unequal is the largest excess over 1 of a share that is 1, for rounded numbers.
+	unequal = 1e-3
+	// fittedMass is the probability of the models that expectations are averaged over.
+	fittedMass = 0.99
+)
+
+// reconcile compares the z-scores with the correlations, given the models of a certificate, and
+// lowers its verdict where they disagree; nil for rows.
+//
+// With z̃ = X'(y − Xθ)/σ√n, for the mean of θ, each z̃_j is normal given the others, as z_j is
+// given the others where nothing matters (kriging of Zou et al. 2022). Correlations of another
+// sample, exchanged alleles and rounding leave more.
+func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
+	s := p.Design.Statistics
+	if s == nil {
+		return nil, nil
+	}
+	report := &SummaryReport{Samples: s.Rows, Explained: Number(s.Explained), Units: "standard deviations of the response for one of the predictor"}
+	before := len(c.Reasons)
+	if s.SD != nil {
+		report.Units = "units of the statistics"
+	}
+	theta, best, err := p.meanCoefficients(c)
+	if err != nil {
+		return nil, err
+	}
+	rest := mat.NewVecDense(len(p.Design.Y), slices.Clone(p.Design.Y))
+	var fitted, inner mat.VecDense
+	fitted.MulVec(p.Design.X, theta)
+	rest.SubVec(rest, &fitted)
+	rest.SetVec(0, 0) // of the intercept
+	_, residual := p.Design.Residual()
+	sigma := math.Sqrt((mat.Dot(rest, rest) + residual) / float64(s.Rows))
+	inner.MulVec(p.Design.X.T(), rest)
+	count := len(s.Names)
+	left, z := make([]float64, count), make([]float64, count)
+	for j := range left {
+		left[j] = inner.AtVec(1+j) / math.Sqrt(float64(s.Rows)) / sigma
+		z[j] = s.Along[j] * math.Sqrt(float64(s.Rows))
+	}
+	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))
+	found := make([]*Disagreement, count)
+	parallel.Run(count, func(j int) {
+		weights, near, variance := s.Given(j, neighbours, best)
+		sd := math.Sqrt(math.Max(variance, 0) + roundedVariance)
+		given := func(of []float64) (mean float64) {
+			for k, at := range near {
+				mean += weights[k] * of[at]
+			}
+			return mean
+		}
+		off, raw := left[j]-given(left), z[j]-given(z)
+		largest := math.Abs(z[j])
+		for _, k := range near {
+			largest = math.Max(largest, math.Abs(z[k]))
+		}
+		// only an effect hidden by others explains it, or an error
+		hidden := math.Abs(raw) > 2*limit*sd && math.Abs(raw) > mostHidden*largest*sd*sd
+		if math.Abs(off) > limit*sd || hidden {
+			scale := sigma
+			if hidden {
+				off, scale = raw, 1
+			}
+			flipped := math.Abs(raw) > limit*sd && math.Abs(2*z[j]-raw) < limit/2*sd
+			found[j] = &Disagreement{Name: s.Names[j], Z: Number(z[j]), Expected: Number(z[j] - off*scale), SD: Number(sd * scale), Flipped: flipped}
+		}
+	})
+	for _, d := range found {
+		if d != nil {
+			report.Disagree = append(report.Disagree, *d)
+		}
+	}
+	distance := func(d Disagreement) float64 { return math.Abs(float64((d.Z - d.Expected) / d.SD)) }
+	slices.SortStableFunc(report.Disagree, func(a, b Disagreement) int { return cmp.Compare(distance(b), distance(a)) })
+	freedom := float64(len(p.Design.Y) - 1)
+	const advice = "; are they of the same sample, alleles and number of rows? --ld-shrink trusts the correlations less"
+	if of := s.Strangers; of > 0 && floats.Norm(z, math.Inf(1)) > strange*math.Sqrt(float64(of)) {
+		c.Lower(vti.Doubtful, "correlations of %d other rows leave the expectations of z-scores uncertain by up to ±%.2g", of, floats.Norm(z, math.Inf(1))/math.Sqrt(float64(of)))
+	}
+	if excess := mat.Dot(rest, rest) / sigma / sigma; excess > uneven*freedom && excess > (distuv.ChiSquared{K: freedom}).Quantile(1-chance) {
+		c.Lower(vti.Doubtful, "beside the models found, the z-scores have %.3g times the variance that the correlations give them%s", excess/freedom, advice)
+	}
+	if s.Explained > 1+unequal {
+		c.Lower(vti.Doubtful, "all predictors together explain %.3g of the variance of the response, more than there is, so that z-scores, correlations and the number of rows contradict each other%s", s.Explained, advice)
+	}
+	if n := len(report.Disagree); n > 0 {
+		worst := report.Disagree[0]
+		c.Lower(vti.Doubtful, "%d of %d z-scores disagree with the correlations, most of all %s: z is %.3g, and given the others %.3g ± %.2g%s", n, count, worst.Name, float64(worst.Z), float64(worst.Expected), float64(worst.SD), advice)
+	}
+	if len(s.Apart) > 0 {
+		c.Lower(vti.Doubtful, "%s left out as a duplicate has another z-score than the original%s", strings.Join(s.Apart[:min(3, len(s.Apart))], ", "), advice)
+	}
+	report.Reconciled = len(c.Reasons) == before
+	return report, nil
+}
+
+// meanCoefficients is the posterior mean of the coefficients on the working scale, and the members
+// of the best model.
+func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best []int, err error) {
+	t := p.Target
+	mean = mat.NewVecDense(p.Design.Dim(), nil)
+	covered := 0.0
+	for k, m := range c.Models {
+		if covered >= fittedMass {
+			break
+		}
+		members := p.members(m.Code)
+		if k == 0 {
+			best = members
+		}
+		a := regression.Active{Scale: t.Scale}
+		for _, j := range p.Design.Always {
+			a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+		}
+		for _, member := range members {
+			for _, j := range p.Design.Predictors[member].Coordinates {
+				a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+			}
+		}
+		posterior, err := t.Posterior(a)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the mean of a model of %d predictors: %w", len(members), err)
+		}
+		logSigma, _ := posterior.Peak()
+		theta := make([]float64, len(a.Coordinates))
+		posterior.Mode(logSigma, theta)
+		for i, j := range a.Coordinates {
+			mean.SetVec(j, mean.AtVec(j)+m.Certified*theta[i])
+		}
+		covered += m.Certified
+	}
+	mean.ScaleVec(1/math.Max(covered, 1e-300), mean)
+	return mean, best, nil
+}
