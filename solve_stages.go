@@ -291,6 +291,10 @@ func (s *solver) certify(ctx context.Context) error {
 	if c.Verdict == Trusted && now.Shortage <= 1 && lacks == "" || s.plan.Last || s.exhausted() || s.late() {
 		return s.begin(finished, Weighing, "done", c.Verdict.String())
 	}
+	if c.Verdict != Trusted && s.mayBear() { // training would take longer
+		s.last = c
+		return s.begin(birthing, Weighing, c.Reasons[0], "births and deaths")
+	}
 	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
 	if c.Verdict != Trusted {
 		why = c.Reasons[0]
