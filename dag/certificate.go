@@ -1,7 +1,6 @@
 package dag
 
 import (
-	gocontext "context"
 	"math"
 	"strconv"
 	"strings"
@@ -96,13 +95,13 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 
 // certifyParticles judges evidences by the share of relevant ones that are fine, by the settling of
 // particles, and by the resulting errors of the edges.
-func certifyParticles(ctx gocontext.Context, s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
-	precision, err := s.Judge(ctx, v, posterior, graphs)
+	precision := s.Judge(v, graphs)
 	c.Draws, c.Islands, c.Rough, c.Settling = precision.Draws, precision.Islands, Number(precision.Rough), Number(precision.Settling)
 	c.judged(v)
-	return c, err
+	return c
 }
 
 // certifyChains judges chains with the given number of draws each by their worst summary.

@@ -46,7 +46,7 @@ type found struct {
 // concludeSum makes a result of a posterior over graphs: it draws graphs and parameters. certify
 // judges, given the graphs and the standard errors of edges.
 func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, moments effects.EdgeMoments,
-	parameters func(random *rand.Rand) score.ParameterSource, certify func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error),
+	parameters func(random *rand.Rand) score.ParameterSource, certify func(graphs []score.Draw, edgeErrors [][]float64) *Certificate,
 ) (*Result, error) {
 	o.status("drawing graphs")
 	graphs, err := posterior.Sample(ctx, stream.Rand(o.seed, "graphs"), graphDraws)
@@ -55,9 +55,7 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
 	f := found{logEvidence: posterior.LogEvidence, families: posterior.Mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
-	if f.certificate, err = certify(graphs, edgeErrors); err != nil {
-		return nil, err
-	}
+	f.certificate = certify(graphs, edgeErrors)
 	// and the expected rise with longer moves of particles
 	rise := networks.SettlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
 	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)

@@ -209,10 +209,10 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 		return nil, err
 	}
 	parameters := func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
-	return concludeSum(&listed, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return concludeSum(&listed, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 		c := certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite())
 		c.addFound(families, sums, posterior, left, mostGrown)
-		return c, nil
+		return c
 	})
 }
 

@@ -88,8 +88,8 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 	if err != nil {
 		return nil, err
 	}
-	return concludeSum(problem, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
-		return certifyParticles(ctx, scores, posterior, graphs, edgeErrors)
+	return concludeSum(problem, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
+		return certifyParticles(scores, posterior, graphs, edgeErrors)
 	})
 }
 
@@ -144,11 +144,9 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 	if err != nil {
 		return nil, err
 	}
-	return concludeSum(&listed, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
-		c, err := certifyParticles(ctx, scores, posterior, graphs, edgeErrors)
-		if err == nil {
-			c.addFound(families, sums, posterior, left, mostFound)
-		}
-		return c, err
+	return concludeSum(&listed, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
+		c := certifyParticles(scores, posterior, graphs, edgeErrors)
+		c.addFound(families, sums, posterior, left, mostFound)
+		return c
 	})
 }

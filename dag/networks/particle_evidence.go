@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/budget"
@@ -22,20 +24,19 @@ import (
 // are chosen by hand, for answers within minutes: they determine speed, and the verdict shows the
 // remaining errors.
 const (
-	pilotChains = 1
 	pilotSweeps = 12
 	// moreSweeps are added to pilot runs for each parent beyond pilotSize where not all families
 	// are known: chains over graphs and the growing list follow pilot runs, which otherwise miss
 	// one or two nats with five parents and twenty with twelve.
 	moreSweeps   = 4
-	fineChains   = 2
-	fineSweeps   = 32
+	fineSweeps   = 64
 	firstIslands = 2 // fine islands of a family before its error is known
 	// levelIslands is the number of islands of a family whose logs have a standard deviation of
 	// more than levelSpread nats, after which the next belong to the next level, with moves
-	// levelSweeps times as long. A few islands dominate such a mean, and fewer that settle are more
-	// precise. Four times the moves halve the standard deviation s, and exp(s²) − 1, the variance
-	// of the evidence of one, falls by more than four for s above 0.5.
+	// levelSweeps times as long; levelCounts are enough for twice the deviation. A few islands
+	// dominate such a mean, and fewer that settle are more precise. Four times the moves halve the
+	// standard deviation s, and exp(s²) − 1, the variance of the evidence of one, falls by more
+	// than four for s above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
@@ -70,10 +71,11 @@ func (s *Scores) nextLevel(f int) int {
 		return 0
 	}
 	top, own := islands[len(islands)-1].Level, s.settled(f)
-	if top == mostLevel || len(own) < levelIslands || own[0].Level < top {
+	if top == mostLevel || len(own) < levelCounts || own[0].Level < top {
 		return top
 	}
-	if _, spread := meanAndSpread(logEvidences(own), 0); spread > levelSpread {
+	spread := stat.StdDev(logEvidences(own), nil)
+	if spread > 2*levelSpread || spread > levelSpread && len(own) >= levelIslands {
 		return top + 1
 	}
 	return top
@@ -139,7 +141,6 @@ type Scores struct {
 	fine     int        // fine islands so far
 	spent    int        // work of islands, in units of the first of a family
 	most     int        // limit of spent
-	sum      score.SumOfScores
 }
 
 // NewScores prepares the estimation; spend is the largest number of fine islands, 0 for a number
@@ -149,7 +150,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands) * max(1, p.Data.Nodes()/islandNodes)
 	}
 	s := &Scores{
-		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend, sum: score.NewPosterior,
+		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend,
 	}
 	s.extend()
 	return s
@@ -223,7 +224,6 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 // FineStage adds fine islands to families whose errors change the posterior over graphs, which sum
 // computes from scores.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
-	s.sum = sum
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
 		if err != nil || s.Over() {
@@ -302,7 +302,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	for _, f := range families[:min(len(families), batchFamilies)] {
 		level := s.nextLevel(f)
 		count := max(len(s.settled(f))/2, firstIslands)
-		if len(s.settled(f)) >= levelIslands && s.settled(f)[0].Level < level {
+		if own := s.settled(f); len(own) > 0 && own[0].Level < level {
 			count = levelCounts
 		}
 		for range count {
@@ -360,7 +360,7 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 		if s.Listed {
 			sweeps += moreSweeps * max(f.Parents.Len()-pilotSize, 0)
 		}
-		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, sweeps).LogEvidence}
+		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, sweeps).LogEvidence}
 	})
 	for k, own := range pilots {
 		to[batch[k]] = own.LogEvidence
@@ -392,7 +392,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		// every second island moves twice as long: the difference shows whether particles had
 		// settled
 		sweeps := fineSweeps << (place[k] % 2)
-		return newNetworkFamily(p, f).temper(random, l, f, fineChains, sweeps*islandCost(levels[k]))
+		return newNetworkFamily(p, f).temper(random, l, f, sweeps*islandCost(levels[k]))
 	})
 	for k, own := range found {
 		own.Level = levels[k]

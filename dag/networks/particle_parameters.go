@@ -1,7 +1,6 @@
 package networks
 
 import (
-	gocontext "context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,8 +22,8 @@ type Precision struct {
 
 // Judge limits the verdict by the share of drawn graphs with rough families, and by the settling of
 // particles.
-func (s *Scores) Judge(ctx gocontext.Context, v *verdict.Judgement, graphs *score.Posterior, draws []score.Draw) (Precision, error) {
-	own, total := Precision{Draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, Islands: s.fine}, 0.0
+func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw) Precision {
+	own, total := Precision{Draws: s.pilots*pilotSweeps + s.fine*fineSweeps, Islands: s.fine}, 0.0
 	for _, d := range draws {
 		total += float64(d.Count)
 		if slices.ContainsFunc(d.Families, func(f int) bool { return !s.known(f) }) {
@@ -36,36 +35,35 @@ func (s *Scores) Judge(ctx gocontext.Context, v *verdict.Judgement, graphs *scor
 	rise, se := s.settling()
 	own.Settling = rise
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
-		change, err := s.unsettled(ctx, graphs)
-		if err != nil {
-			return own, err
-		}
-		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
+		v.Limit(s.unsettled(draws), verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	return own, nil
+	return own
 }
 
 // unsettled is the change of edge probabilities when every log evidence rises by the expected gain
 // from ever longer moves, extrapolated from moves twice as long. The gain grows with the number of
-// parents.
-func (s *Scores) unsettled(ctx gocontext.Context, graphs *score.Posterior) (worst float64, err error) {
+// parents. The same graphs are weighted by the rise: sums by other draws would differ by more.
+func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	rise, _ := fitGaps(s.differences())
-	scores := graphs.Scores
-	scores.LogEvidence = slices.Clone(scores.LogEvidence)
-	for i, f := range scores.Families {
-		if !s.exact[i] {
-			scores.LogEvidence[i] += SettlingSteps * rise(f.Parents.Len())
+	before, after := make([]float64, len(draws)), make([]float64, len(draws))
+	for k, d := range draws {
+		before[k] = math.Log(float64(d.Count))
+		after[k] = before[k]
+		for _, f := range d.Families {
+			if !s.exact[f] {
+				after[k] += SettlingSteps * rise(s.problem.Families[f].Parents.Len())
+			}
 		}
 	}
-	moved, err := s.sum(ctx, graphs.Structure, scores, s.status)
-	if err != nil {
-		return 0, err
+	before, after = logsum.Shares(before), logsum.Shares(after)
+	for _, e := range dgraph.OrderedPairs(s.problem.Structure.Nodes) {
+		change := 0.0
+		for k, d := range draws {
+			change += (after[k] - before[k]) * dgraph.Indicator(d.Graph.Has(e.From, e.To))
+		}
+		worst = math.Max(worst, math.Abs(change))
 	}
-	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
-	for _, e := range dgraph.OrderedPairs(graphs.Structure.Nodes) {
-		worst = math.Max(worst, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
-	}
-	return worst, nil
+	return worst
 }
 
 // Parameters returns a source of draws from the posterior of families. Families without fine
@@ -85,7 +83,7 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 			return theta
 		}
 		if len(s.islands[f]) == 0 {
-			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
+			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineSweeps)}
 		}
 		table, known := tables[f]
 		if !known {

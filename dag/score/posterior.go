@@ -165,8 +165,8 @@ func (p *Posterior) describe(d *Draw, count int) {
 }
 
 // Probability is the share of draws whose graph satisfies event, with a standard error that counts
-// both the number of draws and the errors of the scores: to first order the probability changes by
-// the covariance of the event with each family times the error of the family's score.
+// both the number of draws and the errors of the scores: the probability changes by the covariance
+// of the event with each family times the error of the family's score.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
 	for _, d := range draws {
@@ -174,12 +174,14 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 		probability += float64(d.Count) * dgraph.Indicator(event(d.Graph))
 	}
 	probability /= total
-	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, draws, event)))
+	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, draws, -1, event)))
 }
 
-// scoreVariance is Σ_f Cov(event, f)² SE_f², with covariances from the share of draws that have the
-// event and family f together.
-func (p *Posterior) scoreVariance(probability float64, draws []Draw, event func(*dgraph.Graph) bool) (variance float64) {
+// scoreVariance is the variance of the probability of an event from the errors of the scores of all
+// nodes but one (-1: of all): Σ_f Cov(event, f)² SE_f², with covariances from the share of draws
+// that have the event and family f together. A score with an error of nats moves a family between
+// probabilities 0 and 1 only, so that its change counts by [Swing] where that is less.
+func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {
 		total += float64(d.Count)
@@ -190,38 +192,43 @@ func (p *Posterior) scoreVariance(probability float64, draws []Draw, event func(
 		}
 	}
 	for f, share := range p.Marginals {
-		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
-			variance += dgraph.Square((joint[f]/total - probability*share) * se)
+		se := p.Scores.SE[f]
+		if se == 0 || share == 0 && joint[f] == 0 || p.Scores.Families[f].Node == but {
+			continue
 		}
+		if share > 0 && share < 1 {
+			se = math.Min(se, Swing(share, se)/(share*(1-share)))
+		}
+		variance += dgraph.Square((joint[f]/total - probability*share) * se)
 	}
 	return variance
 }
 
 // EdgeErrors are the standard errors of the edge probabilities, [N][N], from the errors of the
-// scores, and of an estimated sum. A rare family whose score is known to nats only may change an
-// edge by more than to first order.
+// scores, and of an estimated sum. The families of a node determine the edges into it: their
+// effects need no draws, and a rare family whose score is known to nats only may change an edge by
+// more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
 	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
 		return errors // of closed forms
 	}
-	beyond := dgraph.Zeros(nodes) // squares
+	into := dgraph.Zeros(nodes) // variances of edges by the families of the node they lead to
 	for f, share := range p.Marginals {
-		se, family := p.Scores.SE[f], p.Scores.Families[f]
-		more := dgraph.Square(Swing(share, se)) - dgraph.Square(share*(1-share)*se)
-		if more <= 0 {
+		family, swing := p.Scores.Families[f], Swing(share, p.Scores.SE[f])
+		if swing == 0 {
 			continue
 		}
 		for i := range nodes {
-			if i != family.Node && family.Parents.Has(i) != (probabilities[i][family.Node] >= 0.5) {
-				beyond[i][family.Node] += more
-			}
+			// the probability of the edge with this family, less its probability with others
+			effect := (dgraph.Indicator(family.Parents.Has(i)) - probabilities[i][family.Node]) / (1 - share)
+			into[i][family.Node] += dgraph.Square(swing * effect)
 		}
 	}
 	for _, e := range dgraph.OrderedPairs(nodes) {
-		variance := p.scoreVariance(probabilities[e.From][e.To], draws, func(g *dgraph.Graph) bool { return g.Has(e.From, e.To) })
-		errors[e.From][e.To] = math.Sqrt(variance + beyond[e.From][e.To])
+		variance := p.scoreVariance(probabilities[e.From][e.To], draws, e.To, func(g *dgraph.Graph) bool { return g.Has(e.From, e.To) })
+		errors[e.From][e.To] = math.Sqrt(variance + into[e.From][e.To])
 		if p.drawn > 0 {
 			errors[e.From][e.To] = math.Hypot(errors[e.From][e.To], ShareError(probabilities[e.From][e.To], p.drawn))
 		}

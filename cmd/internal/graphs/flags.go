@@ -117,7 +117,7 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	cli.Group(cmd, "Methods", func() {
 		flags.Var(cli.Name(&record.Structure), "structure",
-			"method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, for networks up to 12 columns, else chains")
+			"method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, for networks up to 11 columns, else chains")
 		flags.BoolVar(&record.Undivided, "undivided", false, "structure flow: as published, one flow for the parameters of all columns together and q(m) a masked network over the digits of the order and the bits of edges")
 		flags.BoolVar(&record.Cold, "cold", false, "structure flow: q(m) starts uniform, and not at graphs of short chains with linear mechanisms")
 		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")

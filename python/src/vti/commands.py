@@ -381,7 +381,7 @@ def calibrate_dag(
     structure
         Method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for
         the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible,
-        for networks up to 12 columns, else chains (default auto).
+        for networks up to 11 columns, else chains (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.
@@ -1382,7 +1382,7 @@ def dag(
     core for 13 columns, and a minute for 14. With linear mechanisms the evidences are closed forms
     and the answer is exact; with networks they come from sequential Monte Carlo. Larger graphs, up
     to 128 columns, are sampled by Markov chains (``structure`` chains), which run until they agree;
-    with networks, of more than 12 columns, from a list of sets of parents that grows where they are
+    with networks, from 12 columns on, from a list of sets of parents that grows where they are
     probable. ``structure`` flow, the method of the paper, trains one flow for the parameters of
     mechanisms together with a distribution q(m) over orders and the edges along them, for any
     number of columns, linear mechanisms and networks: node by node, or with ``undivided`` for all
@@ -1490,7 +1490,7 @@ def dag(
     structure
         Method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for
         the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible,
-        for networks up to 12 columns, else chains (default auto).
+        for networks up to 11 columns, else chains (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.
