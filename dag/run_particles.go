@@ -120,8 +120,7 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 	scores.Listed = true
 	var posterior *score.Posterior
 	var left float64
-	for range listRounds {
-		before := len(families.list)
+	for round := range listRounds {
 		var err error
 		left, err = families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
 			listed.Families = list
@@ -133,9 +132,8 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 		if err != nil {
 			return nil, err
 		}
-		if posterior != nil && len(families.list) == before {
-			break
-		}
+		// families that fine islands bring to the list later get some, too
+		scores.Part = float64(round+1) / listRounds
 		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
 			return nil, err
 		}

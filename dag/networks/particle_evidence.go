@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
@@ -120,8 +121,10 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // the part of this process; nil: all of it
-	// Listed says that the families are on a list that grows.
+	// Listed says that the families are on a list that grows, and Part is the part of the islands
+	// that may begin so far; 0: all.
 	Listed bool
+	Part   float64
 	// Kept, if not nil, is where runs are kept that begin KeepAfter after the first, for a process
 	// that continues.
 	Kept      *shard.Shard
@@ -298,7 +301,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 		}
 	}
 	score.SortBy(families, func(f int) float64 { return -spread[f] })
-	left := s.most - s.spent
+	left := int(cmp.Or(s.Part, 1)*float64(s.most)) - s.spent
 	for _, f := range families[:min(len(families), batchFamilies)] {
 		level := s.nextLevel(f)
 		count := max(len(s.settled(f))/2, firstIslands)

@@ -12,7 +12,7 @@ import (
 // Scores returns the estimates for all families: from fine islands where they exist, else from the
 // pilot run, else predicted from smaller families. Pilot runs are corrected by the distance of fine
 // islands from second pilot runs for sets of the same size; first pilot runs are selected, because
-// lucky families got islands. optimistic raises predictions.
+// lucky families got islands. optimistic raises predictions. Families on a list are pooled.
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -45,6 +45,9 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 				out.LogEvidence[i] += optimism
 			}
 		}
+	}
+	if s.Listed {
+		pool(&out, s.problem.Data.Nodes())
 	}
 	return out
 }

@@ -1,0 +1,103 @@
+package networks
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// pooledWindow is the distance in nats below the best family of a node up to which families are
+// pooled. Standard deviations of effects and of deviations are weighted by their likelihoods.
+const pooledWindow = 25
+
+var effectSDs, deviationSDs = []float64{1, 3, 10}, []float64{1, 2, 4}
+
+// pool replaces the estimates for the probable families of each node by their posterior given all
+// of them, where log evidences are a sum of effects of parents and a deviation of the family. Pilot
+// runs are off by nats, and the best of hundreds by most: alone they would have most of the
+// probability. With 5 to 13 parents, deviations from sums are about a nat.
+func pool(scores *score.Scores, nodes int) {
+	for j := range nodes {
+		best, near := math.Inf(-1), []int(nil)
+		for i, f := range scores.Families {
+			if f.Node == j {
+				best, near = math.Max(best, scores.LogEvidence[i]), append(near, i)
+			}
+		}
+		near = slices.DeleteFunc(near, func(i int) bool { return scores.LogEvidence[i] < best-pooledWindow })
+		var fits []additiveFit
+		var logLik []float64
+		for _, effectSD := range effectSDs {
+			for _, deviationSD := range deviationSDs {
+				fit := fitAdditive(scores, near, nodes, best, effectSD, deviationSD)
+				fits, logLik = append(fits, fit), append(logLik, fit.logLik)
+			}
+		}
+		weights := logsum.Shares(logLik)
+		for _, i := range near {
+			mean, square := 0.0, 0.0 // of the distance from the best
+			for k, fit := range fits {
+				value, se := fit.posterior(scores.Families[i], scores.LogEvidence[i]-best, scores.SE[i])
+				mean, square = mean+weights[k]*value, square+weights[k]*(value*value+se*se)
+			}
+			scores.LogEvidence[i], scores.SE[i] = best+mean, math.Sqrt(math.Max(square-mean*mean, 0))
+		}
+	}
+}
+
+// additiveFit is a regression of log evidences above an origin on indicators of parents, and a
+// constant at the end.
+type additiveFit struct {
+	deviationSD, logLik float64
+	effects             []float64 // their posterior means [N+1]
+	precision           dense.Factor
+}
+
+func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effectSD, deviationSD float64) additiveFit {
+	order := nodes + 1
+	fit := additiveFit{deviationSD: deviationSD, effects: make([]float64, order)}
+	gram, pull := make([]float64, order*order), fit.effects
+	for k := range nodes {
+		gram[k*order+k] = 1 / (effectSD * effectSD)
+		fit.logLik -= math.Log(effectSD)
+	}
+	gram[order*order-1] = 1.0 / (pooledWindow * pooledWindow)
+	for _, i := range families {
+		variance := dgraph.Square(deviationSD) + dgraph.Square(scores.SE[i])
+		value, terms := scores.LogEvidence[i]-origin, fit.terms(scores.Families[i])
+		for _, a := range terms {
+			pull[a] += value / variance
+			for _, b := range terms {
+				gram[a*order+b] += 1 / variance
+			}
+		}
+		fit.logLik -= (value*value/variance + math.Log(variance)) / 2
+	}
+	fit.precision, _ = dense.Factorize(gram, order, 0) // exists: the prior is proper
+	fit.precision.SolveLower(pull)
+	fit.logLik += floats.Dot(pull, pull)/2 - fit.precision.LogDet()/2
+	fit.precision.SolveUpper(pull)
+	return fit
+}
+
+// terms are the indices of the effects in the log evidence of a family.
+func (a *additiveFit) terms(f dgraph.Family) []int { return append(f.Parents.List(), len(a.effects)-1) }
+
+// posterior is the log evidence of a family above the origin, with its standard error, given its own
+// estimate and the effects.
+func (a *additiveFit) posterior(f dgraph.Family, own, se float64) (logEvidence, posteriorSE float64) {
+	expected, row := 0.0, make([]float64, len(a.effects))
+	for _, k := range a.terms(f) {
+		expected += a.effects[k]
+		row[k] = 1
+	}
+	a.precision.SolveLower(row)
+	weight := dgraph.Square(a.deviationSD) / (dgraph.Square(a.deviationSD) + se*se)
+	return expected + weight*(own-expected), math.Sqrt(weight*se*se + dgraph.Square(1-weight)*floats.Dot(row, row))
+}
