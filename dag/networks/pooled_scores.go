@@ -89,8 +89,8 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 // terms are the indices of the effects in the log evidence of a family.
 func (a *additiveFit) terms(f dgraph.Family) []int { return append(f.Parents.List(), len(a.effects)-1) }
 
-// posterior is the log evidence of a family above the origin, with its standard error, given its own
-// estimate and the effects.
+// posterior is the log evidence of a family above the origin, with its standard error, given its
+// own estimate and the effects.
 func (a *additiveFit) posterior(f dgraph.Family, own, se float64) (logEvidence, posteriorSE float64) {
 	expected, row := 0.0, make([]float64, len(a.effects))
 	for _, k := range a.terms(f) {
