@@ -98,8 +98,9 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
-	precision := s.Judge(v, graphs)
-	c.Draws, c.Islands, c.Rough, c.Settling = precision.Draws, precision.Islands, Number(precision.Rough), Number(precision.Settling)
+	rough, settling := s.Judge(v, graphs)
+	c.Rough, c.Settling = Number(rough), Number(settling)
+	c.Draws, c.Islands = s.Drawn()
 	c.judged(v)
 	return c
 }

@@ -120,8 +120,8 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 	scores.Listed = true
 	var posterior *score.Posterior
 	var left float64
+	var err error
 	for round := range listRounds {
-		var err error
 		left, err = families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
 			listed.Families = list
 			if err := scores.Pilots(ctx); err != nil {
@@ -138,7 +138,7 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 			return nil, err
 		}
 	}
-	posterior, err := sums.Settle(ctx, posterior.Scores, o.status)
+	posterior, err = sums.Settle(ctx, posterior.Scores, o.status)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 		s := &Scores{}
 		var islands []island
 		for k := range 12 {
-			islands = append(islands, n.temper(dagtest.Random(uint64(k)), p.Layout(), f, fineSweeps))
+			islands = append(islands, n.temper(dagtest.Random(uint64(k)), p.Layout(), f, fineChains, fineSweeps))
 		}
 		got, se := s.combine(islands, 0.3)
 		require.Less(t, se, 0.3)
@@ -138,7 +138,7 @@ func TestParticleParameters(t *testing.T) {
 	l := p.Layout()
 	var sum, squares, count float64
 	for k := range 20 {
-		for _, theta := range n.temper(dagtest.Random(uint64(k)), l, f, fineSweeps).Thetas {
+		for _, theta := range n.temper(dagtest.Random(uint64(k)), l, f, fineChains, fineSweeps).Thetas {
 			product := theta[0] * theta[l.W2()]
 			sum, squares, count = sum+product, squares+product*product, count+1
 		}
@@ -170,7 +170,7 @@ func TestPredictedScores(t *testing.T) {
 // Islands that differ by nats are followed by islands of the next level, which replace them as soon
 // as there are enough; other islands are not.
 func TestIslandLevels(t *testing.T) {
-	s := &Scores{islands: make([][]island, 1)}
+	s := &Scores{islands: make([][]island, 1), Listed: true}
 	add := func(count, level int, spread float64) {
 		for k := range count {
 			s.islands[0] = append(s.islands[0], island{LogEvidence: spread * float64(k%2), Level: level})
@@ -244,12 +244,12 @@ func TestPilotErrors(t *testing.T) {
 		n := newNetworkFamily(p, f)
 		var islands []island
 		for k := range 20 {
-			islands = append(islands, n.temper(dagtest.Random(uint64(k)), p.Layout(), f, fineSweeps))
+			islands = append(islands, n.temper(dagtest.Random(uint64(k)), p.Layout(), f, fineChains, fineSweeps))
 		}
 		truth, _ := (&Scores{}).combine(islands, 1)
 		var pilots []float64
 		for k := range 60 {
-			pilots = append(pilots, n.temper(dagtest.Random(uint64(1000+k)), p.Layout(), f, pilotSweeps).LogEvidence)
+			pilots = append(pilots, n.temper(dagtest.Random(uint64(1000+k)), p.Layout(), f, pilotChains, pilotSweeps).LogEvidence)
 		}
 		mean, spread := meanAndSpread(pilots, 0)
 		t.Logf("node %d: pilot runs are %.1f too small, and have a standard deviation of %.1f; by the gap %.1f", node, truth-mean, spread, pilotError(truth-mean, 0))

@@ -25,19 +25,21 @@ import (
 // are chosen by hand, for answers within minutes: they determine speed, and the verdict shows the
 // remaining errors.
 const (
+	pilotChains = 1
 	pilotSweeps = 12
 	// moreSweeps are added to pilot runs for each parent beyond pilotSize where not all families
 	// are known: chains over graphs and the growing list follow pilot runs, which otherwise miss
 	// one or two nats with five parents and twenty with twelve.
 	moreSweeps   = 4
-	fineSweeps   = 64
+	fineChains   = 2
+	fineSweeps   = 32
 	firstIslands = 2 // fine islands of a family before its error is known
 	// levelIslands is the number of islands of a family whose logs have a standard deviation of
 	// more than levelSpread nats, after which the next belong to the next level, with moves
-	// levelSweeps times as long; levelCounts are enough for twice the deviation. A few islands
-	// dominate such a mean, and fewer that settle are more precise. Four times the moves halve the
-	// standard deviation s, and exp(s²) − 1, the variance of the evidence of one, falls by more
-	// than four for s above 0.5.
+	// levelSweeps times as long; on a list, levelCounts are enough for twice the deviation. A few
+	// islands dominate such a mean, and fewer that settle are more precise. Four times the moves
+	// halve the standard deviation s, and exp(s²) − 1, the variance of the evidence of one, falls
+	// by more than four for s above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
@@ -76,7 +78,7 @@ func (s *Scores) nextLevel(f int) int {
 		return top
 	}
 	spread := stat.StdDev(logEvidences(own), nil)
-	if spread > 2*levelSpread || spread > levelSpread && len(own) >= levelIslands {
+	if spread > levelSpread && len(own) >= levelIslands || spread > 2*levelSpread && s.Listed {
 		return top + 1
 	}
 	return top
@@ -363,7 +365,7 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 		if s.Listed {
 			sweeps += moreSweeps * max(f.Parents.Len()-pilotSize, 0)
 		}
-		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, sweeps).LogEvidence}
+		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, sweeps).LogEvidence}
 	})
 	for k, own := range pilots {
 		to[batch[k]] = own.LogEvidence
@@ -394,8 +396,11 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
 		// every second island moves twice as long: the difference shows whether particles had
 		// settled
-		sweeps := fineSweeps << (place[k] % 2)
-		return newNetworkFamily(p, f).temper(random, l, f, sweeps*islandCost(levels[k]))
+		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
+		if s.Listed { // one long chain is more precise for many parents, two for few rows
+			chains, sweeps = 1, fineChains*sweeps
+		}
+		return newNetworkFamily(p, f).temper(random, l, f, chains, sweeps*islandCost(levels[k]))
 	})
 	for k, own := range found {
 		own.Level = levels[k]

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
@@ -13,31 +15,29 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Precision describes the precision of evidences by particles.
-type Precision struct {
-	Draws, Islands int
-	Rough          float64 // share of graphs with a family without fine islands
-	Settling       float64 // mean rise of log evidences when particles move twice as long
-}
-
-// Judge limits the verdict by the share of drawn graphs with rough families, and by the settling of
-// particles.
-func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw) Precision {
-	own, total := Precision{Draws: s.pilots*pilotSweeps + s.fine*fineSweeps, Islands: s.fine}, 0.0
+// Judge limits the verdict by the share of drawn graphs with rough families, whose evidence is
+// without fine islands, and by the settling of particles: the mean rise of log evidences when they
+// move twice as long.
+func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw) (rough, settling float64) {
+	total := 0.0
 	for _, d := range draws {
 		total += float64(d.Count)
 		if slices.ContainsFunc(d.Families, func(f int) bool { return !s.known(f) }) {
-			own.Rough += float64(d.Count)
+			rough += float64(d.Count)
 		}
 	}
-	own.Rough /= total
-	v.Limit(own.Rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
+	rough /= total
+	v.Limit(rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
 	rise, se := s.settling()
-	own.Settling = rise
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
 		v.Limit(s.unsettled(draws), verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	return own
+	return rough, rise
+}
+
+// Drawn is the number of particles so far, and of the fine islands among them.
+func (s *Scores) Drawn() (particles, islands int) {
+	return s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, s.fine
 }
 
 // unsettled is the change of edge probabilities when every log evidence rises by the expected gain
@@ -45,23 +45,19 @@ func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw) Precision {
 // parents. The same graphs are weighted by the rise: sums by other draws would differ by more.
 func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	rise, _ := fitGaps(s.differences())
-	before, after := make([]float64, len(draws)), make([]float64, len(draws))
+	nodes, graphs, gains := s.problem.Structure.Nodes, score.Weighted(draws), make([]float64, len(draws))
+	before := dgraph.EdgeProbabilities(nodes, graphs)
 	for k, d := range draws {
-		before[k] = math.Log(float64(d.Count))
-		after[k] = before[k]
+		gains[k] = math.Log(graphs[k].Probability)
 		for _, f := range d.Families {
-			if !s.exact[f] {
-				after[k] += SettlingSteps * rise(s.problem.Families[f].Parents.Len())
-			}
+			gains[k] += SettlingSteps * rise(s.problem.Families[f].Parents.Len()) * dgraph.Indicator(!s.exact[f])
 		}
 	}
-	before, after = logsum.Shares(before), logsum.Shares(after)
-	for _, e := range dgraph.OrderedPairs(s.problem.Structure.Nodes) {
-		change := 0.0
-		for k, d := range draws {
-			change += (after[k] - before[k]) * dgraph.Indicator(d.Graph.Has(e.From, e.To))
-		}
-		worst = math.Max(worst, math.Abs(change))
+	for k, share := range logsum.Shares(gains) {
+		graphs[k].Probability = share
+	}
+	for i, row := range dgraph.EdgeProbabilities(nodes, graphs) {
+		worst = math.Max(worst, floats.Distance(row, before[i], math.Inf(1)))
 	}
 	return worst
 }
@@ -83,7 +79,7 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 			return theta
 		}
 		if len(s.islands[f]) == 0 {
-			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineSweeps)}
+			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
 		}
 		table, known := tables[f]
 		if !known {

@@ -16,7 +16,7 @@ import (
 // pooled. Standard deviations of effects and of deviations are weighted by their likelihoods.
 const pooledWindow = 25
 
-var effectSDs, deviationSDs = []float64{1, 3, 10}, []float64{1, 2, 4}
+var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 
 // pool replaces the estimates for the probable families of each node by their posterior given all
 // of them, where log evidences are a sum of effects of parents and a deviation of the family. Pilot
@@ -33,11 +33,9 @@ func pool(scores *score.Scores, nodes int) {
 		near = slices.DeleteFunc(near, func(i int) bool { return scores.LogEvidence[i] < best-pooledWindow })
 		var fits []additiveFit
 		var logLik []float64
-		for _, effectSD := range effectSDs {
-			for _, deviationSD := range deviationSDs {
-				fit := fitAdditive(scores, near, nodes, best, effectSD, deviationSD)
-				fits, logLik = append(fits, fit), append(logLik, fit.logLik)
-			}
+		for k := range len(effectSDs) * len(deviationSDs) {
+			fit := fitAdditive(scores, near, nodes, best, effectSDs[k%3], deviationSDs[k/3])
+			fits, logLik = append(fits, fit), append(logLik, fit.logLik)
 		}
 		weights := logsum.Shares(logLik)
 		for _, i := range near {
@@ -70,7 +68,7 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 	gram[order*order-1] = 1.0 / (pooledWindow * pooledWindow)
 	for _, i := range families {
 		variance := dgraph.Square(deviationSD) + dgraph.Square(scores.SE[i])
-		value, terms := scores.LogEvidence[i]-origin, fit.terms(scores.Families[i])
+		value, terms := scores.LogEvidence[i]-origin, append(scores.Families[i].Parents.List(), nodes)
 		for _, a := range terms {
 			pull[a] += value / variance
 			for _, b := range terms {
@@ -86,17 +84,14 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 	return fit
 }
 
-// terms are the indices of the effects in the log evidence of a family.
-func (a *additiveFit) terms(f dgraph.Family) []int { return append(f.Parents.List(), len(a.effects)-1) }
-
 // posterior is the log evidence of a family above the origin, with its standard error, given its
 // own estimate and the effects.
 func (a *additiveFit) posterior(f dgraph.Family, own, se float64) (logEvidence, posteriorSE float64) {
-	expected, row := 0.0, make([]float64, len(a.effects))
-	for _, k := range a.terms(f) {
-		expected += a.effects[k]
+	row := make([]float64, len(a.effects))
+	for _, k := range append(f.Parents.List(), len(row)-1) {
 		row[k] = 1
 	}
+	expected := floats.Dot(row, a.effects)
 	a.precision.SolveLower(row)
 	weight := dgraph.Square(a.deviationSD) / (dgraph.Square(a.deviationSD) + se*se)
 	return expected + weight*(own-expected), math.Sqrt(weight*se*se + dgraph.Square(1-weight)*floats.Dot(row, row))
