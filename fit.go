@@ -192,7 +192,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		return nil, err
 	}
 	if cfg.Begin != nil && !cfg.Resume {
-		if err := cfg.Begin.copyWeights(t.Variables); err != nil {
+		if err := cfg.Begin.copyWeights(t.Variables, cfg.Backbone); err != nil {
 			return nil, err
 		}
 	}

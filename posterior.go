@@ -33,6 +33,12 @@ func (p *Posterior) Weights() int {
 	return count
 }
 
+// Beginning returns the weights of a Backbone, from which a fit to another target may start with
+// its own Backbone. If that is an AmortizedFlow the weights are an answer, which Open returns.
+func (p *Posterior) Beginning() *Beginning {
+	return &Beginning{Weights: p.evaluator.Variables, backbone: fmt.Sprint(p.evaluator.Flow)}
+}
+
 // Target returns the approximated posterior density.
 func (p *Posterior) Target() Target { return p.evaluator.Target }
 

@@ -1,9 +1,14 @@
 package vti
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
@@ -35,15 +40,36 @@ func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text,
 // Beginning is a q(m) q(θ | m) from which a fit starts instead of the prior and the anchor, such as
 // the answer of a network for many data sets (package amortize).
 type Beginning struct {
-	// LogModels is log q(m) of all models, in the order of their index.
+	// LogModels is log q(m) of all models, in the order of their index; nil stands for the prior.
 	LogModels []float64
-	// Flow is the family of q(θ | m), and Weights holds its variables.
+	// Flow is the family of q(θ | m), unless Config.Backbone is, and Weights holds its variables.
 	Flow    cosmic.Config
 	Weights *context.Context
+
+	backbone string // that the weights were trained for; "" if that is not known
+}
+
+// ReadBeginning is the Beginning of the posterior with a Backbone that Fit stored in a checkpoint.
+func ReadBeginning(path string) (*Beginning, error) {
+	info, err := checkpoint.ReadInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Beginning{Weights: context.New().Checked(false)}
+	var stored struct{ Flow string } // as in Config.settings
+	if err := json.Unmarshal(info.Settings, &stored); err != nil {
+		return nil, fmt.Errorf("%s: want a checkpoint of a fit with a Backbone: %w", path, err)
+	}
+	_, b.backbone, _ = strings.Cut(stored.Flow, " ")
+	_, err = checkpoint.RestoreVariables(path, b.Weights, info.Settings)
+	return b, err
 }
 
 // models returns q(m) as a table, without the models that log p(m) excludes.
 func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, error) {
+	if b.LogModels == nil {
+		return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logPrior})
+	}
 	logits := make([]float64, len(b.LogModels))
 	for i, value := range b.LogModels {
 		logits[i] = value
@@ -55,7 +81,10 @@ func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, 
 }
 
 // copyWeights copies the weights of the flow into the variables of a fit that has none.
-func (b *Beginning) copyWeights(into *context.Context) error {
+func (b *Beginning) copyWeights(into *context.Context, backbone Flow) error {
+	if !strings.HasPrefix(b.backbone, fmt.Sprint(backbone)) && b.backbone != "" {
+		return fmt.Errorf("vti.Config.Begin: got weights of %s, want %v", b.backbone, backbone)
+	}
 	for variable := range b.Weights.InAbsPath("/" + evaluate.FlowScope).IterVariablesInScope() {
 		clone, err := evaluate.Clone(variable)
 		if err != nil {

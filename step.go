@@ -26,6 +26,10 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 
 	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, len(sp.Cards())))
 	codes := cfg.Models.Sample(ctx.In(evaluate.ModelScope), uniforms)
+	amortized, holds := t.Flow.(AmortizedFlow)
+	if holds {
+		codes = amortized.Codes(inputs)
+	}
 	logQ, logJoint := t.densities(ctx, codes, inputs)
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(evaluate.ModelScope), codes)
@@ -69,7 +73,9 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
 	learns := GreaterOrEqual(power, OnesLike(power))
-	if cfg.holds() {
+	if holds {
+		learns = Const(g, false)
+	} else if cfg.holds() {
 		learns = LogicalAnd(learns, train.Released(ctx.InAbsPath("/"+trainScope), evaluate.Float64(logH), now.step, now.steps))
 	}
 	update.rate = Mul(evaluate.Float64(learns), update.rate)
@@ -165,7 +171,7 @@ func (t *trainer) compile() (err error) {
 // batch returns the next step's inputs from the host.
 func (t *trainer) batch(ctx gocontext.Context) ([]any, error) {
 	if batched, ok := t.Flow.(BatchedFlow); ok {
-		return batched.Batch(ctx, t.step)
+		return batched.Batch(ctx, t.Device, t.step)
 	}
 	return nil, nil
 }

@@ -57,11 +57,19 @@ type WeighedFlow interface {
 type BatchedFlow interface {
 	Flow
 	// Batch returns the host's inputs of a training step, counted from 0, of constant shapes.
-	Batch(ctx gocontext.Context, step int) (inputs []any, err error)
+	Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error)
 	// Densities draws parameters of models: codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
 	// part selected by inputs, [B] Float64. Over random parts, their difference has the same
 	// expectation as for the whole target.
 	Densities(ctx *Context, codes *graph.Node, inputs []*graph.Node) (logQ, logJoint *graph.Node)
+}
+
+// AmortizedFlow is a BatchedFlow that trains on many data sets and reads the data of its target.
+// Training leaves q(m) as it is. [Posterior.Beginning] is an answer for the data of another target.
+type AmortizedFlow interface {
+	BatchedFlow
+	// Codes returns the models of a training step, one for each of its data sets, [B,S].
+	Codes(inputs []*graph.Node) *graph.Node
 }
 
 // ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the given context;

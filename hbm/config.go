@@ -38,11 +38,12 @@ type Config struct {
 	// constants, and Posterior.On infers from any data. 0 trains on the given data.
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
-	// [plates..., sets, event...], and of constants for each set or one for all sets. They need not
-	// follow the model: the family is trained to be near the posterior given each of them. The same
-	// arguments must give the same sets. With Thin, a step uses the members of a plate that are
+	// [plates..., sets, event...], and of constants for each set or one for all sets. Over a space
+	// of models codes has the model of each set, otherwise it is nil. They need not follow the
+	// model: the family is trained to be near the posterior given each of them. The same arguments
+	// must give the same sets. With Thin, a step uses the members of a plate that are
 	// true in left; nil is for all. If Simulate is nil, the model is simulated.
-	Simulate func(ctx context.Context, sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
+	Simulate func(ctx context.Context, sets int, codes [][]int32, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin lets each step of Amortize use a share of the members of each plate, drawn from
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.

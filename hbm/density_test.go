@@ -15,7 +15,7 @@ import (
 )
 
 // evaluate returns the log density of each member at x, on a plate of len(x)/event members.
-func evaluate(t *testing.T, density Density, x []float64, event ...int) []float64 {
+func evaluated(t *testing.T, density Density, x []float64, event ...int) []float64 {
 	m := NewModel()
 	v := m.Observed("x", density, On(m.Plate("members", len(x)/product(event))), Event(event...))
 	require.NoError(t, m.Err())
@@ -97,7 +97,7 @@ func numbersOf(p []float64) []Term {
 func TestDensitiesAgainstNaiveForms(t *testing.T) {
 	for name, c := range elementwiseCases {
 		t.Run(name, func(t *testing.T) {
-			got := evaluate(t, c.density(numbersOf(c.p)...), c.x)
+			got := evaluated(t, c.density(numbersOf(c.p)...), c.x)
 			for i, x := range c.x {
 				require.InDelta(t, c.naive(x, c.p), got[i], 1e-8*(1+math.Abs(got[i])), "at %g", x)
 			}
@@ -106,7 +106,7 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 			for i, value := range c.p {
 				vectors[i] = Numbers(value, value+0.25)
 			}
-			pairs := evaluate(t, c.density(vectors...), c.x, 2)
+			pairs := evaluated(t, c.density(vectors...), c.x, 2)
 			for i, value := range pairs {
 				second := make([]float64, len(c.p))
 				for j := range second {
@@ -148,7 +148,7 @@ func TestDrawsHaveTheirMoments(t *testing.T) {
 func TestDirichlet(t *testing.T) {
 	a := []float64{0.5, 2, 3.5}
 	x := []float64{0.2, 0.3, 0.5, 0.05, 0.9, 0.05}
-	got := evaluate(t, Dirichlet(Numbers(a...)), x, 3)
+	got := evaluated(t, Dirichlet(Numbers(a...)), x, 3)
 	for i := range got {
 		want, _ := math.Lgamma(6)
 		for j, aj := range a {
@@ -157,7 +157,7 @@ func TestDirichlet(t *testing.T) {
 		}
 		require.InDelta(t, want, got[i], 1e-8)
 	}
-	require.InDelta(t, math.Log(2), evaluate(t, Dirichlet(Number(1)), []float64{0, 0.4, 0.6}, 3)[0], 1e-8, "flat, on the edge")
+	require.InDelta(t, math.Log(2), evaluated(t, Dirichlet(Number(1)), []float64{0, 0.4, 0.6}, 3)[0], 1e-8, "flat, on the edge")
 
 	const n = 20000
 	m := NewModel()
@@ -186,7 +186,7 @@ func TestMixture(t *testing.T) {
 	for _, mean := range means {
 		components = append(components, Normal(Numbers(mean...), Number(0.7)))
 	}
-	got := evaluate(t, Mixture(Numbers(weights...), components...), x, 2)
+	got := evaluated(t, Mixture(Numbers(weights...), components...), x, 2)
 	for i := range got {
 		var joint, separate float64
 		separate = 1
@@ -246,7 +246,7 @@ func open(t testing.TB) *gpu.Device {
 func TestPoissonOfLargeCounts(t *testing.T) {
 	for _, rate := range []float64{90, 110, 1e6, 1e9} {
 		x := math.Round(rate + math.Sqrt(rate))
-		got := evaluate(t, Poisson(Number(math.Log(rate))), []float64{x, x + 1})
+		got := evaluated(t, Poisson(Number(math.Log(rate))), []float64{x, x + 1})
 		require.InDelta(t, math.Log(rate)-math.Log(x+1), got[1]-got[0], 1e-8, "rate %g", rate)
 	}
 }

@@ -58,6 +58,7 @@
 //	over.go                   a model over a space of models as a vti.Target
 //	over_family.go            a family over its models as the flow of a vti.Config
 //	over_batch.go             steps of its training on some members of each plate
+//	over_amortized.go         steps of its training on simulated data sets, each of its own model
 //	over_weighed.go           evidences of its models by weights of that family, member by member
 //	over_ceiling.go           the largest likelihood of a model, which bounds its evidence
 //	presence.go               densities and encodings of what a model has
@@ -78,7 +79,7 @@
 //	config.go, fit.go         Fit
 //	minibatch.go, feed.go     the members in a step, and their free encodings
 //	replica.go                their part of the graph, and densities of model and family there
-//	amortize.go               training over simulated data sets
+//	amortize.go               training over simulated data sets of one model
 //	checkpoint.go             the state of training in a file
 //	special.go                functions with the right derivative everywhere
 //

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/made"
 )
 
@@ -45,7 +46,11 @@ const unitsScope = "units"
 // unitsOf returns mean and standard deviation of the numbers of a variable, [n].
 func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mean, sd *Node) {
 	u := s.units[v]
-	own := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
+	scope := "/" + unitsScope + "/" + v.scope()
+	if flow := "/" + evaluate.FlowScope; strings.HasPrefix(ctx.Scope(), flow+"/") {
+		scope = flow + scope // so that it is part of a vti.Beginning
+	}
+	own := ctx.InAbsPath(scope).Checked(false)
 	both := ConvertDType(own.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false).ValueGraph(r.graph), r.dtype)
 	row := func(i int) *Node { return Squeeze(SliceAxis(both, 0, AxisElem(i)), 0) }
 	return row(0), row(1)
@@ -56,6 +61,16 @@ const hiddenUnits = 32
 
 func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder {
 	s := &setEncoder{pool: pool, hidden: hiddenUnits, seed: cfg.Seed, products: cfg.Products, units: map[*Variable]units{}}
+	s.measure(m, data)
+	return s
+}
+
+// rounding is the spread of numbers, relative to their mean, that counts as none: of simulated data
+// sets with the same constants, some would otherwise have constants thousands of units away.
+const rounding = 1e-9
+
+// measure sets the units of data by their mean and spread.
+func (s *setEncoder) measure(m *Model, data Values) {
 	for _, v := range m.variables {
 		if v.role == Latent {
 			continue
@@ -72,13 +87,12 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 				column = append(column, x)
 			}
 			u.mean[i] = stat.Mean(column, nil)
-			if u.sd[i] = stat.PopStdDev(column, nil); u.sd[i] == 0 {
+			if u.sd[i] = stat.PopStdDev(column, nil); u.sd[i] <= rounding*math.Abs(u.mean[i]) {
 				u.sd[i] = 1
 			}
 		}
 		s.units[v] = u
 	}
-	return s
 }
 
 // isCount says that the values are counts of any magnitude: encoders read log(1 + x).

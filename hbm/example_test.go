@@ -132,3 +132,50 @@ func ExamplePosterior_On() {
 	// Output:
 	// trusted: the sixth ward differs by -2.1 days
 }
+
+// The same choice for any stays: a family is trained on data that are simulated from the models.
+func ExampleTarget_Family() {
+	ctx := context.Background()
+	m, mean, effect, stay := wardModel()
+	var sites [][]int
+	for _, coordinate := range m.Coordinates(effect) {
+		sites = append(sites, []int{coordinate})
+	}
+	models, err1 := space.NewSubsets(m.Dim(), m.Coordinates(mean), sites)
+	device, err2 := gpu.Open(gpu.CPU)
+	config := hbm.Config{Family: hbm.PAVIE, Amortize: 32, Seed: 1}
+	over := func(stays []float64) (target *hbm.Target, family vti.Flow) {
+		target, err := m.Over(models, space.Prior{}.LogProb, hbm.Values{stay: stays})
+		if err == nil {
+			family, err = target.Family(config)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return target, family
+	}
+	target, family := over(make([]float64, len(wards))) // of which the shape counts
+	trained, err3 := vti.Fit(ctx, device, target, vti.Config{Backbone: family, Steps: 400, Seed: 1})
+
+	target, family = over([]float64{0.2, -0.6, 0.3, 0.9, 1.6, 1.4, 0.1, -0.2, 0.4, -0.4, 0.5, 0.3, -0.3, 0.2, 0.4, -0.8, -1.7, -1.1})
+	answer, err4 := vti.Open(ctx, device, target, vti.Config{Backbone: family, Begin: trained.Beginning()})
+	certificate, err5 := answer.Certify(ctx, vti.CertifyConfig{Draws: 2000})
+	for _, err := range []error{err1, err2, err3, err4, err5} {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(certificate.Verdict)
+	for ward := range sites {
+		differs, _ := certificate.Probability(func(code []int32) bool { return code[ward] == 1 })
+		fmt.Printf("ward %d differs with probability %.1f\n", ward, differs)
+	}
+	// Output:
+	// trusted
+	// ward 0 differs with probability 0.2
+	// ward 1 differs with probability 1.0
+	// ward 2 differs with probability 0.2
+	// ward 3 differs with probability 0.2
+	// ward 4 differs with probability 0.2
+	// ward 5 differs with probability 1.0
+}

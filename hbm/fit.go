@@ -105,7 +105,7 @@ type trainer struct {
 	exec     *context.Exec
 	sums     counters
 	// simulate makes the data of a step, if the family is amortized over data sets.
-	simulate func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error)
+	simulate dataSets
 	// fingerprint identifies the data of the run.
 	fingerprint string
 	// fixed are the selection and the first inputs of every step, if each step has all members.
@@ -121,11 +121,11 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	t := &trainer{}
 	if cfg.Amortize > 0 {
 		var err error
-		if t.simulate, err = dataSets(device, model, data, cfg); err != nil {
+		if t.simulate, err = newDataSets(device, model, nil, data, cfg); err != nil {
 			return nil, err
 		}
 		// Encoders take the scale of these data as the usual one.
-		if data, err = t.simulate(ctx, "amortize/scale", nil); err != nil {
+		if data, err = t.simulate(ctx, nil, "amortize/scale", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -161,14 +161,24 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	return t, nil
 }
 
-// dataSets makes data sets for amortization, given the constants among the data.
-func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error), error) {
+// dataSets makes the data sets of a step for amortization: each from the model of a code, if codes
+// are not nil.
+type dataSets func(ctx gocontext.Context, codes [][]int32, name string, left map[*Plate][]bool) (Values, error)
+
+// newDataSets simulates a model, or the models of a Target, given the constants among the data.
+func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cfg Config) (dataSets, error) {
 	if cfg.Simulate != nil {
-		return func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error) {
-			return cfg.Simulate(ctx, cfg.Amortize, cfg.Seed, name, left)
+		return func(ctx gocontext.Context, codes [][]int32, name string, left map[*Plate][]bool) (Values, error) {
+			return cfg.Simulate(ctx, cfg.Amortize, codes, cfg.Seed, name, left)
 		}, model.Err()
 	}
-	simulator, err := NewSimulator(device, model)
+	var simulator *Simulator
+	var err error
+	if over != nil {
+		simulator, err = over.Simulator(device)
+	} else {
+		simulator, err = NewSimulator(device, model)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +186,10 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(c
 	for _, v := range model.withRole(Constant) {
 		constants[v] = data[v]
 	}
-	return func(ctx gocontext.Context, name string, _ map[*Plate][]bool) (Values, error) {
+	return func(ctx gocontext.Context, codes [][]int32, name string, _ map[*Plate][]bool) (Values, error) {
+		if over != nil {
+			return simulator.DrawModels(ctx, constants, codes, cfg.Seed, name)
+		}
 		return simulator.DrawSets(ctx, constants, cfg.Amortize, cfg.Seed, name)
 	}, nil
 }
@@ -214,7 +227,7 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 			if t.config.Thin {
 				left = chosen.thin(t.model, random)
 			}
-			data, err := t.simulate(ctx, fmt.Sprintf("amortize/%d", t.step), left)
+			data, err := t.simulate(ctx, nil, fmt.Sprintf("amortize/%d", t.step), left)
 			if err != nil {
 				return err
 			}

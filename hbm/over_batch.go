@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -38,7 +39,7 @@ func (f *batchedFamily) String() string {
 }
 
 // Batch implements [vti.BatchedFlow]: members, data, and members of each latent variable.
-func (f *batchedFamily) Batch(_ gocontext.Context, step int) ([]any, error) {
+func (f *batchedFamily) Batch(_ gocontext.Context, _ *gpu.Device, step int) ([]any, error) {
 	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
 	inputs := f.part.feed.inputs(chosen)
 	for _, l := range f.family.latents {

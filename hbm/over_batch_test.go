@@ -52,7 +52,7 @@ func TestBatchesStandForTheWhole(t *testing.T) {
 			outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return whole.Exec(codes) })
 			require.NoError(t, err)
 			all = append(all, tensors.MustCopyFlatData[float64](outputs[0])...)
-			inputs, err := batched.Batch(t.Context(), step)
+			inputs, err := batched.Batch(t.Context(), device, step)
 			require.NoError(t, err)
 			outputs, err = train.Call(func() ([]*tensors.Tensor, error) { return part.Exec(append([]any{codes}, inputs...)...) })
 			require.NoError(t, err)

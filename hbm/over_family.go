@@ -23,8 +23,12 @@ var _ vti.Flow = (*targetFamily)(nil)
 
 // Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. It
 // reads Family, Encoding, Products, Flow, Batch and DType of cfg, and Until, the time after which
-// single models are weighed by one batch of draws.
+// single models are weighed by one batch of draws. With Amortize it trains on data sets simulated
+// from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
 	cfg = cfg.WithDefaults()
 	if cfg.Family == Joint {
 		return nil, fmt.Errorf("hbm: family %v is a flow of package cosmic over the space: leave vti.Config.Backbone out", Joint)
@@ -35,10 +39,14 @@ func (t *Target) Family(cfg Config) (vti.Flow, error) {
 		return nil, err
 	}
 	members, err := newSelector(t.model, cfg.Batch)
-	if err != nil || members.whole() {
+	if err != nil || members.whole() && cfg.Amortize == 0 {
 		return f, err
 	}
-	return newBatchedFamily(f, members), nil
+	batched := newBatchedFamily(f, members)
+	if cfg.Amortize > 0 {
+		return &amortizedFamily{batchedFamily: batched}, nil
+	}
+	return batched, nil
 }
 
 // String describes the family for checkpoints.

@@ -27,6 +27,10 @@ type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
 	one       sync.Mutex // evaluations take turns
+	// kept holds the draws of models of an amortized family, which serve again: answers are to take
+	// about a second. nil: draws are fresh each time. numbers is their size.
+	kept    map[string]*Certificate
+	numbers int
 }
 
 // Draws of single models: of all; of models that are then within some nats of the largest evidence
@@ -39,6 +43,9 @@ var glances = []struct {
 
 const (
 	fewWeighed = 1024
+	// openedWeighed is the number of draws of a model of an amortized family that may matter: so
+	// many show by themselves how heavy the tail of their weights is.
+	openedWeighed = 2048
 	// mostModels is the largest number of models that are weighed by hundreds of draws each.
 	mostModels = 128
 	// A model negligibleNats below the best has no part in the answer. Chosen by hand: 128 such
@@ -65,7 +72,11 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 	if err != nil {
 		return models.Known{}
 	}
-	return models.Known{Evidences: &weighed{posterior: p, ceilings: ceilings}, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
+	w := &weighed{posterior: p, ceilings: ceilings}
+	if f.config.Amortize > 0 {
+		w.kept = map[string]*Certificate{}
+	}
+	return models.Known{Evidences: w, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
 }
 
 // Exact reports that evidences are estimates.
@@ -74,9 +85,18 @@ func (*weighed) Exact() bool { return false }
 func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed uint64) (*Certificate, error) {
 	w.one.Lock()
 	defer w.one.Unlock()
+	key := space.Key(code)
+	if c := w.kept[key]; c != nil && c.Draws >= draws {
+		return c, nil
+	}
 	p := *w.posterior
 	p.feed, p.config.Seed = p.feed.given(code), seed
-	return p.Certify(ctx, CertifyConfig{Draws: draws, Until: w.posterior.config.Until})
+	c, err := p.Certify(ctx, CertifyConfig{Draws: draws, Until: w.posterior.config.Until})
+	if err == nil && w.kept != nil && w.numbers < keptNumbers {
+		w.kept[key] = c
+		w.numbers += c.Draws * p.model.Dim()
+	}
+	return c, err
 }
 
 // Of returns estimates, from few draws of models whose evidences are far below the largest. A
@@ -93,7 +113,10 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 		}
 		return ceiling[i] < best-negligibleNats
 	}
-	for _, glance := range glances {
+	for k, glance := range glances {
+		if w.kept != nil && k == len(glances)-1 {
+			glance.draws = openedWeighed
+		}
 		for i, code := range codes {
 			if own := found[i]; own.Log < best-glance.within && (own.KHat <= psis.ReliableFor(own.Draws) || below(i)) {
 				continue
@@ -143,6 +166,8 @@ func (w *weighed) Parameters(code []int32, own models.Evidence, n int, random *r
 	switch {
 	case n > firstDraws:
 		draws = min(n, mostDraws)
+	case w.kept != nil:
+		draws = max(draws, min(n, openedWeighed))
 	case n >= firstDraws/100:
 		draws = 0
 	}

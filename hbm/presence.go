@@ -32,11 +32,15 @@ func withPresence(logProb, present *Node, rank int) *Node {
 }
 
 // encoded returns the encodings of the members for the model of each draw: from encodings
-// [plates..., 1, (1+F)·width] to [plates..., draws or 1, width].
+// [plates..., draws or 1, (1+F)·width] to [plates..., draws or 1, width].
 func encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
-	members := product(dims)
-	table := Reshape(encodings, members, features.Shape().Dim(-1), width)
+	members, draws := product(dims), encodings.Shape().Dim(plates)
+	table := Reshape(encodings, members*draws, features.Shape().Dim(-1), width)
+	if draws > 1 { // of as many data sets
+		table = Reshape(table, members, draws, features.Shape().Dim(-1), width)
+		return Reshape(ReduceSum(Mul(table, InsertAxes(features, 0, -1)), 2), append(slices.Clone(dims), draws, width)...)
+	}
 	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
 }
 

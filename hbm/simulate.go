@@ -3,6 +3,7 @@ package hbm
 import (
 	gocontext "context"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -12,12 +13,14 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/space"
 )
 
 // Simulator draws all variables of a model, parents first, in Float64.
 type Simulator struct {
 	model *Model
 	steps []*simulation
+	over  *Target // of a space of models; nil: there is one
 }
 
 // simulation evaluates the parameters of one variable from the values of its parents.
@@ -25,6 +28,7 @@ type simulation struct {
 	variable *Variable
 	parents  []*Variable
 	exec     *Exec
+	absent   []float64 // over a space of models: the value of a latent variable without numbers
 }
 
 // NewSimulator prepares to draw from a model.
@@ -53,12 +57,48 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given a vector with an entry a set, and the parents.
+// Simulator prepares to draw from the models of the space; see Simulator.DrawModels.
+func (t *Target) Simulator(device *gpu.Device) (*Simulator, error) {
+	if _, ok := t.space.(space.RowMasker); !ok {
+		return nil, fmt.Errorf("hbm: got a space %T, want one with masks of single models (space.RowMasker)", t.space)
+	}
+	s, err := NewSimulator(device, t.model)
+	if err != nil {
+		return nil, err
+	}
+	s.over = t
+	for _, l := range latents(t.model, false) {
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+			return ExecOnceN(device.Backend(), func(u *Node) *Node {
+				value, _ := l.link.ToEvent(u, l.event)
+				return value
+			}, make([]float64, l.dim))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range s.steps {
+			if step.variable == l.Variable {
+				step.absent = tensors.MustCopyFlatData[float64](outputs[0])
+			}
+		}
+	}
+	return s, nil
+}
+
+// graphFor builds the graph of the parameters, given a vector with an entry a set, the parents, and
+// over a space of models which numbers of latent parents are present.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
 		for i, parent := range s.parents {
 			r.values[parent] = inputs[1+i]
+		}
+		if present := inputs[1+len(s.parents):]; len(present) > 0 {
+			r.present = map[*Variable]*Node{}
+			for _, parent := range s.latentParents() {
+				r.present[parent], present = present[0], present[1:]
+			}
 		}
 		rank := len(s.variable.plates)
 		parameters := r.parameters(s.variable)
@@ -71,6 +111,10 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	}
 }
 
+func (s *simulation) latentParents() []*Variable {
+	return slices.DeleteFunc(slices.Clone(s.parents), func(v *Variable) bool { return v.role != Latent })
+}
+
 // Draw simulates the model: values of all latent and observed variables, with the given seed and
 // stream name. Constants come from known, and so does every other variable in it. If ctx is
 // cancelled, it stops with an error that wraps ctx.Err().
@@ -81,6 +125,31 @@ func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name 
 // DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not
 // known. A known variable has one set for all, [plates..., event...], or one for each.
 func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
+	return s.drawSets(ctx, known, sets, nil, seed, name)
+}
+
+// DrawModels is DrawSets with one set for each code, which is drawn from that model. Numbers that
+// it lacks are as in Target.
+func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]int32, seed uint64, name string) (Values, error) {
+	present, first := map[*Variable][]float64{}, 0
+	for _, l := range latents(s.model, false) {
+		size := l.Members() * l.dim
+		own := make([]float64, size*len(codes))
+		for set, code := range codes {
+			for i, in := range s.over.space.(space.RowMasker).MaskRow(code, nil)[first : first+size] {
+				if in {
+					own[(i/l.dim*len(codes)+set)*l.dim+i%l.dim] = 1
+				}
+			}
+		}
+		present[l.Variable], first = own, first+size
+	}
+	return s.drawSets(ctx, known, len(codes), present, seed, name)
+}
+
+// drawSets is DrawSets where the numbers present [plates..., sets, U] of latent variables are 1,
+// and others 0; nil: all numbers are there.
+func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, present map[*Variable][]float64, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
 		values, ok := known[v]
@@ -99,7 +168,7 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 		if _, ok := all[v]; ok {
 			continue
 		}
-		parameters, err := step.parameters(all, sets)
+		parameters, err := step.parameters(all, sets, present)
 		if err != nil {
 			return nil, fmt.Errorf("hbm: parameters of %q: %w", v.name, err)
 		}
@@ -116,10 +185,27 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 				at[i] = p[row*n : (row+1)*n]
 			}
 			v.density.draw(random, at, values[row*size:(row+1)*size])
+			if own := present[v]; own != nil {
+				step.remove(values[row*size:(row+1)*size], own[row*len(own)/(v.Members()*sets):])
+			}
 		}
 		all[v] = values
 	}
 	return all, nil
+}
+
+// remove replaces the parts of a value whose numbers are not present.
+func (s *simulation) remove(value, present []float64) {
+	_, partly := s.variable.link.(partialLink)
+	for i := range value {
+		u := 0
+		if partly {
+			u = i
+		}
+		if present[u] == 0 {
+			value[i] = s.absent[i]
+		}
+	}
 }
 
 // rowsPerCheck is the number of rows, each far below a millisecond, between checks for
@@ -127,13 +213,19 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 const rowsPerCheck = 1 << 10
 
 // parameters evaluates the parameters of the variable, [plates..., sets, event...] each.
-func (s *simulation) parameters(known Values, sets int) ([][]float64, error) {
+func (s *simulation) parameters(known Values, sets int, present map[*Variable][]float64) ([][]float64, error) {
 	if s.exec == nil {
 		return nil, nil
 	}
 	inputs := []any{make([]bool, sets)} // tells the graph how many sets there are
 	for _, parent := range s.parents {
 		inputs = append(inputs, parent.tensorOf(known[parent]))
+	}
+	for _, parent := range s.latentParents() {
+		if own := present[parent]; own != nil {
+			dims := append(parent.shape()[:len(parent.plates)], sets)
+			inputs = append(inputs, tensors.FromFlatDataAndDimensions(own, append(dims, len(own)/(parent.Members()*sets))...))
+		}
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return s.exec.Exec(inputs...) })
 	if err != nil {

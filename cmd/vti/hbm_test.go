@@ -261,7 +261,7 @@ func TestHbmInfer(t *testing.T) {
 	// as text, in which NaN equals NaN
 	require.Equal(t, fmt.Sprint(got.Effects), fmt.Sprint(decodeHbm(t, readFile(t, "answer/result.json")).Effects))
 	text := vtiCommand(t, "hbm", "infer", "model", "other.csv", "--certify-draws", "200")
-	require.Contains(t, strings.Join(strings.Fields(text.stdout), " "), "trained in 20 steps on simulated tables")
+	require.Contains(t, strings.Join(strings.Fields(text.stdout), " "), "nothing was trained: effects are integrated out in closed form")
 
 	mustRun(t, append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--out", "once"}, quickHbm...)...)
 	for want, args := range map[string][]string{
@@ -276,6 +276,34 @@ func TestHbmInfer(t *testing.T) {
 	}
 	bad := vtiCommand(t, "hbm", "--resume", "answer")
 	require.Contains(t, bad.stderr, "answer is a run of vti hbm infer, which cannot be resumed by vti hbm")
+}
+
+// So does a model for many tables and a choice of terms: here by the sums of a single table.
+func TestHbmInferSelection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	emptyDir(t, "data.csv", groups(false))
+	lines := strings.SplitAfter(groups(false), "\n")
+	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644))
+	formula := []string{"-f", "y ~ x + (1 | g)", "--select", "--json", "--quiet"}
+	trained := vtiCommand(t, append([]string{"hbm", "data.csv", "--family", "pavi-e", "--out", "model", "--amortize", "--steps", "20"}, formula...)...)
+	require.Contains(t, []int{0, shell.StatusUntrusted}, trained.status, trained.stderr)
+	got := decodeHbm(t, mustRun(t, "hbm", "infer", "model", "other.csv", "--out", "answer", "--json", "--quiet").stdout)
+	want := decodeHbm(t, mustRun(t, append([]string{"hbm", "other.csv"}, formula...)...).stdout)
+	require.Equal(t, "trusted", got.Certificate.Verdict)
+	require.Len(t, got.Terms, 4)
+	for i, term := range want.Terms {
+		require.Equal(t, term.State, got.Terms[i].State)
+		require.InDelta(t, float64(term.Prob), float64(got.Terms[i].Prob), 5*math.Hypot(float64(term.SE), float64(got.Terms[i].SE)))
+	}
+	require.FileExists(t, "answer/terms.csv")
+	resumed := mustRun(t, "hbm", "--resume", "model", "--json", "--quiet", "--certify-draws", "4000")
+	require.Equal(t, decodeHbm(t, trained.stdout).Terms, decodeHbm(t, resumed.stdout).Terms)
+	require.NoError(t, os.WriteFile("narrow.csv", []byte("y,g\n1,u\n2,u\n4,v\n3,v\n"), 0o644))
+	bad := vtiCommand(t, "hbm", "infer", "model", "narrow.csv")
+	require.Equal(t, shell.StatusUsage, bad.status)
+	require.Contains(t, bad.stderr, `no column "x"`)
 }
 
 func TestHbmBadInput(t *testing.T) {

@@ -70,12 +70,27 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	return above, nil
 }
 
-// amortized returns the model with plates for inference from any table. It starts at the prior.
+// amortized returns the model with plates for inference from any table. It starts at the prior, and
+// its variables and their order do not depend on the numbers of groups.
 func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
 	}
-	return r.plates(above, make([]float64, r.Dim()))
+	var inner *varyingGroup
+	depth := map[string]int{}
+	for range r.groups { // until it settles
+		for i, g := range r.groups {
+			for _, k := range above[i] {
+				depth[g.Name] = max(depth[g.Name], 1+depth[r.groups[k].Name])
+			}
+		}
+	}
+	for _, g := range r.groups {
+		if inner == nil || len(g.Columns) > len(inner.Columns) || len(g.Columns) == len(inner.Columns) && depth[g.Name] > depth[inner.Name] {
+			inner = g
+		}
+	}
+	return r.plates(above, make([]float64, r.Dim()), inner, func(g *plateGroup) int { return depth[g.Name] })
 }
 
 // InferCommand is the command of a result of [Regression.Infer].
@@ -83,9 +98,11 @@ const InferCommand = "hbm infer"
 
 // InferRun configures [Regression.Infer].
 type InferRun struct {
-	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape its shape.
+	// Model is the run directory of a RunFamily with Fit.Amortize, Shape its shape, and Fit the
+	// configuration of its training, for a selection of terms.
 	Model string
 	Shape *Shape
+	Fit   hbm.Config
 	// Seed is the root of every random stream.
 	Seed    uint64
 	Certify hbm.CertifyConfig
@@ -110,6 +127,9 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	above, err := cfg.Shape.fit(r)
 	if err != nil {
 		return nil, err
+	}
+	if r.Options.Select {
+		return r.inferSelection(ctx, device, cfg, above, clock)
 	}
 	plates, err := r.amortized(above)
 	if err != nil {

@@ -116,7 +116,7 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 		return err
 	}
 	if r.Options.Select {
-		_, err := plates.selection(family, hbm.Config{}, time.Time{})
+		_, err := plates.selection(nil, hbm.Config{Family: family}, time.Time{})
 		return err
 	}
 	return family.Check(plates.Model)
@@ -142,7 +142,9 @@ func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, 
 			return nil, fit, err
 		}
 		fit.Thin = true
-		fit.Simulate, err = plates.simulator(device)
+		if !r.Options.Select {
+			fit.Simulate, err = plates.simulator(device, nil)
+		}
 		return plates, fit, err
 	}
 	plates, err := r.Plates()

@@ -22,6 +22,10 @@ import (
 // effective with the draws of a single model, 0.9 and 1.0 with seven times their number.
 const selectionDraws = 4
 
+// openedDraws is the number of draws of an answer for another table: standard deviations to 3
+// percent. Chosen by hand, for answers in about a second.
+const openedDraws = 4000
+
 // selected is a selection of terms as a Target, with a family of plates as its flow.
 type selected struct {
 	*PlateModel
@@ -29,20 +33,26 @@ type selected struct {
 	fit    vti.Config
 }
 
-// selection sets up a selection of terms by a family. Draws end at until, unless zero.
-func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Time) (*selected, error) {
-	if family == hbm.Joint {
-		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", family, hbm.PAVIF, hbm.Branch)
+// selection sets up a selection of terms by a family. Draws end at until, unless zero. With
+// Amortize the device simulates tables; nil is for answers alone.
+func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Time) (*selected, error) {
+	if cfg.Family == hbm.Joint {
+		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", cfg.Family, hbm.PAVIF, hbm.Branch)
 	}
-	cfg.Family, cfg.Products = family, true
+	cfg.Products, cfg.Thin = true, cfg.Amortize > 0
 	models := p.space()
 	target, err := p.Model.Over(models, models.logProb, p.Data)
 	if err != nil {
 		return nil, err
 	}
 	target.LogConcave = true // or nearly, as Target.Unimodal says
-	train := cfg.Until
-	cfg.Until = until
+	if cfg.Thin && device != nil {
+		if cfg.Simulate, err = p.simulator(device, target); err != nil {
+			return nil, err
+		}
+	}
+	train, resume := cfg.Until, cfg.Resume
+	cfg.Until, cfg.Resume = until, false
 	flow, err := target.Family(cfg)
 	if err != nil {
 		return nil, err
@@ -52,38 +62,45 @@ func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Tim
 		most = max(most, len(g.Levels))
 	}
 	return &selected{p, target, vti.Config{
-		Backbone: flow, Until: train, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: cfg.Resume, LogEvery: cfg.LogEvery, Progress: cfg.Progress,
+		Backbone: flow, Until: train, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: resume, LogEvery: cfg.LogEvery, Progress: cfg.Progress,
 		Batch: selectionDraws * cmp.Or(cfg.Draws, hbm.DefaultDraws(most)),
 	}}, nil
 }
 
 // selection returns the selection of a run.
-func (r *Regression) selection(cfg FamilyRun) (*selected, error) {
-	if cfg.Fit.Amortize > 0 {
-		return nil, fmt.Errorf("terms are selected in one table: with --amortize leave out --select")
-	}
-	if err := r.CheckFamily(cfg.Fit.Family, cfg.Members); err != nil {
-		return nil, err
-	}
-	plates, err := r.Plates()
+func (r *Regression) selection(device *gpu.Device, cfg FamilyRun) (*selected, error) {
+	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Fit.Batch = plates.batch(cfg.Members)
-	return plates.selection(cfg.Fit.Family, cfg.Fit, cfg.Certify.Until)
+	return plates.selection(device, fit, cfg.Certify.Until)
 }
 
 // runSelection is RunFamily for a selection of terms, as a Target with a model for each selection.
 func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
 	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
-	s, err := r.selection(cfg)
+	s, err := r.selection(device, cfg)
 	if err != nil {
 		return nil, err
 	}
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Fit.Amortize > 0 {
+		trained, err := vti.Fit(ctx, device, s.target, training.Configure(s.fit, 0))
+		if err = training.End(err); err != nil {
+			return nil, err
+		}
+		clock.Trained()
+		result := r.newResult(device, cfg.Fit.Seed, cfg.Fit.Family.String(), cfg.Dir)
+		sample, ess, err := r.openSelection(ctx, device, trained.Beginning(), cfg, r.nesting(), result)
+		if err != nil {
+			return nil, err
+		}
+		result.Steps = trained.Steps()
+		return result, r.finishFamily(ctx, result, sample, ess, clock)
 	}
 	answer, err := training.Ask(ctx, device, s.target, clock, run.Question{
 		Fit: training.Configure(s.fit, r.logJacobian), Certify: vti.CertifyConfig{Draws: cfg.Certify.Draws, Until: cfg.Certify.Until, NoChains: true}, Status: cfg.Status,
@@ -97,21 +114,55 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg
 		result.ELBO = figure(-training.Loss())
 	}
 	result.Steps, result.Weights, result.Work = answer.Posterior.Steps(), answer.Posterior.Weights(), answer.Work
+	sample, err := s.fill(ctx, device, c, result)
+	if err != nil {
+		return nil, err
+	}
+	return result, r.finishFamily(ctx, result, sample, c.ESS, clock)
+}
+
+// fill writes a certificate to a result.
+func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certificate, result *Result) (*posteriorSample, error) {
 	values, err := s.target.Draws(device, &c.Sample)
 	if err != nil {
 		return nil, err
 	}
-	sample, err := s.sample(ctx, plateDraws{values, c.Sample.Codes, c.Sample.Weight}, c.ESS, cfg.Fit.Seed)
+	sample, err := s.sample(ctx, plateDraws{values, c.Sample.Codes, c.Sample.Weight}, c.ESS, *result.Seed)
 	if err != nil {
 		return nil, err
 	}
-	r.fill(result, c, sample)
-	return result, r.finishFamily(ctx, result, sample, c.ESS, clock)
+	s.regression.fill(result, c, sample)
+	return sample, nil
+}
+
+// openSelection writes the answer of a family for many tables to a result, and returns its draws
+// with their effective number. The table has the nesting above.
+func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, begin *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
+	plates, err := r.amortized(above)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := plates.selection(nil, cfg.Fit, cfg.Certify.Until)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.fit.Begin, s.fit.Seed, s.fit.Resume = begin, *result.Seed, false
+	posterior, err := vti.Open(ctx, device, s.target, s.fit)
+	if err != nil {
+		return nil, 0, err
+	}
+	c, err := posterior.Certify(ctx, vti.CertifyConfig{Draws: cmp.Or(cfg.Certify.Draws, openedDraws), Until: cfg.Certify.Until, NoChains: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	result.Weights = posterior.Weights()
+	sample, err := s.fill(ctx, device, c, result)
+	return sample, c.ESS, err
 }
 
 // checkSelection is CheckFamilyCheckpoint for a selection of terms.
 func (r *Regression) checkSelection(device *gpu.Device, cfg FamilyRun) error {
-	s, err := r.selection(cfg)
+	s, err := r.selection(device, cfg)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,14 @@ package regression
 
 import (
 	gocontext "context"
+	"path/filepath"
 
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/distinct"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/likelihood"
@@ -19,15 +24,51 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	if err != nil {
 		return err
 	}
+	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
+	sample, err := r.fillIntegral(ctx, result)
+	if err != nil {
+		return err
+	}
+	return r.finishInfer(result, sample, clock)
+}
+
+// inferSelection is Infer for a selection of terms. Where there are no integrals, draws of the
+// network weigh each model.
+func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, cfg InferRun, above [][]int, clock *run.Clock) (*Result, error) {
+	path := filepath.Join(cfg.Model, rundir.PosteriorFile)
+	begin, err := vti.ReadBeginning(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := checkpoint.ReadInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	result := r.newResult(device, cfg.Seed, cfg.Fit.Family.String(), cfg.Dir)
+	result.Command, result.Steps = InferCommand, info.Step
+	var sample *posteriorSample
+	if !r.Trains() {
+		sample, err = r.fillIntegral(ctx, result)
+	} else if sample, _, err = r.openSelection(ctx, device, begin, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result); err == nil {
+		result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, r.finishInfer(result, sample, clock)
+}
+
+// fillIntegral writes the answer by integrals to a result.
+func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	found, err := r.integrate(ctx, r.effort(), *result.Seed, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
-	sample, err := found.fill(ctx, result)
-	if err != nil {
-		return err
-	}
+	result.Integration = r.integration()
+	return found.fill(ctx, result)
+}
+
+func (r *Regression) finishInfer(result *Result, sample *posteriorSample, clock *run.Clock) error {
 	r.lowerUnlike(result, sample)
 	clock.Certified()
 	result.Seconds = clock.Seconds()

@@ -2,6 +2,7 @@ package regression
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/transdim/vti/hbm/frame"
@@ -60,10 +61,13 @@ func HasPlates(response likelihood.Kind) bool {
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
 // It is the model with all terms; other models lack some of them (see platesSpace).
-func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
+func (r *Regression) Plates() (*PlateModel, error) {
+	return r.plates(r.nesting(), r.start(), r.inner, func(g *plateGroup) int { return len(g.Levels) })
+}
 
-// plates is Plates with the nesting of the groupings, and the start of inference.
-func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error) {
+// plates is Plates with the nesting of the groupings, the start of inference, the grouping whose
+// effects have population effects as means, and a rank by which groupings are ordered.
+func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup, rank func(g *plateGroup) int) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -79,7 +83,7 @@ func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error)
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
 	for _, g := range p.groups {
-		if g.varyingGroup == r.inner {
+		if g.varyingGroup == inner {
 			g.means = means(r.x, g.varyingGroup.z)
 		}
 	}
@@ -95,7 +99,7 @@ func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error)
 	p.addGlobals(start)
 	// first, so that the effects of groups are given the effects of the groups around them
 	coarsest := slices.Clone(p.groups)
-	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
+	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return rank(a) - rank(b) })
 	for _, g := range coarsest {
 		p.addEffects(g)
 	}
@@ -142,7 +146,12 @@ func means(x, z *mat.Dense) *mat.Dense {
 		fitted.MulVec(z, &solved)
 		fitted.SubVec(column, &fitted)
 		if mat.Norm(&fitted, 2) <= frame.DependentColumn*mat.Norm(column, 2) {
-			a.SetCol(j, solved.RawVector().Data)
+			// rounding errors, of any relative size, would be data to an encoder
+			for i, v := range solved.RawVector().Data {
+				if math.Abs(v) > frame.DependentColumn*mat.Norm(&solved, math.Inf(1)) {
+					a.Set(i, j, v)
+				}
+			}
 			any = true
 		}
 	}

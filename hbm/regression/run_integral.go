@@ -31,15 +31,21 @@ func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg 
 	}
 	clock.Certified()
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
-	if result.Integration = Laplace; r.integrable() {
-		result.Integration = ClosedForm
-	}
+	result.Integration = r.integration()
 	sample, err := found.fill(ctx, result)
 	if err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()
 	return result, r.writeResult(result, sample)
+}
+
+// integration is the method of integrals.
+func (r *Regression) integration() string {
+	if r.integrable() {
+		return ClosedForm
+	}
+	return Laplace
 }
 
 // fill judges the integral, writes it and the check of the model to a result, and returns draws. It

@@ -38,14 +38,17 @@ type simulatedTable struct {
 // simulator makes tables from the prior predictive distribution. Like [New], it centres and scales
 // their predictors and continuous responses: the prior is relative to these. Half of the tables
 // have the predictors of the present table. In the others, the rows of each group are drawn, with
-// replacement, from the rows of one of its groups.
-func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
+// replacement, from the rows of one of its groups. over is not nil where terms are selected.
+func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
+	if over != nil {
+		simulator, err = over.Simulator(device)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r := p.regression
-	return func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
+	return func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
 		random := stream.Rand(seed, "tables/"+name)
 		var kept []int
 		for row := range r.y {
@@ -53,8 +56,8 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 				kept = append(kept, row)
 			}
 		}
-		var good []*simulatedTable
-		for round := 0; len(good) < sets; round++ {
+		good, found := make([]*simulatedTable, sets), 0
+		for round := 0; found < sets; round++ {
 			if round == simulateRounds {
 				return nil, fmt.Errorf("%s: hardly any response simulated from the priors is like one of a table: narrow them", r.Frame.Path)
 			}
@@ -62,7 +65,12 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 			for i := range tables {
 				tables[i] = p.predictors(kept, random)
 			}
-			drawn, err := simulator.DrawSets(ctx, p.collect(tables), sets, seed, fmt.Sprintf("%s/%d", name, round))
+			var drawn hbm.Values
+			if stream := fmt.Sprintf("%s/%d", name, round); over != nil {
+				drawn, err = simulator.DrawModels(ctx, p.collect(tables), codes, seed, stream)
+			} else {
+				drawn, err = simulator.DrawSets(ctx, p.collect(tables), sets, seed, stream)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -75,8 +83,13 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
 				}
-				if r.usableResponse(t.y, kept, sigma) && len(good) < sets {
-					good = append(good, t)
+				place := i // of the same model
+				if over == nil {
+					place = found
+				}
+				if found < sets && good[place] == nil && r.usableResponse(t.y, kept, sigma) {
+					good[place] = t
+					found++
 				}
 			}
 		}

@@ -33,9 +33,9 @@ func hbmInferCommand(a *shell.App) *cobra.Command {
 groups, and from a quarter to twice as many groups and rows, which is what training simulates.
 Importance weights correct and judge the answer, which has the form and files of vti hbm.
 
-For responses that vti hbm --family marginal answers without training (gaussian; logistic, poisson
-and others with a grouping), the network proposes standard deviations, correlations and noise only,
-and all effects are integrated out.
+Responses that vti hbm --family marginal answers without training (gaussian; logistic, poisson and
+others with a grouping) are answered so, and the network is not needed. For others it proposes draws
+of all effects, with --select for each model, so that terms and models have probabilities.
 
 The verdict is at most doubtful if the table is unlike those simulated for training: if the model
 check finds it poor, for example because of gross outliers, or if it is more or less probable than
@@ -51,7 +51,7 @@ all responses simulated from the answer, for example because a number separates 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse or drop")
-	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
+	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 8000, and up to 64000 where these do not show enough; with --select 4000)")
 	f.Output.Register(cmd, true)
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	return cmd
@@ -81,11 +81,15 @@ func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferF
 	if _, err := checkpoint.ReadInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
+	family, _, err := trained.PlateFamily()
+	if err != nil {
+		return err
+	}
 	return a.Execute(cmd.Context(), job, shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.PrintProblem,
 		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 			return r.regression.Infer(ctx, at.Device, regression.InferRun{
-				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
+				Model: model, Shape: trained.Shape, Fit: trained.FamilyRun(family).Fit, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
 			})
 		},
 	})

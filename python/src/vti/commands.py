@@ -613,7 +613,8 @@ def calibrate_hbm(
         Not marginal: number of groups, or of rows if groupings are crossed, in a training step
         (default all).
     amortize
-        Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
+        Pavi-e, adavi: train on tables simulated from the priors, with ``select`` of all models, for
+        vti hbm infer on other tables.
     flow
         Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper:
         affine-paper, spline-paper, diag-paper (default spline; affine with more than 64
@@ -2235,7 +2236,8 @@ def hbm(
         Not marginal: number of groups, or of rows if groupings are crossed, in a training step
         (default all).
     amortize
-        Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
+        Pavi-e, adavi: train on tables simulated from the priors, with ``select`` of all models, for
+        vti hbm infer on other tables.
     flow
         Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper:
         affine-paper, spline-paper, diag-paper (default spline; affine with more than 64
@@ -2355,9 +2357,10 @@ def hbm_infer(
     simulates. Importance weights correct and judge the answer, which has the form and files of vti
     hbm.
 
-    For responses that vti hbm ``family`` marginal answers without training (gaussian; logistic,
-    poisson and others with a grouping), the network proposes standard deviations, correlations and
-    noise only, and all effects are integrated out.
+    Responses that vti hbm ``family`` marginal answers without training (gaussian; logistic, poisson
+    and others with a grouping) are answered so, and the network is not needed. For others it
+    proposes draws of all effects, with ``select`` for each model, so that terms and models have
+    probabilities.
 
     The verdict is at most doubtful if the table is unlike those simulated for training: if the
     model check finds it poor, for example because of gross outliers, or if it is more or less
@@ -2369,8 +2372,8 @@ def hbm_infer(
     na
         Rows with missing values: refuse or drop (default refuse).
     certify_draws
-        Draws that certify where effects are not integrated out (default 2000, and up to 32000 where
-        these do not show enough).
+        Draws that certify where effects are not integrated out (default 8000, and up to 64000 where
+        these do not show enough; with ``select`` 4000).
     seed
         Random seed: the same seed gives the same numbers on the same device.
     device

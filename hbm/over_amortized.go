@@ -1,0 +1,101 @@
+package hbm
+
+import (
+	gocontext "context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// amortizedFamily is a family over a space of models that trains on simulated data sets, each from
+// a model of its own (Config.Amortize). In a step, every second data set is met by the model that
+// it comes from, so that models are drawn by their posterior, and the others by any model, since
+// answers need the evidences of all.
+type amortizedFamily struct {
+	*batchedFamily
+	simulate dataSets // nil before the first step
+	logPrior []float64
+}
+
+var _ vti.AmortizedFlow = (*amortizedFamily)(nil)
+
+// String describes the family for checkpoints: it does not depend on the sizes of plates.
+func (f *amortizedFamily) String() string {
+	return fmt.Sprintf("%v, over %d data sets in a step, thin %v, of %s", f.targetFamily, f.config.Amortize, f.config.Thin, strings.Join(template(f.model), "; "))
+}
+
+// begin prepares the simulation of data sets. Encoders take the scale of the first as the usual
+// one.
+func (f *amortizedFamily) begin(ctx gocontext.Context, device *gpu.Device) (err error) {
+	if f.logPrior, err = evaluate.LogPriors(device, f.Target); err != nil {
+		return err
+	}
+	if f.logPrior == nil {
+		return fmt.Errorf("hbm: got a space of too many models to list, want fewer with Amortize")
+	}
+	if f.simulate, err = newDataSets(device, f.model, f.Target, f.data, f.config); err != nil {
+		return err
+	}
+	data, err := f.simulate(ctx, f.draw(stream.Rand(f.config.Seed, "amortize/scale")), "amortize/scale", nil)
+	if err == nil {
+		f.family.reader().measure(f.model, data)
+	}
+	return err
+}
+
+// draw draws a model from the prior for each data set.
+func (f *amortizedFamily) draw(random *rand.Rand) [][]int32 {
+	codes := make([][]int32, f.config.Amortize)
+	for i := range codes {
+		codes[i] = space.Decode(f.space.Cards(), pick.Log(f.logPrior, random.Float64()), nil)
+	}
+	return codes
+}
+
+// Batch implements [vti.BatchedFlow].
+func (f *amortizedFamily) Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error) {
+	if f.simulate == nil {
+		if err := f.begin(ctx, device); err != nil {
+			return nil, err
+		}
+	}
+	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
+	chosen, left := f.selector.draw(random), map[*Plate][]bool(nil)
+	if f.config.Thin {
+		left = chosen.thin(f.model, random)
+	}
+	from, others := f.draw(random), f.draw(random)
+	if f.part.feed.data, err = f.simulate(ctx, from, fmt.Sprintf("amortize/%d", step), left); err != nil {
+		return nil, err
+	}
+	var codes []int32
+	for i := range from {
+		if i%2 == 0 {
+			codes = append(codes, from[i]...)
+		} else {
+			codes = append(codes, others[i]...)
+		}
+	}
+	return append(f.part.feed.inputs(chosen), tensors.FromFlatDataAndDimensions(codes, len(from), len(codes)/len(from))), nil
+}
+
+// Codes implements [vti.AmortizedFlow].
+func (f *amortizedFamily) Codes(inputs []*Node) *Node { return inputs[len(inputs)-1] }
+
+// Densities implements [vti.BatchedFlow].
+func (f *amortizedFamily) Densities(ctx *vti.Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
+	r, _ := f.part.feed.replica(f.selector, inputs)
+	f.tell(r, f.space.Mask(codes), space.Features(f.space, codes, r.dtype))
+	logJoint, logQ = f.part.densities(ctx, r, codes.Shape().Dim(0))
+	return logQ, logJoint
+}

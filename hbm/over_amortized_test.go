@@ -1,0 +1,151 @@
+package hbm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/space"
+)
+
+// withData is the same regression with other responses of the same model.
+func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *chosenRegression {
+	simulator, err := c.target.Simulator(openCPU(t))
+	require.NoError(t, err)
+	m := c.target.model
+	x, y := m.withRole(Constant)[0], m.withRole(Observed)[0]
+	drawn, err := simulator.DrawModels(t.Context(), Values{x: c.x}, [][]int32{code}, seed, "data")
+	require.NoError(t, err)
+	own := &chosenRegression{y: drawn[y], x: c.x, groups: c.groups}
+	own.target, err = m.Over(c.target.space, nil, Values{x: c.x, y: own.y})
+	require.NoError(t, err)
+	return own
+}
+
+// trainAmortized trains a family over the data sets of a target, and opens it for others.
+func trainAmortized(t *testing.T, target *Target, cfg Config, steps int) func(target *Target) *vti.Certificate {
+	flow, err := target.Family(cfg)
+	require.NoError(t, err)
+	trained, err := vti.Fit(t.Context(), openCPU(t), target, vti.Config{Backbone: flow, Steps: steps, Seed: 1})
+	require.NoError(t, err)
+	return func(target *Target) *vti.Certificate {
+		flow, err := target.Family(cfg)
+		require.NoError(t, err)
+		p, err := vti.Open(t.Context(), openCPU(t), target, vti.Config{Backbone: flow, Begin: trained.Beginning()})
+		require.NoError(t, err)
+		c, err := p.Certify(t.Context(), vti.CertifyConfig{Draws: 2000})
+		require.NoError(t, err)
+		return c
+	}
+}
+
+// One family for all data sets and models: on each of fresh data sets, of every model, the
+// evidences of all models are exact to five of their errors, one in two million by chance, and the
+// answer is trusted. q(m) stays at the prior. A family that was hardly trained answers nothing that
+// is wrong.
+func TestAmortizedOverModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor; ExampleTarget_Family is smaller")
+	}
+	c := newChosenRegression(t)
+	cfg, steps, sets := Config{Family: PAVIE, Amortize: 32, Products: true, Seed: 1}, 1000, 12
+	answer := trainAmortized(t, c.target, cfg, steps)
+	untrained := trainAmortized(t, c.target, cfg, 1)
+	trusted := 0
+	for set := range sets {
+		own := c.withData(t, []int32{int32(set & 1), int32(set >> 1 & 1)}, uint64(set))
+		var exact [4]float64
+		total := 0.0
+		for k := range exact {
+			exact[k] = own.logEvidence(k&1 == 1, k&2 == 2)
+			total += math.Exp(exact[k])
+		}
+		check := func(got *vti.Certificate) {
+			for _, m := range got.Models {
+				want := exact[m.Code[0]+2*m.Code[1]]
+				require.InDelta(t, want, m.LogEvidence, 5*m.LogEvidenceSE+1e-6)
+				require.InDelta(t, math.Exp(want)/total, m.Certified, 5*m.SE+1e-6)
+				require.InDelta(t, 0.25, m.Q, 1e-9)
+			}
+		}
+		got := answer(own.target)
+		t.Log(got.Verdict, got.Reasons, got.KHat, got.ESS)
+		check(got)
+		if got.Verdict == vti.Trusted {
+			trusted++
+		}
+		if hardly := untrained(own.target); hardly.Verdict == vti.Trusted {
+			check(hardly)
+		}
+	}
+	require.GreaterOrEqual(t, trusted, sets-sets/10)
+}
+
+// Data sets have the variance of their model, to five standard errors: 1 of noise and 1 of the
+// mean, x² of the slope and ¼ of groups. Numbers that a model lacks are zero behind their link.
+func TestDrawModels(t *testing.T) {
+	c := newChosenRegression(t)
+	simulator, err := c.target.Simulator(openCPU(t))
+	require.NoError(t, err)
+	m := c.target.model
+	x, y := m.withRole(Constant)[0], m.withRole(Observed)[0]
+	const sets = 2000
+	var codes [][]int32
+	for set := range sets {
+		codes = append(codes, []int32{int32(set & 1), int32(set >> 1 & 1)})
+	}
+	drawn, err := simulator.DrawModels(t.Context(), Values{x: c.x}, codes, 1, "data")
+	require.NoError(t, err)
+	for row := range c.y {
+		for k := range 4 {
+			var own []float64
+			for set := k; set < sets; set += 4 {
+				own = append(own, drawn[y][row*sets+set])
+			}
+			want := 2 + float64(k&1)*c.x[row]*c.x[row] + float64(k>>1)/4
+			require.InDelta(t, want, stat.Variance(own, nil), 5*want*math.Sqrt(2./(sets/4)))
+		}
+	}
+
+	m = NewModel()
+	scale := m.Latent("scale", LogNormal(Number(0), Number(1)))
+	shares := m.Latent("shares", Dirichlet(Numbers(1, 1, 1)), Event(3))
+	m.Observed("z", Normal(Number(0), Of(func(v []*Node) *Node { return Mul(v[0], Add(v[1], OneMinus(v[1]))) }, scale, Present(scale))))
+	models, err := space.NewSubsets(m.Dim(), nil, [][]int{m.Coordinates(scale), m.Coordinates(shares)})
+	require.NoError(t, err)
+	target, err := m.Over(models, nil, Values{m.withRole(Observed)[0]: {0}})
+	require.NoError(t, err)
+	simulator, err = target.Simulator(openCPU(t))
+	require.NoError(t, err)
+	drawn, err = simulator.DrawModels(t.Context(), Values{}, [][]int32{{0, 0}, {1, 1}}, 1, "data")
+	require.NoError(t, err)
+	require.Equal(t, 1., drawn[scale][0])
+	require.NotEqual(t, 1., drawn[scale][1])
+	require.InDeltaSlice(t, []float64{1. / 3, 1. / 3, 1. / 3}, drawn[shares][:3], 1e-12)
+	require.NotEqual(t, drawn[shares][:3], drawn[shares][3:])
+}
+
+// Weights serve models of the same variables only, and Amortize needs families that read data.
+func TestAmortizedOverModelsMistakes(t *testing.T) {
+	c := newChosenRegression(t)
+	cfg := Config{Family: PAVIE, Amortize: 4, Seed: 1, DType: dtypes.Float64}
+	flow, err := c.target.Family(cfg)
+	require.NoError(t, err)
+	trained, err := vti.Fit(t.Context(), openCPU(t), c.target, vti.Config{Backbone: flow, Steps: 1})
+	require.NoError(t, err)
+	other := farEffects(t, []float64{1, 2, 3})
+	if flow, err = other.Family(cfg); err == nil {
+		_, err = vti.Open(t.Context(), openCPU(t), other, vti.Config{Backbone: flow, Begin: trained.Beginning()})
+	}
+	require.ErrorContains(t, err, `got weights of pavi-e`)
+	require.ErrorContains(t, err, `latent variable "population" on [] of shape [2]`)
+	_, err = vti.Open(t.Context(), openCPU(t), other, vti.Config{Begin: trained.Beginning()})
+	require.ErrorContains(t, err, `got weights of pavi-e`)
+	_, err = c.target.Family(Config{Family: PAVIF, Amortize: 4})
+	require.ErrorContains(t, err, "got Amortize with family pavi-f")
+}
