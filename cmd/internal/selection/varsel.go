@@ -46,7 +46,7 @@ func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 		flags, s := cmd.Flags(), &f.summary
 		flags.StringVar(&s.LD, "ld", "", "`file` of the correlations of the predictors, each with a row and a named column. TABLE then has a row for each predictor: its name first, and columns z, or beta and se")
 		flags.Var(cli.Count{Value: &s.Samples, Least: 3}, "samples", "with --ld: number of rows behind the statistics")
-		flags.Var(cli.Count{Value: &s.Strangers, Least: 1}, "ld-samples", "with --ld: number of rows of the correlations, where they are others than those behind the statistics")
+		flags.Var(cli.Count{Value: &s.Strangers}, "ld-samples", "with --ld: number of rows of the correlations; 0 if they are those behind the statistics")
 		flags.Var((*cli.Positive)(&s.Shrink), "ld-shrink", "with --ld: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I")
 	})
 }
@@ -76,6 +76,8 @@ func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Recor
 		return errors.New("--sigma is in units of the response, which statistics do not tell")
 	case f.summary.Samples == 0:
 		return errors.New("--ld needs --samples, the number of rows behind the statistics")
+	case !flags.Changed("ld-samples"): // foreign correlations cannot always be told from the numbers
+		return errors.New("--ld needs --ld-samples, the number of rows of the correlations: 0 if they are the rows behind the statistics, and else how many others")
 	case f.summary.Shrink >= 1:
 		return fmt.Errorf("--ld-shrink: got %g, want less than 1", f.summary.Shrink)
 	}
@@ -137,7 +139,7 @@ which --resume continues a run that was stopped or killed.`,
   vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
       --no-intercept --no-standardize --always x0
   vti varsel table.csv --target y --likelihood robust --from robust.vti
-  vti varsel z.csv --ld ld.parquet --samples 500000
+  vti varsel z.csv --ld ld.parquet --samples 500000 --ld-samples 0
   vti varsel --resume runs/varsel-20260131-120000`,
 	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
 }

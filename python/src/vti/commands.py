@@ -3499,8 +3499,7 @@ def varsel(
     samples
         With ``ld``: number of rows behind the statistics.
     ld_samples
-        With ``ld``: number of rows of the correlations, where they are others than those behind the
-        statistics.
+        With ``ld``: number of rows of the correlations; 0 if they are those behind the statistics.
     ld_shrink
         With ``ld``: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I.
     flow
