@@ -11,6 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // File is an open file. Its methods are not safe for use by several goroutines at once.
@@ -138,6 +139,9 @@ func (f *File) Read(column int, groups ...int) (values *Values, err error) {
 	}
 	for _, group := range groups {
 		d.rows += f.Rows(group)
+		if f.source.Metadata().RowGroups[group].Columns[d.column.Index()].MetaData.Codec == format.Lz4Raw {
+			return nil, fmt.Errorf("column %q: compressed with LZ4, whose decoder takes all memory for damaged data: write the file with zstd, snappy or gzip", d.column.Name())
+		}
 		chunk := f.source.RowGroups()[group].ColumnChunks()[d.column.Index()]
 		if err := d.readPages(chunk.Pages()); err != nil {
 			return nil, damaged(fmt.Errorf("row group %d: column %q: %w", group+1, d.column.Name(), err))
