@@ -98,7 +98,7 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
-	rough, settling := s.Judge(v, graphs)
+	rough, settling := s.Judge(v, graphs, posterior.Marginals)
 	c.Rough, c.Settling = Number(rough), Number(settling)
 	c.Draws, c.Islands = s.Drawn()
 	c.judged(v)

@@ -311,6 +311,31 @@ func TestUnsettledParticles(t *testing.T) {
 	}
 }
 
+// A network with no fewer weights than rows may have modes that no particle meets, unless the noise
+// is known or the family is far from probable.
+func TestSaturatedFamilies(t *testing.T) {
+	for _, test := range []struct {
+		rows  int
+		share float64
+		model score.ModelOptions
+		want  bool
+	}{
+		{10, 0.1, score.ModelOptions{Hidden: 3}, true}, // 3·(2+1)+4 = 13 weights of two parents, 10 of one
+		{10, 0.1, score.ModelOptions{Hidden: 3, NoBias: true}, false},
+		{10, 1e-8, score.ModelOptions{Hidden: 3}, false},
+		{10, 0.1, score.ModelOptions{Hidden: 3, Sigma: 1}, false},
+		{14, 0.1, score.ModelOptions{Hidden: 3}, false},
+		{14, 0.1, score.ModelOptions{Hidden: 4}, true},
+	} {
+		p := networkProblem(t, test.rows, test.model)
+		shares := make([]float64, len(p.Families))
+		for i := range shares {
+			shares[i] = test.share
+		}
+		require.Equal(t, test.want, NewScores(p, 1, 0, nil).saturated(shares) >= 0, "%+v", test)
+	}
+}
+
 // Units that reproduce a node exactly, up to rounding errors, give a likelihood that falls again as
 // σ goes to zero.
 func TestNetworksThatInterpolate(t *testing.T) {
