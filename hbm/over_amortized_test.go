@@ -86,6 +86,38 @@ func TestAmortizedOverModels(t *testing.T) {
 	require.GreaterOrEqual(t, trusted, sets-sets/10)
 }
 
+// A family for the data at hand alone goes on from the weights of one for all data sets: after the
+// same five steps it is ahead of one that begins anew, and its evidences are exact to five errors.
+func TestAmortizedTrainsOn(t *testing.T) {
+	c := newChosenRegression(t)
+	cfg := Config{Family: PAVIE, Amortize: 32, Products: true, Seed: 1}
+	flow, err := c.target.Family(cfg)
+	require.NoError(t, err)
+	trained, err := vti.Fit(t.Context(), openCPU(t), c.target, vti.Config{Backbone: flow, Steps: 200, Seed: 1})
+	require.NoError(t, err)
+	own := c.withData(t, []int32{1, 0}, 3)
+	cfg.Amortize = 0
+	errors := map[bool]float64{}
+	for _, begin := range []bool{true, false} {
+		flow, err = own.target.Family(cfg)
+		require.NoError(t, err)
+		config := vti.Config{Backbone: flow, Steps: 5, Seed: 2}
+		if begin {
+			config.Begin = trained.Beginning()
+		}
+		p, err := vti.Fit(t.Context(), openCPU(t), own.target, config)
+		require.NoError(t, err)
+		got, err := p.Certify(t.Context(), vti.CertifyConfig{Draws: 2000})
+		require.NoError(t, err)
+		for _, m := range got.Models {
+			require.InDelta(t, own.logEvidence(m.Code[0] == 1, m.Code[1] == 1), m.LogEvidence, 5*m.LogEvidenceSE+1e-6)
+			errors[begin] += m.LogEvidenceSE
+		}
+	}
+	t.Log(errors)
+	require.Less(t, errors[true], errors[false]/2)
+}
+
 // Data sets have the variance of their model, to five standard errors: 1 of noise and 1 of the
 // mean, x² of the slope and ¼ of groups. Numbers that a model lacks are zero behind their link.
 func TestDrawModels(t *testing.T) {
