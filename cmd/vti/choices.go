@@ -42,6 +42,9 @@ and calibration.png. A study that was stopped continues when it is started again
 To repeat a single problem, use the command that is given with each result, which has --only and its
 number.
 
+vtilab calibrate has the same studies with a comparison of trusted answers with exact ones, where
+these can be computed by other code, and difficult tables (--hard).
+
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
 machines that see the directory; the same command without the flag then merges them.`,
 	})
