@@ -83,10 +83,14 @@ const (
 	chance = 0.01
 	// roundedVariance is added to the variance of a z-score given others, for rounding.
 	roundedVariance = 1e-8
-	// mostHidden is the largest plausible effect of a predictor given its neighbours, in z-scores
-	// of its neighbourhood: a larger one is hidden by opposite effects of neighbours, which errors
-	// in z-scores look like. Chosen by hand: neighbours correlated by 2/3 hide so much.
-	mostHidden = 3
+	// mostHidden is the largest plausible effect of a predictor given its neighbours, in units of
+	// the effect that their z-scores show: a larger one is hidden by opposite effects of neighbours,
+	// which errors in z-scores look like. Chosen by hand: neighbours correlated by 2/3 hide so much.
+	mostHidden = 2
+	// hiddenLimits is how much further out such a z-score must be than one that the models leave:
+	// with 1, true causes of opposite signs make one answer in four doubtful, with 2 one exchanged
+	// allele in five is trusted. Chosen on tables of TestStatisticsThatContradict.
+	hiddenLimits = 1.5
 	// uneven is the least share by which all z-scores together must vary too much: many small
 	// effects, which no model has, add less. Chosen by hand.
 	uneven = 1.5
@@ -144,18 +148,22 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 			return mean
 		}
 		off, raw := left[j]-given(left), z[j]-given(z)
-		largest := math.Abs(z[j])
+		// an effect alone gives a predictor with correlation r the z-score r raw/sd²; a neighbourhood
+		// with far smaller ones hides it by other effects, or shows an error
+		largest, hidden := 0.0, false
 		for _, k := range near {
 			largest = math.Max(largest, math.Abs(z[k]))
 		}
-		// only an effect hidden by others explains it, or an error
-		hidden := math.Abs(raw) > 2*limit*sd && math.Abs(raw) > mostHidden*largest*sd*sd
+		if len(near) > 0 {
+			r := s.Correlations[j*count+near[0]] // the largest
+			hidden = math.Abs(raw) > hiddenLimits*limit*sd && math.Abs(r*raw) > mostHidden*largest*sd*sd
+		}
 		if math.Abs(off) > limit*sd || hidden {
 			scale := sigma
 			if hidden {
 				off, scale = raw, 1
 			}
-			flipped := math.Abs(raw) > limit*sd && math.Abs(2*z[j]-raw) < limit/2*sd
+			flipped := math.Abs(raw) > hiddenLimits*limit*sd && math.Abs(2*z[j]-raw) < limit/2*sd
 			found[j] = &Disagreement{Name: s.Names[j], Z: Number(z[j]), Expected: Number(z[j] - off*scale), SD: Number(sd * scale), Flipped: flipped}
 		}
 	})
