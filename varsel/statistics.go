@@ -84,8 +84,9 @@ const (
 	// roundedVariance is added to the variance of a z-score given others, for rounding.
 	roundedVariance = 1e-8
 	// mostHidden is the largest plausible effect of a predictor given its neighbours, in units of
-	// the effect that their z-scores show: a larger one is hidden by opposite effects of neighbours,
-	// which errors in z-scores look like. Chosen by hand: neighbours correlated by 2/3 hide so much.
+	// the effect that their z-scores show: a larger one is hidden by opposite effects of
+	// neighbours, which errors in z-scores look like. Chosen by hand: neighbours correlated by ½
+	// hide so much.
 	mostHidden = 2
 	// hiddenLimits is how much further out such a z-score must be than one that the models leave:
 	// with 1, true causes of opposite signs make one answer in four doubtful, with 2 one exchanged
@@ -148,8 +149,6 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 			return mean
 		}
 		off, raw := left[j]-given(left), z[j]-given(z)
-		// an effect alone gives a predictor with correlation r the z-score r raw/sd²; a neighbourhood
-		// with far smaller ones hides it by other effects, or shows an error
 		largest, hidden := 0.0, false
 		for _, k := range near {
 			largest = math.Max(largest, math.Abs(z[k]))
