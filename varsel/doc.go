@@ -56,8 +56,7 @@
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
-//	approximation.go          a normal approximation of one model
-//	anchors.go                approximations of all models, where a flow begins as a network
+//	approximation.go          normal approximations of models, where a flow begins as a network
 //
 // Closed forms (package exact has the closed forms of one model, and sums over all):
 //
