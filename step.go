@@ -26,8 +26,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 
 	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, len(sp.Cards())))
 	codes := cfg.Models.Sample(ctx.In(evaluate.ModelScope), uniforms)
-	amortized, holds := t.Flow.(AmortizedFlow)
-	if holds {
+	amortized, isAmortized := t.Flow.(AmortizedFlow)
+	if isAmortized {
 		codes = amortized.Codes(inputs)
 	}
 	logQ, logJoint := t.densities(ctx, codes, inputs)
@@ -73,7 +73,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
 	learns := GreaterOrEqual(power, OnesLike(power))
-	if holds {
+	if isAmortized { // q(m) stays as it is
 		learns = Const(g, false)
 	} else if cfg.holds() {
 		learns = LogicalAnd(learns, train.Released(ctx.InAbsPath("/"+trainScope), evaluate.Float64(logH), now.step, now.steps))

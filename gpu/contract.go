@@ -5,6 +5,7 @@ import (
 
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/support/xslices"
 )
 
 // contracting wraps a builder and makes matrix products of sums of products whose factors are
@@ -127,7 +128,7 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 			return nil, err
 		}
 	}
-	batchAxes, contractedAxes := between(0, len(batch)), between(len(batch), len(batch)+len(contracted))
+	batchAxes, contractedAxes := xslices.Iota(0, len(batch)), xslices.Iota(len(batch), len(contracted))
 	product, err := b.DotGeneral(operands[0], contractedAxes, batchAxes, operands[1], contractedAxes, batchAxes)
 	if err != nil {
 		return nil, err
@@ -158,12 +159,4 @@ func (b *contracting) arranged(f factor, order []int) (backends.Op, error) {
 		return nil, err
 	}
 	return b.Transpose(x, permutation...)
-}
-
-// between lists the integers from first to before last.
-func between(first, last int) (list []int) {
-	for i := first; i < last; i++ {
-		list = append(list, i)
-	}
-	return list
 }

@@ -28,8 +28,8 @@ type Summary struct {
 	// Samples is the number of rows behind the statistics.
 	Samples int     `json:"samples"`
 	Shrink  float64 `json:"shrink,omitempty"`
-	// Strangers is the number of the rows of the correlations, where they are others; else 0.
-	Strangers int `json:"ld_samples,omitempty"`
+	// LDSamples is the number of the rows of the correlations, where they are others; else 0.
+	LDSamples int `json:"ld_samples,omitempty"`
 }
 
 // errOnStatistics is the error of runs without a verdict that a contradiction could lower.
@@ -44,7 +44,7 @@ func (s *Summary) design(scores *table.Table, opt DesignOptions) (*Design, error
 	if err != nil {
 		return nil, err
 	}
-	statistics.Shrink, statistics.Strangers = s.Shrink, s.Strangers
+	statistics.Shrink, statistics.LDSamples = s.Shrink, s.LDSamples
 	return design.OfStatistics(scores.Path, statistics, opt)
 }
 
@@ -137,6 +137,33 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 		left[j] = inner.AtVec(1+j) / math.Sqrt(float64(s.Rows)) / sigma
 		z[j] = s.Along[j] * math.Sqrt(float64(s.Rows))
 	}
+	report.Disagree = disagreements(s, left, z, sigma, best)
+	freedom := float64(len(p.Design.Y) - 1)
+	const advice = "; are they of the same sample, alleles and number of rows? --ld-shrink trusts the correlations less"
+	if of := s.LDSamples; of > 0 && floats.Norm(z, math.Inf(1)) > strange*math.Sqrt(float64(of)) {
+		c.Lower(vti.Doubtful, "correlations of %d other rows leave the expectations of z-scores uncertain by up to ±%.2g", of, floats.Norm(z, math.Inf(1))/math.Sqrt(float64(of)))
+	}
+	if excess := mat.Dot(rest, rest) / sigma / sigma; excess > uneven*freedom && excess > (distuv.ChiSquared{K: freedom}).Quantile(1-chance) {
+		c.Lower(vti.Doubtful, "beside the models found, the z-scores have %.3g times the variance that the correlations give them%s", excess/freedom, advice)
+	}
+	if s.Explained > 1+unequal {
+		c.Lower(vti.Doubtful, "all predictors together explain %.3g of the variance of the response, more than there is, so that z-scores, correlations and the number of rows contradict each other%s", s.Explained, advice)
+	}
+	if n := len(report.Disagree); n > 0 {
+		worst := report.Disagree[0]
+		c.Lower(vti.Doubtful, "%d of %d z-scores disagree with the correlations, most of all %s: z is %.3g, and given the others %.3g ± %.2g%s", n, count, worst.Name, float64(worst.Z), float64(worst.Expected), float64(worst.SD), advice)
+	}
+	if len(s.Apart) > 0 {
+		c.Lower(vti.Doubtful, "%s left out as a duplicate has another z-score than the original%s", strings.Join(s.Apart[:min(3, len(s.Apart))], ", "), advice)
+	}
+	report.Reconciled = len(c.Reasons) == before
+	return report, nil
+}
+
+// disagreements lists the z-scores that disagree with the others, the worst first. left are z̃, in
+// units of the noise sigma, and best the members of the best model.
+func disagreements(s *design.Statistics, left, z []float64, sigma float64, best []int) (list []Disagreement) {
+	count := len(z)
 	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))
 	found := make([]*Disagreement, count)
 	parallel.Run(count, func(j int) {
@@ -162,37 +189,18 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 			if hidden {
 				off, scale = raw, 1
 			}
-			flipped := math.Abs(raw) > hiddenLimits*limit*sd && math.Abs(2*z[j]-raw) < limit/2*sd
+			flipped := math.Abs(raw) > limit*sd && math.Abs(2*z[j]-raw) < limit/2*sd
 			found[j] = &Disagreement{Name: s.Names[j], Z: Number(z[j]), Expected: Number(z[j] - off*scale), SD: Number(sd * scale), Flipped: flipped}
 		}
 	})
 	for _, d := range found {
 		if d != nil {
-			report.Disagree = append(report.Disagree, *d)
+			list = append(list, *d)
 		}
 	}
 	distance := func(d Disagreement) float64 { return math.Abs(float64((d.Z - d.Expected) / d.SD)) }
-	slices.SortStableFunc(report.Disagree, func(a, b Disagreement) int { return cmp.Compare(distance(b), distance(a)) })
-	freedom := float64(len(p.Design.Y) - 1)
-	const advice = "; are they of the same sample, alleles and number of rows? --ld-shrink trusts the correlations less"
-	if of := s.Strangers; of > 0 && floats.Norm(z, math.Inf(1)) > strange*math.Sqrt(float64(of)) {
-		c.Lower(vti.Doubtful, "correlations of %d other rows leave the expectations of z-scores uncertain by up to ±%.2g", of, floats.Norm(z, math.Inf(1))/math.Sqrt(float64(of)))
-	}
-	if excess := mat.Dot(rest, rest) / sigma / sigma; excess > uneven*freedom && excess > (distuv.ChiSquared{K: freedom}).Quantile(1-chance) {
-		c.Lower(vti.Doubtful, "beside the models found, the z-scores have %.3g times the variance that the correlations give them%s", excess/freedom, advice)
-	}
-	if s.Explained > 1+unequal {
-		c.Lower(vti.Doubtful, "all predictors together explain %.3g of the variance of the response, more than there is, so that z-scores, correlations and the number of rows contradict each other%s", s.Explained, advice)
-	}
-	if n := len(report.Disagree); n > 0 {
-		worst := report.Disagree[0]
-		c.Lower(vti.Doubtful, "%d of %d z-scores disagree with the correlations, most of all %s: z is %.3g, and given the others %.3g ± %.2g%s", n, count, worst.Name, float64(worst.Z), float64(worst.Expected), float64(worst.SD), advice)
-	}
-	if len(s.Apart) > 0 {
-		c.Lower(vti.Doubtful, "%s left out as a duplicate has another z-score than the original%s", strings.Join(s.Apart[:min(3, len(s.Apart))], ", "), advice)
-	}
-	report.Reconciled = len(c.Reasons) == before
-	return report, nil
+	slices.SortStableFunc(list, func(a, b Disagreement) int { return cmp.Compare(distance(b), distance(a)) })
+	return list
 }
 
 // meanCoefficients is the posterior mean of the coefficients on the working scale, and the members

@@ -213,7 +213,7 @@ func TestStatisticsThatContradict(t *testing.T) {
 	type statistics struct {
 		z                  []float64
 		ld                 [][]float64
-		samples, strangers int
+		samples, ldSamples int
 	}
 	faults := []struct {
 		name  string
@@ -226,7 +226,7 @@ func TestStatisticsThatContradict(t *testing.T) {
 		{"z of three decimals", func(_ *rand.Rand, _ *region, s *statistics) { s.z = round(s.z, 1e-3) }, 0, 0},
 		{"z of one decimal", func(_ *rand.Rand, _ *region, s *statistics) { s.z = round(s.z, 0.1) }, 0, 2},
 		{"correlations of 200 others", func(random *rand.Rand, _ *region, s *statistics) {
-			s.ld, s.strangers = newRegion(random, 200, p, 0.1).correlations(), 200
+			s.ld, s.ldSamples = newRegion(random, 200, p, 0.1).correlations(), 200
 		}, tables, 0},
 		{"correlations of 200 others, not told", func(random *rand.Rand, _ *region, s *statistics) {
 			s.ld = newRegion(random, 200, p, 0.1).correlations()
@@ -250,7 +250,7 @@ func TestStatisticsThatContradict(t *testing.T) {
 			s := &statistics{z: r.z(), ld: r.correlations(), samples: n}
 			fault.spoil(rand.New(rand.NewPCG(8, uint64(k))), r, s)
 			problem := r.statistics(t, s.z, s.ld, s.samples)
-			problem.Design.Statistics.Strangers = s.strangers
+			problem.Design.Statistics.LDSamples = s.ldSamples
 			got, certificate := answer(t, problem)
 			off := 0.0
 			for j, predictor := range problem.Design.Predictors {

@@ -25,8 +25,8 @@ type Statistics struct {
 	// Shrink is s, where (1−s) R + s I stands for the correlations R; set before the design is
 	// made.
 	Shrink float64
-	// Strangers is the number of rows of the correlations where they are others; else 0.
-	Strangers int
+	// LDSamples is the number of rows of the correlations where they are others; else 0.
+	LDSamples int
 	// Explained is the share of the response's variance that all predictors explain together. More
 	// than 1 is impossible in one sample.
 	Explained float64
