@@ -154,7 +154,7 @@ func ExampleTarget_Family() {
 		}
 		return target, family
 	}
-	target, family := over(make([]float64, len(wards))) // of which the shape counts
+	target, family := over(make([]float64, len(wards))) // only the shape of the responses counts
 	trained, err3 := vti.Fit(ctx, device, target, vti.Config{Backbone: family, Steps: 400, Seed: 1})
 
 	target, family = over([]float64{0.2, -0.6, 0.3, 0.9, 1.6, 1.4, 0.1, -0.2, 0.4, -0.4, 0.5, 0.3, -0.3, 0.2, 0.4, -0.8, -1.7, -1.1})

@@ -23,7 +23,7 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	return r.fitUnits(ctx, device)
 }
 
-// quickModels is the largest number of models of which the full one gives units.
+// quickModels is the largest number of models for which the full model gives units.
 const quickModels = 1024
 
 // unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so

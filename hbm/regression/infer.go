@@ -36,23 +36,28 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 // network weigh each model.
 func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, cfg InferRun, above [][]int, clock *run.Clock) (*Result, error) {
 	path := filepath.Join(cfg.Model, rundir.PosteriorFile)
-	begin, err := vti.ReadBeginning(path)
-	if err != nil {
-		return nil, err
-	}
 	info, err := checkpoint.ReadInfo(path)
 	if err != nil {
 		return nil, err
 	}
 	result := r.newResult(device, cfg.Seed, cfg.Fit.Family.String(), cfg.Dir)
 	result.Command, result.Steps = InferCommand, info.Step
-	var sample *posteriorSample
 	if !r.Trains() {
-		sample, err = r.fillIntegral(ctx, result)
-	} else if sample, _, err = r.openSelection(ctx, device, begin, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result); err == nil {
-		result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Seed)
+		sample, err := r.fillIntegral(ctx, result)
+		if err != nil {
+			return nil, err
+		}
+		return result, r.finishInfer(result, sample, clock)
 	}
+	begin, err := vti.ReadBeginning(path)
 	if err != nil {
+		return nil, err
+	}
+	sample, _, err := r.openSelection(ctx, device, begin, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result)
+	if err != nil {
+		return nil, err
+	}
+	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Seed); err != nil {
 		return nil, err
 	}
 	return result, r.finishInfer(result, sample, clock)

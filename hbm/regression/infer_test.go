@@ -225,7 +225,7 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 
 // Where there are no integrals, as for Student responses by one grouping, draws of a network that
 // was trained over simulated tables weigh each model. On unseen tables of other sizes the
-// probabilities are those of a flow for that table alone, to five errors, one in two million by
+// probabilities agree with a flow for that table alone, to five errors, one in two million by
 // chance, and of three answers two are trusted at least.
 func TestInferSelection(t *testing.T) {
 	if testing.Short() {

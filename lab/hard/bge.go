@@ -4,9 +4,10 @@ import (
 	"errors"
 	"math"
 
-	"github.com/transdim/vti/calibrate"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/calibrate"
 )
 
 // bgePosterior is the exact posterior of a node given its parents: a regression with conjugate
@@ -16,7 +17,7 @@ func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
 	return bgeRegression(y, parents, len(parents))
 }
 
-// bgeRegression is bgePosterior on columns of which counted count as parents.
+// bgeRegression is bgePosterior where only the number counted of the columns count as parents.
 func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
 	n, k := len(y), len(parents)
 	// least squares of the rows with one row more for each prior, by orthogonal rotations

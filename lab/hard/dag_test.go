@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/stream"
@@ -42,7 +43,7 @@ func TestBDeuSumsToOne(t *testing.T) {
 	}
 }
 
-// Small studies of mixed tables: from the prior, and nasty ones, some of which are refused.
+// Small studies of mixed tables: from the prior, and nasty ones; some nasty ones are refused.
 func TestMixedDagStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -1,6 +1,6 @@
-// Package hard has difficult tables for vti, and exact answers that its answers are compared with:
-// a trusted answer that is wrong is the worst defect. Studies of them run as those of package
-// calibrate, whose problems are compared too, where they have an exact answer.
+// Package hard has difficult tables for vti, and exact answers that its answers are compared with,
+// because a trusted answer that is wrong is the worst defect. Package calibrate runs the studies.
+// Its own problems are compared too, where they have an exact answer.
 //
 // Exact posteriors are computed independently of the program: Gaussian regressions and linear
 // graphs by sums over models and a quadrature over the noise scale, graphs of categories by sums,

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distmv"
+
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distmv"
 )
 
 // Small studies of hierarchical regressions: all numbers of trusted answers are right, also for

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/calibrate"
-	"github.com/transdim/vti/dag"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/dag"
 )
 
 // mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate

@@ -6,11 +6,12 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/exact"
-	"gonum.org/v1/gonum/stat"
 )
 
 // The priors of vti varsel that no option sets, written down again so that an error in the program

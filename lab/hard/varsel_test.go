@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"

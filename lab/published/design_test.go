@@ -7,8 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/varsel/design"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/varsel/design"
 )
 
 // residuals are y less the effects, multiplied by the given number.
