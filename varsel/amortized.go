@@ -33,18 +33,22 @@ type FamilyConfig struct {
 	// Model has the likelihood and the priors: Gaussian with unknown σ, robust with known scales,
 	// logistic or Poisson.
 	Model ModelOptions `json:"model"`
-	// Predictors is the range of selectable predictors, 2 to 8, and Rows of rows, 20 to 150.
+	// Predictors is the range of the number of selectable predictors, by default 2 to 8, and Rows
+	// the range of the number of rows, by default 20 to 150.
 	Predictors Range `json:"predictors"`
 	Rows       Range `json:"rows"`
-	// Correlation is between neighbouring predictors, or all, in simulated tables: 0 to 0.9.
+	// Correlation is the range of correlations between predictors of simulated tables, by default 0
+	// to 0.9: of each predictor with the one before, or of all pairs.
 	Correlation Range `json:"correlation"`
-	// Noise is σ1 of the robust likelihood in units of the response's sd; 0.02 to 0.9.
+	// Noise is the range of σ1 of the robust likelihood, by default 0.02 to 0.9, in standard
+	// deviations of the response.
 	Noise Range `json:"noise"`
 	// Start is the version of the approximations that networks start from.
 	Start int `json:"start"`
 }
 
-// startOfNetworks is raised when the approximations change: networks correct the old ones.
+// startOfNetworks is raised when the approximations change: a trained network corrects the old
+// ones.
 const startOfNetworks = 2
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -152,18 +156,18 @@ func (f *Family) dim() int {
 func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
-	own, theirs := p.Model, want.Model
-	own.Sigma1, theirs.Sigma1 = 1, 1 // only the ratio counts
-	// to the digits that a product keeps
-	own.Sigma2, theirs.Sigma2 = float64(float32(p.Model.Sigma2/p.Model.Sigma1)), float64(float32(want.Model.Sigma2/want.Model.Sigma1))
-	own.ResponseMean, own.ResponseSD, theirs.ResponseMean, theirs.ResponseSD = 0, 0, 0, 0
-	own.Codes, theirs.Codes = 0, 0
-	samePrior := own.Prior.String() == theirs.Prior.String()
-	own.Prior = theirs.Prior
+	model, trained := p.Model, want.Model
+	model.Sigma1, trained.Sigma1 = 1, 1 // only the ratio counts
+	// a ratio of float64 numbers loses digits where both were multiplied by one factor
+	model.Sigma2, trained.Sigma2 = float64(float32(p.Model.Sigma2/p.Model.Sigma1)), float64(float32(want.Model.Sigma2/want.Model.Sigma1))
+	model.ResponseMean, model.ResponseSD, trained.ResponseMean, trained.ResponseSD = 0, 0, 0, 0
+	model.Codes, trained.Codes = 0, 0
+	samePrior := model.Prior.String() == trained.Prior.String()
+	model.Prior = trained.Prior
 	switch {
-	case own.Likelihood != theirs.Likelihood:
-		return fmt.Errorf("the network is for the %s likelihood, not for %s", theirs.Likelihood, own.Likelihood)
-	case own != theirs || !samePrior:
+	case model.Likelihood != trained.Likelihood:
+		return fmt.Errorf("the network is for the %s likelihood, not for %s", trained.Likelihood, model.Likelihood)
+	case model != trained || !samePrior:
 		return fmt.Errorf("the network is for other priors or scales: %s; the table has %s", describe(want.Model), describe(p.Model))
 	case !want.Predictors.has(float64(groups)):
 		return fmt.Errorf("the network is for %g to %g predictors, and the table has %d", want.Predictors.Low, want.Predictors.High, groups)
@@ -184,7 +188,7 @@ func (f *Family) Fits(p *Problem) error {
 			return fmt.Errorf("the network is for standardised predictors, and %s has standard deviation %.3g", predictor.Name, sd)
 		}
 	}
-	if theirs.Likelihood == likelihood.RobustKind {
+	if trained.Likelihood == likelihood.RobustKind {
 		if noise := math.Exp(p.Target.LogScale) / stat.StdDev(design.Y, nil); !want.Noise.has(noise) {
 			return fmt.Errorf("the network is for σ1 from %g to %g standard deviations of the response, and here it is %.3g of them", want.Noise.Low, want.Noise.High, noise)
 		}
@@ -226,15 +230,15 @@ func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 		}
 		problem, place, err := f.Problem(p)
 		if err != nil {
-			continue // rounding hides a mode
+			continue // Newton's method did not find a mode
 		}
 		problem.Code, problem.Theta = make([]int32, f.most), make([]float64, f.dim())
 		for j, v := range theta {
 			problem.Theta[place.Coordinates[j]] = v
 		}
-		for s, at := range place.Sites {
+		for s, site := range place.Sites {
 			if theta[1+s] != 0 {
-				problem.Code[at] = 1
+				problem.Code[site] = 1
 			}
 		}
 		return problem, nil
@@ -290,12 +294,12 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 	return problem, theta
 }
 
-// Bounds of accepted responses. The response of a real table is standardised, so that simulated
-// ones far from unit variance teach little. Counts are small enough for a float32 sum of the log
-// likelihood without loss. Chosen by hand, not tuned.
+// Bounds of accepted responses. The response of a real table is standardised, so that wider bounds
+// would spend training on tables that hardly occur. Counts are small enough for a float32 sum of
+// the log likelihood without loss. Not tuned.
 const (
 	leastSpread, mostSpread = 0.4, 6
-	leastShare              = 0.04 // of the rarer of 0 and 1
+	leastShare              = 0.04 // share of the rarer of 0 and 1
 	mostCount               = 2000
 )
 
@@ -315,7 +319,7 @@ func (f *Family) acceptable(y []float64) bool {
 // drawDesign draws standardised predictors behind a column of ones; nil if one is constant.
 func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, p+1, nil)
-	chained := random.IntN(2) == 0 // correlated with the one before, or all alike
+	chained := random.IntN(2) == 0 // each predictor correlated with the one before, or all pairs alike
 	shared, weight := design.Normals(random, n), math.Sqrt(correlation)
 	if chained {
 		weight = correlation

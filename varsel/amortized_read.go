@@ -72,8 +72,8 @@ func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
 	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
-	for at, j := range order {
-		place.Sites[j], place.Coordinates[1+j] = at, 1+at
+	for site, j := range order {
+		place.Sites[j], place.Coordinates[1+j] = site, 1+site
 	}
 	if p.Target.Scale >= 0 {
 		place.Coordinates[p.Target.Scale] = f.dim() - 1
@@ -89,7 +89,7 @@ type reading struct {
 	place     amortize.Place
 	inclusion []float64 // inclusion probabilities of predictors by the sketch
 
-	// at the mode of the largest model: scale of the noise, weights of the rows and their mean
+	// at the mode of the largest model: noise scale, weights of the rows, and mean weight
 	scale   float64
 	weights []float64
 	average float64
@@ -125,10 +125,10 @@ func (r *reading) rows() []amortize.Array {
 func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
-	for j, at := range r.place.Sites {
-		columns[at] = 1
+	for j, site := range r.place.Sites {
+		columns[site] = 1
 		prior := s.fit.SD[1+j]
-		copy(predictors[at*predictorNumbers:], []float64{
+		copy(predictors[site*predictorNumbers:], []float64{
 			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
 		})
 	}
@@ -152,11 +152,11 @@ func (r *reading) table() amortize.Array {
 func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
-	for at := range dim {
-		prior[dim+at] = 1
+	for j := range dim {
+		prior[dim+j] = 1
 	}
-	for j, at := range r.place.Coordinates {
-		prior[at], prior[dim+at] = r.p.Target.Mean[j], r.p.Target.SD[j]
+	for j, to := range r.place.Coordinates {
+		prior[to], prior[dim+to] = r.p.Target.Mean[j], r.p.Target.SD[j]
 	}
 	prior[2*dim] = r.p.Target.LogScale
 	return array(prior, 2*dim+1)
@@ -177,7 +177,7 @@ func array(values []float64, dims ...int) amortize.Array {
 	return amortize.Array{Values: values, Dims: dims}
 }
 
-// absent stands for the log of zero.
+// absent stands for log 0.
 const absent = -1e30
 
 // bounded clips a number that a network reads.
@@ -188,8 +188,8 @@ func bounded(x float64) float64 {
 
 func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(math.Max(1-p, 1e-9)) }
 
-// spread moves the masses of a table's models (the first predictor is the lowest bit) to the
-// indices of the family's codes (the first site is the highest bit).
+// spread moves the masses of a table's models, in which the first predictor is the lowest bit of
+// the index, to the indices of the family's codes, in which the first site is the highest bit.
 func (f *Family) spread(masses []float64, sites []int) []float64 {
 	wide := slices.Repeat([]float64{absent}, 1<<f.most)
 	for m, v := range masses {
@@ -200,8 +200,8 @@ func (f *Family) spread(masses []float64, sites []int) []float64 {
 
 // index is the index in the family of a table's model m, whose lowest bit is the first predictor.
 func (f *Family) index(m int, sites []int) (index int) {
-	for j, at := range sites {
-		index |= (m >> j & 1) << (f.most - 1 - at)
+	for j, site := range sites {
+		index |= (m >> j & 1) << (f.most - 1 - site)
 	}
 	return index
 }
@@ -209,31 +209,32 @@ func (f *Family) index(m int, sites []int) (index int) {
 // widen returns the quadratic of the largest model, or the quadratics of all models, at the
 // coordinates of the family.
 func (f *Family) widen(s *sketch, place amortize.Place) (precision, linear []float64) {
-	own, dim, count := len(place.Coordinates), f.dim(), 1
+	tableDim, dim, count := len(place.Coordinates), f.dim(), 1
 	if f.each {
 		count = 1 << f.most
 	}
 	precision, linear = make([]float64, count*dim*dim), make([]float64, count*dim)
-	for at := range count * dim {
-		precision[at*dim+at%dim] = 1
+	for row := range count * dim {
+		precision[row*dim+row%dim] = 1
 	}
 	put := func(index int, h, b []float64) {
 		for i, from := range place.Coordinates {
 			linear[index*dim+from] = b[i]
 			for j, to := range place.Coordinates {
-				precision[(index*dim+from)*dim+to] = h[i*own+j]
+				precision[(index*dim+from)*dim+to] = h[i*tableDim+j]
 			}
 		}
 	}
 	if !f.each {
-		h, b := s.quadratic(own)
+		h, b := make([]float64, tableDim*tableDim), make([]float64, tableDim)
+		s.fit.store(h, b)
 		put(0, h, b)
 		return precision, linear
 	}
 	groups := len(place.Sites)
 	for m := range 1 << groups {
-		at := int(bits.Reverse32(uint32(m)) >> (32 - groups)) // the first site is highest
-		put(f.index(m, place.Sites), s.anchors.precision[at*own*own:(at+1)*own*own], s.anchors.linear[at*own:(at+1)*own])
+		anchor := int(bits.Reverse32(uint32(m)) >> (32 - groups)) // the first site is the highest bit
+		put(f.index(m, place.Sites), s.anchors.precision[anchor*tableDim*tableDim:(anchor+1)*tableDim*tableDim], s.anchors.linear[anchor*tableDim:(anchor+1)*tableDim])
 	}
 	return precision, linear
 }
@@ -248,22 +249,16 @@ func (f *Family) Width() int {
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]
 	batch := rows.Shape().Dim(0)
-	there := func(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
-	values := f.cells(data[designArray])                                     // [B, N, P]
-	x := InsertAxes(values, -1)                                              // [B, N, P, 1]
-	shared := BroadcastToDims(InsertAxes(rows, 2), batch, f.rows, f.most, 3) // [B, N, P, 3]
+	positive := func(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
+	x := InsertAxes(SliceAxis(data[designArray], 2, AxisRange(1, 1+f.most)), -1) // [B, N, P, 1]
+	shared := BroadcastToDims(InsertAxes(rows, 2), batch, f.rows, f.most, 3)     // [B, N, P, 3]
 	cells := Concatenate([]*Node{x, shared, Mul(BroadcastToShape(x, shared.Shape()), shared)}, -1)
-	each, whole := f.table.Encode(ctx.In("table"), cells, there(data[presentArray]), there(data[columnArray]), about)
+	each, whole := f.table.Encode(ctx.In("table"), cells, positive(data[presentArray]), positive(data[columnArray]), about)
 	each = made.Linear(ctx.In("each"), 0, each, predictorContext, made.FanIn(tableHidden), made.Zeros)
 	each = Mul(each, InsertAxes(data[columnArray], -1))
 	return Concatenate([]*Node{
 		Reshape(each, batch, -1), Reshape(about, batch, -1), whole, data[tableArray],
 	}, -1)
-}
-
-// cells are the columns of predictors of a design [B, N, D]: [B, N, P].
-func (f *Family) cells(design *Node) *Node {
-	return SliceAxis(design, 2, AxisRange(1, 1+f.most))
 }
 
 // LogPrior implements [amortize.Family].
@@ -281,19 +276,19 @@ func (f *Family) LogPrior(data []*Node, codes *Node) *Node {
 // LogJoint implements [amortize.Family].
 func (f *Family) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	dtype, dim := theta.DType(), f.dim()
-	of := func(array int) *Node { return ConvertDType(data[array], dtype) }
+	input := func(array int) *Node { return ConvertDType(data[array], dtype) }
 	active := Where(mask, theta, ZerosLike(theta))
-	eta := Einsum("bnd,bd->bn", of(designArray), active)
+	eta := Einsum("bnd,bd->bn", input(designArray), active)
 	column := func(x *Node, j int) *Node { return Squeeze(SliceAxis(x, -1, AxisElem(j)), -1) }
-	prior := of(priorArray)
+	prior := input(priorArray)
 	var logScale *Node // [B, 1]
 	if f.unknownScale() {
 		logScale = regression.ColumnOf(active, dim-1)
 	} else {
 		logScale = SliceAxis(prior, 1, AxisElem(2*dim))
 	}
-	kernel := likelihood.New(f.cfg.Model.Likelihood, f.cfg.Model.shape()).LogKernel(column(of(responseArray), 0), eta, logScale)
-	sum := ReduceSum(Mul(Add(kernel, column(of(responseArray), 1)), of(presentArray)), -1)
+	kernel := likelihood.New(f.cfg.Model.Likelihood, f.cfg.Model.shape()).LogKernel(column(input(responseArray), 0), eta, logScale)
+	sum := ReduceSum(Mul(Add(kernel, column(input(responseArray), 1)), input(presentArray)), -1)
 	mean, sd := SliceAxis(prior, 1, AxisRange(0, dim)), SliceAxis(prior, 1, AxisRange(dim, 2*dim))
 	logDensity := Sub(MulScalar(Square(Div(Sub(active, mean), sd)), -0.5), AddScalar(Log(sd), halfLog2Pi))
 	return Add(sum, ReduceSum(Where(mask, logDensity, ZerosLike(logDensity)), -1))

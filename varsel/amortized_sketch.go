@@ -59,7 +59,7 @@ func newSketch(p *Problem, each bool) *sketch {
 // scaleRounds is the number of rounds that find σ and the coefficients of a model in turn.
 const scaleRounds = 3
 
-// logMass is the approximate log evidence of the model of the coefficients listed, up to a
+// logMass is the approximate log evidence of the model with the coefficients members, up to a
 // constant of the table.
 func (s *sketch) logMass(members []int) float64 {
 	t := s.target
@@ -78,25 +78,26 @@ func (s *sketch) logMass(members []int) float64 {
 		return regression.NewPropagation(t.Outliers, t.Responses.Y, t.Offset, a).Run()
 	}
 	if t.Scale < 0 {
-		value, _ := s.given(members, 0)
+		value, _ := s.logMassAt(members, 0)
 		return value
 	}
 	logScale := s.fit.logScale
 	for range scaleRounds {
-		_, left := s.given(members, logScale)
-		// the mode of σ given the residual sum of squares, and its normal prior
+		_, residual := s.logMassAt(members, logScale)
+		// a Newton step to the mode of log σ under its normal prior
 		d := s.rows - float64(len(members))
 		z := (logScale - t.Mean[t.Scale]) / t.SD[t.Scale]
-		slope := left*math.Exp(-2*logScale) - d - z/t.SD[t.Scale]
+		slope := residual*math.Exp(-2*logScale) - d - z/t.SD[t.Scale]
 		logScale += math.Max(-1, math.Min(1, slope/(2*math.Max(d, 1))))
 	}
-	value, _ := s.given(members, logScale)
+	value, _ := s.logMassAt(members, logScale)
 	z := (logScale - t.Mean[t.Scale]) / t.SD[t.Scale]
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
 
-// given is logMass given σ, up to a constant, and the residual sum of squares at the mode.
-func (s *sketch) given(members []int, logScale float64) (value, left float64) {
+// logMassAt returns logMass given log σ, up to a constant, and the residual sum of squares at the
+// mode of the coefficients.
+func (s *sketch) logMassAt(members []int, logScale float64) (value, residual float64) {
 	k, all := len(members), len(s.linear)
 	precision := math.Exp(-2 * logScale)
 	h, b := make([]float64, k*k), make([]float64, k)
@@ -116,18 +117,18 @@ func (s *sketch) given(members []int, logScale float64) (value, left float64) {
 	factor.SolveLower(b)
 	value += (floats.Dot(b, b) - factor.LogDet()) / 2
 	factor.SolveUpper(b)
-	left = s.square
+	residual = s.square
 	for a, i := range members {
-		left -= 2 * b[a] * s.linear[i]
+		residual -= 2 * b[a] * s.linear[i]
 		for c, j := range members {
-			left += b[a] * b[c] * s.precision[i*all+j]
+			residual += b[a] * b[c] * s.precision[i*all+j]
 		}
 	}
-	return value, math.Max(left, 0)
+	return value, math.Max(residual, 0)
 }
 
-// sketchFloor is the largest gap in nats between a model and the best one at the start: a network
-// does not mend more. Chosen by hand.
+// sketchFloor is the largest gap in nats between a model and the best one at the start. A larger
+// gap would hide a model that the sketch misjudges from training. Not tuned.
 const sketchFloor = 40
 
 // masses are log p(m) plus logMass of all models of p predictors, less the largest. The lowest bit
@@ -172,13 +173,6 @@ func inclusionOf(masses []float64) []float64 {
 	}
 	floats.Scale(1/total, in)
 	return in
-}
-
-// quadratic is the quadratic of the largest model over all coordinates of the table.
-func (s *sketch) quadratic(dim int) (precision, linear []float64) {
-	precision, linear = make([]float64, dim*dim), make([]float64, dim)
-	s.fit.store(precision, linear)
-	return precision, linear
 }
 
 // deviations are the standard deviations of the coefficients under the quadratic.

@@ -18,7 +18,7 @@ import (
 // for several modes. An unknown log σ is independent of the coefficients.
 type approximation struct {
 	regression.Active
-	theta       []float64     // the mean of the coefficients; NaN where rounding hides it
+	theta       []float64     // the mean of the coefficients; NaN if none was found
 	precision   *mat.SymDense // of the coefficients
 	linear      *mat.VecDense // precision times mean
 	logScale    float64
@@ -112,10 +112,10 @@ type modelAnchors struct {
 	logEvidence       []float64 // approximate log p(y | m) where no scale is inferred [K]
 }
 
-// Bounds of the work on anchors. Chosen by hand, not tuned: a second or two on two cores.
+// Bounds of the work on anchors, which take a second or two on two cores.
 const (
 	anchoredModels = 1 << 12
-	anchorNumbers  = 1 << 22 // in the precisions of all models
+	anchorNumbers  = 1 << 22 // elements of the precision matrices of all models
 	anchorWork     = 4e8     // models times rows times squared coordinates
 )
 
@@ -142,9 +142,9 @@ func newModelAnchors(t *Target) *modelAnchors {
 		codes = append(codes, append([]int32(nil), code...))
 	}
 	parallel.Run(count, func(i int) {
-		own := t.approximate(t.active(codes[i]))
-		own.store(a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
-		a.logEvidence[i] = own.logEvidence
+		f := t.approximate(t.active(codes[i]))
+		f.store(a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
+		a.logEvidence[i] = f.logEvidence
 	})
 	return a
 }
@@ -153,8 +153,8 @@ func newModelAnchors(t *Target) *modelAnchors {
 func (a *modelAnchors) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	index := InsertAxes(space.Index(a.cards, codes), -1)
 	count := len(a.linear) / a.dim
-	of := func(values []float64, width int) *Node {
+	lookUp := func(values []float64, width int) *Node {
 		return Gather(ConvertDType(Reshape(Const(codes.Graph(), values), count, width), dtype), index)
 	}
-	return Reshape(of(a.precision, a.dim*a.dim), -1, a.dim, a.dim), of(a.linear, a.dim)
+	return Reshape(lookUp(a.precision, a.dim*a.dim), -1, a.dim, a.dim), lookUp(a.linear, a.dim)
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// closedForms are the evidences of models and the posteriors of their parameters. of returns the
+// closedForms are the evidences of models and the posteriors of their parameters. form returns the
 // closed form of one model.
 type closedForms struct {
 	models
-	of func(a regression.Active) (regression.Closed, error)
+	form func(a regression.Active) (regression.Closed, error)
 }
 
 // LogEvidences returns log p(y | m) of each code.
 func (f closedForms) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
 	values := make([]float64, len(codes))
 	return values, parallel.For(ctx, len(codes), func(i int) error {
-		form, err := f.of(f.active(codes[i]))
+		form, err := f.form(f.active(codes[i]))
 		if err != nil {
 			return fmt.Errorf("evidence of model %v: %w", codes[i], err)
 		}
@@ -37,7 +37,7 @@ func (f closedForms) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]flo
 // SampleParameters draws n times from p(θ | y, m).
 func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
 	a := f.active(code)
-	form, err := f.of(a)
+	form, err := f.form(a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,17 +49,17 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 }
 
 // normalForms are the closed forms of the normal slab.
-func normalForms(of models) closedForms {
-	return closedForms{of, func(a regression.Active) (regression.Closed, error) { return of.bits().Posterior(a) }}
+func normalForms(m models) closedForms {
+	return closedForms{m, func(a regression.Active) (regression.Closed, error) { return m.bits().Posterior(a) }}
 }
 
-// slabForms are the closed forms of a mixture of g-priors, each with a quadrature over g. The graph
-// has no density of the coefficients under it; where q(m) is trained the density of the normal slab
-// stands in. always reports whether a coordinate is in every model.
-func slabForms(of models, slab exact.Slab, always func(coordinate int) bool) closedForms {
-	t := of.bits()
+// slabForms are the closed forms of a mixture of g-priors, each with a quadrature over g. The
+// Target's graph has no density of coefficients under a g-prior; training of q(m) uses the density
+// of the normal slab in its place. always reports whether a coordinate is in every model.
+func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) closedForms {
+	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
-	return closedForms{of, func(a regression.Active) (regression.Closed, error) {
+	return closedForms{m, func(a regression.Active) (regression.Closed, error) {
 		fixed := make([]bool, len(a.Coordinates))
 		for k, j := range a.Coordinates {
 			fixed[k] = always(j)
@@ -69,15 +69,16 @@ func slabForms(of models, slab exact.Slab, always func(coordinate int) bool) clo
 }
 
 const (
-	// mostAssignedRows is the largest number of rows whose assignments are summed over, and
-	// mostAssignments the largest number for all models together. Chosen by hand: a second or two.
+	// mostAssignedRows bounds the rows n whose 2ⁿ sets of outliers are summed over, mostAssignments
+	// the sets of all models together, and mostAssignedDim the coordinates k of a model, since a
+	// set takes k³ operations. Together they keep the sum to a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
-	// mostAssignedDim bounds the coordinates k of a model, of work k³. Chosen by hand.
-	mostAssignedDim = 8
+	mostAssignedDim  = 8
 )
 
-// newAssignments sums over the sets of outliers; nil if too many, or for other likelihoods.
+// newAssignments prepares the sum over all sets of outliers. It returns nil if there are too many,
+// and for likelihoods other than the robust one.
 func newAssignments(t *Target, model ModelOptions) *regression.Assignments {
 	count, ok := space.Count(t.space)
 	rows := len(t.Responses.Y)

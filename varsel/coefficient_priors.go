@@ -44,11 +44,11 @@ func (p *Problem) fillPriors(r *Result) {
 		}
 	}
 	if p.Model.Slab != (exact.Slab{}) {
-		return // of one coefficient it depends on the others, and is flat for the rest
+		return // under a g-prior the prior of one coefficient depends on the others
 	}
 	column, planes := make(map[string]int, p.Target.Dim), p.Target.Planes()
-	for at, name := range p.coefficientNames() {
-		column[name] = at / planes
+	for i, name := range p.coefficientNames() {
+		column[name] = i / planes
 	}
 	for k := range r.Coefficients {
 		c := &r.Coefficients[k]
@@ -57,8 +57,8 @@ func (p *Problem) fillPriors(r *Result) {
 			// for categories without an order all log odds have the sd of a coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
-			at := p.Target.Scale
-			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.Mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.SD[at])}
+			scale := p.Target.Scale
+			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.Mean[scale] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.SD[scale])}
 		}
 	}
 }

@@ -10,28 +10,28 @@ import (
 )
 
 // collapsed is the posterior of a robust Target with known scales over models m and sets of
-// outliers a: given both, the model is Gaussian and the coefficients integrate out. With many rows
-// that contradict each other a single model can have hundreds of modes, one for every likely set of
-// outliers; a change of one row leads from one mode to the next. For few rows [assignments] sums
-// over a.
+// outliers a. Given both, the model is Gaussian and the coefficients integrate out. A single model
+// can have hundreds of modes, one for each likely set of outliers; moving one row into or out of
+// the set leads from one mode to the next. For few rows [regression.Assignments] sums over a.
 type collapsed struct {
 	target   *Target
-	fixed    []int       // coordinates of every model
-	of       [][]int     // coordinates of a site
-	rows     [][]float64 // of the design in units of the prior standard deviations [n][D]
+	fixed    []int       // coordinates in every model
+	groups   [][]int     // coordinates of each site
+	rows     [][]float64 // rows of the design, coordinates in prior standard deviations [n][D]
 	rest     []float64   // responses less offset and prior mean [n]
-	logPrior []float64   // of models by size
+	logPrior []float64   // log p(m) by size
 }
 
-// mostCollapsedWork bounds the multiplications of a sweep through rows and sites, a millisecond of
-// work. mostPriorDraws bounds the draws of a model until heredity allows one. Chosen by hand.
+// mostCollapsedWork bounds the multiplications of a sweep through rows and sites to a millisecond
+// of work. mostPriorDraws bounds the draws of a model until heredity allows one.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000
 )
 
-// collapse is the posterior over models and outliers. It is nil if the likelihood is not robust
-// with known scales, the prior over models is not normalised, or a sweep takes too long.
+// collapse returns the posterior over models and sets of outliers. It returns nil if the likelihood
+// is not robust with known scales, the prior over models is not normalised, or a sweep takes too
+// long.
 func (t *Target) collapse() rjmcmc.Collapsed {
 	n, dim := len(t.Responses.Y), t.space.Dim()
 	size := float64(min(dim, n))
@@ -50,14 +50,14 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	}
 	for site := range code {
 		code[site] = 1
-		var own []int
+		var group []int
 		for j, on := range t.space.MaskRow(code, nil) {
 			if on && !none[j] {
-				own = append(own, j)
+				group = append(group, j)
 			}
 		}
 		code[site] = 0
-		c.of = append(c.of, own)
+		c.groups = append(c.groups, group)
 	}
 	for i, y := range t.Responses.Y {
 		if t.Offset != nil {
@@ -101,7 +101,7 @@ func (c *collapsed) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 }
 
 func (c *collapsed) drawModel(random *rand.Rand) ([]int32, error) {
-	code := make([]int32, len(c.of))
+	code := make([]int32, len(c.groups))
 	for range mostPriorDraws {
 		for site, in := range c.target.prior.Draw(len(code), random) {
 			code[site] = 0
@@ -121,11 +121,11 @@ func (c *collapsed) allowed(code []int32) bool {
 }
 
 func (c *collapsed) coordinates(code []int32) []int {
-	at := slices.Clone(c.fixed)
+	active := slices.Clone(c.fixed)
 	for site, in := range code {
 		if in == 1 {
-			at = append(at, c.of[site]...)
+			active = append(active, c.groups[site]...)
 		}
 	}
-	return at
+	return active
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// CrossEntropy is −mean log q_B(m, θ) over the draws of A: it measures the coverage of A's draws by
-// B's density. It exceeds the entropy of A's posterior by the divergence of B from it, so the
-// better of two densities has the smaller cross-entropy. Densities are on B's working scale, where
-// predictors and response are standardised (unless the run says otherwise) and the noise is log σ;
-// a change of units adds the same constant to every density.
+// CrossEntropy is −mean log q_B(m, θ) over the draws of A. It equals the entropy of A's posterior
+// plus the Kullback-Leibler divergence of B from A, so that the better of two densities has the
+// smaller cross-entropy. Densities are on B's working scale, where predictors and response are
+// standardised (unless the run says otherwise) and the noise is log σ. A change of units adds the
+// same constant to every density.
 type CrossEntropy struct {
 	// Mean is in nats. SE is its standard error, for chains from the spread between them.
 	Mean Number `json:"mean"`
@@ -29,7 +29,8 @@ type CrossEntropy struct {
 	// OwnDraws is the same mean over B's draws under the density that they come from: about the
 	// entropy of its posterior.
 	OwnDraws Number `json:"own_draws"`
-	// Draws is the number of draws used. NonFinite counts those without a finite density, left out.
+	// Draws is the number of draws of A. The NonFinite draws whose density is not finite are left
+	// out.
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite"`
 }

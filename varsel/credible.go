@@ -41,24 +41,25 @@ func CheckCredible(level float64) error {
 	return nil
 }
 
-// credibleSets returns the credible sets of models, or draws, by members and probabilities.
-func (p *Problem) credibleSets(models int, of func(k int) (members []int, probability float64)) (sets []CredibleSet) {
+// credibleSets returns the credible sets of models, or of draws. model returns the members and the
+// probability of the k-th.
+func (p *Problem) credibleSets(models int, model func(k int) (members []int, probability float64)) (sets []CredibleSet) {
 	predictors := p.Design.Predictors
 	if len(predictors) <= fewForSets {
 		return nil
 	}
 	members, probability := make([][]int, models), make([]float64, models)
 	for k := range models {
-		members[k], probability[k] = of(k)
+		members[k], probability[k] = model(k)
 	}
 	correlations := p.correlations()
 	level := cmp.Or(p.Credible, DefaultCredible)
 	for _, set := range wide.CredibleSets(members, probability, len(predictors), level, pure, correlations) {
-		own := CredibleSet{Probability: Number(set.Probability), ExactlyOne: Number(set.One), Purity: Number(set.Purity)}
+		named := CredibleSet{Probability: Number(set.Probability), ExactlyOne: Number(set.One), Purity: Number(set.Purity)}
 		for _, predictor := range set.Members {
-			own.Predictors = append(own.Predictors, predictors[predictor].Name)
+			named.Predictors = append(named.Predictors, predictors[predictor].Name)
 		}
-		sets = append(sets, own)
+		sets = append(sets, named)
 	}
 	return sets
 }

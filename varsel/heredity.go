@@ -36,21 +36,21 @@ func (h Heredity) MarshalText() ([]byte, error) { return heredities.Marshal(h) }
 // UnmarshalText reads what MarshalText wrote.
 func (h *Heredity) UnmarshalText(text []byte) error { return heredities.Unmarshal(text, h) }
 
-// heredity is the set of models that heredity allows: predictor g may be in a model only if all of
-// parents[g] are, or with any at least one of them. Parents have smaller numbers than their
-// children, and have no parents themselves. nil: all models.
+// heredity is the set of models that a rule of heredity allows. Predictor g may be in a model only
+// if all of parents[g] are in it or, where any is set, at least one of them. Parents have smaller
+// numbers than their children, and have no parents themselves. A nil heredity allows all models.
 type heredity struct {
 	parents [][]int
 	any     bool
-	// logMass is the log of the prior probability, by size alone, of the allowed models; it
-	// normalises the prior over them. It is 0, and known false, where there are too many parents to
+	// logMass is the log of the probability of all allowed models under the prior of sizes; it
+	// normalises the prior over them. It is 0, and known is false, if there are too many parents to
 	// sum over their subsets.
 	logMass float64
 	known   bool
 }
 
-// mostParents is the largest number of parents whose subsets are summed over: 2^25 subsets are
-// quick to sum. Chosen by hand, not tuned.
+// mostParents is the largest number of parents whose subsets are summed over: more than 2^25
+// subsets would take seconds.
 const mostParents = 25
 
 // newHeredity returns nil if every model is allowed.
@@ -121,39 +121,40 @@ func (h *heredity) violations(codes *Node) *Node {
 	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
 }
 
-// mass sums the prior by size over the allowed models. Given a set A of parents, the children that
-// A allows and the predictors that are neither parent nor child are free, so that the sizes follow
-// a binomial coefficient. Sets are counted by their size and their number of allowed children.
+// mass returns the log of the prior probability of all allowed models. Given the set A of parents
+// in a model, f predictors are free: the children that A allows, and the predictors that are
+// neither parent nor child. C(f, j) models have |A| + j predictors. Sets A are therefore counted by
+// their size and their number of allowed children.
 func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	total := len(h.parents)
-	place := map[int]int{} // of each parent among the parents
+	bit := map[int]int{} // of each parent in a set of parents
 	for _, parents := range h.parents {
 		for _, parent := range parents {
-			if _, seen := place[parent]; !seen {
-				place[parent] = len(place)
+			if _, seen := bit[parent]; !seen {
+				bit[parent] = len(bit)
 			}
 		}
 	}
-	m := len(place)
+	m := len(bit)
 	if m > mostParents {
 		return 0, false
 	}
-	children := make([]uint32, 0, total) // sets of parents
+	children := make([]uint32, 0, total) // the parents of each child
 	for _, parents := range h.parents {
 		var set uint32
 		for _, parent := range parents {
-			set |= 1 << place[parent]
+			set |= 1 << bit[parent]
 		}
 		if set != 0 {
 			children = append(children, set)
 		}
 	}
 	free := total - m - len(children)
-	of := make([][]int, m) // children of each parent
+	childrenOf := make([][]int, m)
 	for c, set := range children {
 		for v := range m {
 			if set>>v&1 == 1 {
-				of[v] = append(of[v], c)
+				childrenOf[v] = append(childrenOf[v], c)
 			}
 		}
 	}
@@ -171,13 +172,13 @@ func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 			break
 		}
 		v := bits.TrailingZeros32(step)
-		for _, c := range of[v] {
+		for _, c := range childrenOf[v] {
 			if satisfied(c, set) {
 				allowed--
 			}
 		}
 		set ^= 1 << v
-		for _, c := range of[v] {
+		for _, c := range childrenOf[v] {
 			if satisfied(c, set) {
 				allowed++
 			}

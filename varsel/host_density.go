@@ -15,18 +15,19 @@ var _ rjmcmc.HostTarget = (*Target)(nil)
 type hostDensity struct {
 	target  *Target
 	columns likelihood.Columns
-	rows    int // of a block, R
+	rows    int // R, the number of chains in a block
 	// logScale and inverse are log σ and 1/σ where σ is known: 0 and 1 without a scale.
 	logScale, inverse float64
-	logPrior          []float64 // of models by size
+	logPrior          []float64 // log p(m) by size
 	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
 	precision, logNorm []float64
-	// lines [n, D+1] times the parameters over σ [D+1, R] is z. Line i is a_i x_i and then b_i plus
-	// the offset of the row; the last parameter is 1.
+	// z = lines · theta has the standardised arguments (a_i η_i + b_i)/σ of the densities. Row i of
+	// lines [n, D+1] is a_i x_i, and then b_i plus a_i times the offset. theta [D+1, R] has the
+	// parameters over σ, and then 1/σ.
 	lines  []float64
 	theta  []float64
-	z      []float64   // [piece, R]
-	pieces []hostPiece // of the responses
+	z      []float64   // [rows of a piece, R]
+	pieces []hostPiece // parts of the responses
 	sums   []float64   // terms of the log joint density without the responses [R]
 }
 
@@ -39,7 +40,7 @@ type hostPiece struct {
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// pieceElements bounds the numbers of a piece to half of an L1 cache. Chosen by hand.
+// pieceElements bounds the elements of z for a piece to 32 KiB, the size of a small L1 cache.
 const pieceElements = 4096
 
 // HostDensity implements [rjmcmc.HostTarget]. It is nil for responses of categories, responses that
@@ -102,8 +103,8 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 	}
 }
 
-// setParameters writes the parameters of a row over σ to its column, and returns the terms of the
-// log joint density without the responses.
+// setParameters writes the parameters of chain r over σ to its column of theta, and returns the
+// terms of the log joint density without the responses.
 func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
 	t, inverse, logScale := h.target, h.inverse, h.logScale
 	if t.Scale >= 0 {
@@ -114,7 +115,7 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	if more := float64(t.Responses.More); more > 0 {
 		sum -= more*logScale + 0.5*t.Responses.Residual*inverse*inverse
 	}
-	for j, on := range mask { // without a branch, which models make random
+	for j, on := range mask { // a table in place of a branch, which processors could not predict
 		h.theta[j*h.rows+r] = theta[j] * inverse
 		standard := (theta[j] - t.Mean[j]) * h.precision[j]
 		sum -= zeroOne[bit(on)] * (0.5*standard*standard + h.logNorm[j])

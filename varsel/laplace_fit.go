@@ -22,10 +22,10 @@ type laplaceFit struct {
 	scale  float64 // the other parameter of the response; 1 where there is none
 
 	mode      []float64             // θ̂ [k], parameters of categories last
-	height    float64               // the log joint density there
-	curvature []float64             // H there [k·k], lower, which factor overwrites
+	height    float64               // log joint density at the mode
+	curvature []float64             // H at the mode [k·k], lower triangle, overwritten by factor
 	factor    dense.Factor          // of H
-	around    proposal.T            // distribution of draws
+	around    proposal.T            // t distribution around the mode
 	constant  float64               // of the log joint density
 	eta, step []float64             // scratch [n], [k]
 	expansion *likelihood.Expansion // of a response of categories
@@ -33,13 +33,14 @@ type laplaceFit struct {
 
 const (
 	// newtonDecrement is the squared distance to the mode, in standard deviations, at which a
-	// search ends; a search that ends above newtonLost has failed. Importance weights correct the
-	// rest. Chosen by hand.
+	// search ends. A search that ends above newtonLost has failed. Importance weights correct the
+	// error that is left, so that neither needs tuning.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
-	// cautiousSteps first steps climb from anywhere; see [likelihood.Row]. Chosen by hand.
+	// cautiousSteps is the number of first steps that climb from anywhere; see [likelihood.Row].
 	cautiousSteps = 1
-	// laplaceDegrees is the degrees of freedom of the t distribution: tails heavier than the tails
-	// of the normal priors bound the weights. Chosen by hand; fewer lose more in many dimensions.
+	// laplaceDegrees is the degrees of freedom of the t distribution. Its tails are heavier than
+	// the tails of the normal priors, which bounds the weights; fewer degrees of freedom waste more
+	// draws in many dimensions. Not tuned.
 	laplaceDegrees = 8
 )
 
@@ -62,7 +63,7 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 	scratch := newtonScratch{make([]float64, n), make([]float64, n), make([]float64, n)}
 	r := mode.Climb(f.mode, f.logJoint, func(_, step []float64) (decrement float64, ok bool) {
 		decrement, ok = f.newtonStep(scratch, round < cautiousSteps)
-		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode already, of which the curvature is wanted
+		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode: H must be its curvature
 			decrement, ok = f.newtonStep(scratch, false)
 		}
 		copy(step, f.step)
@@ -70,7 +71,7 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 		return decrement, ok
 	}, mode.Options{Enough: newtonDecrement})
 	if !r.Converged && !(r.Decrement < newtonLost) {
-		return nil, errors.New("the log density has no mode that rounding leaves")
+		return nil, errors.New("no mode of the log density was found: rounding errors hide it")
 	}
 	f.height = r.Value
 	f.around = proposal.New(f.mode, f.factor, laplaceDegrees)
@@ -112,7 +113,7 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 	if f.expansion == nil {
 		sum += f.target.Responses.LogKernels(f.eta, f.scale)
 	} else {
-		sum += f.given(theta).LogProbs(f.target.Responses.Y, f.eta)
+		sum += f.categoriesAt(theta).LogProbs(f.target.Responses.Y, f.eta)
 	}
 	for j, v := range theta {
 		z := (v - f.Mean[j]) / f.SD[j]
@@ -121,7 +122,7 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 	return sum
 }
 
-// newtonScratch are buffers of a number for each row.
+// newtonScratch are buffers with one number for each row.
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
 // newtonStep factors the curvature at the linear predictors in eta, and sets step to the mode of
@@ -156,8 +157,8 @@ func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	}
 }
 
-// given is the distribution of categories at the parameters in θ.
-func (f *laplaceFit) given(theta []float64) likelihood.CategoriesAt {
+// categoriesAt is the distribution of categories at the parameters in θ.
+func (f *laplaceFit) categoriesAt(theta []float64) likelihood.CategoriesAt {
 	return f.target.Responses.Categories.At(theta[len(f.Columns):])
 }
 
@@ -167,7 +168,7 @@ func (f *laplaceFit) given(theta []float64) likelihood.CategoriesAt {
 func (f *laplaceFit) expandCategories(weighted []float64) {
 	k, coefficients, e := len(f.mode), len(f.Columns), f.expansion
 	planes, n := len(e.Slope), len(f.target.Responses.Y)
-	f.given(f.mode).Expand(f.target.Responses.Y, f.eta, e)
+	f.categoriesAt(f.mode).Expand(f.target.Responses.Y, f.eta, e)
 	for a, column := range f.Columns {
 		prior, m := 1/(f.SD[a]*f.SD[a]), f.Coordinates[a]%planes
 		f.step[a] = floats.Dot(column, e.Slope[m]) - prior*(f.mode[a]-f.Mean[a])
@@ -184,11 +185,11 @@ func (f *laplaceFit) expandCategories(weighted []float64) {
 		return
 	}
 	for p := range parameters {
-		at := coefficients + p
-		prior := 1 / (f.SD[at] * f.SD[at])
-		f.step[at] = e.Gradient[p] - prior*(f.mode[at]-f.Mean[at])
+		row := coefficients + p
+		prior := 1 / (f.SD[row] * f.SD[row])
+		f.step[row] = e.Gradient[p] - prior*(f.mode[row]-f.Mean[row])
 		for a, column := range f.Columns {
-			f.curvature[at*k+a] = floats.Dot(column, e.Cross[f.Coordinates[a]%planes*parameters+p])
+			f.curvature[row*k+a] = floats.Dot(column, e.Cross[f.Coordinates[a]%planes*parameters+p])
 		}
 	}
 	f.fillParameters(e.Information)
@@ -202,10 +203,10 @@ func (f *laplaceFit) fillParameters(information []float64) {
 	k, first := len(f.mode), len(f.Columns)
 	parameters := k - first
 	for p := range parameters {
-		at := first + p
+		row := first + p
 		for q := range p + 1 {
-			f.curvature[at*k+first+q] = information[p*parameters+q]
+			f.curvature[row*k+first+q] = information[p*parameters+q]
 		}
-		f.curvature[at*k+at] += 1 / (f.SD[at] * f.SD[at])
+		f.curvature[row*k+row] += 1 / (f.SD[row] * f.SD[row])
 	}
 }

@@ -20,24 +20,26 @@ import (
 // between (a nested approximation, as of Rue, Martino and Chopin 2009). Steps of the coefficients
 // from their mode given x, which is also linear between nodes, are steps of the two nodes beside x.
 //
-// A joint mode would not do. If a model has about as many coefficients as rows, or as uncensored
-// rows, its posterior is a ridge from small s to s without limit, which only the prior of x ends.
-// There the rows are walls of a width in proportion to 1/s, with the prior between them.
+// A Laplace approximation at the joint mode would fail. If a model has about as many coefficients
+// as uncensored rows, its posterior is a ridge along x that only the prior of x ends. Across the
+// ridge, each row confines its linear predictor to a width in proportion to 1/s: the rows are
+// walls, and between the walls the posterior is the prior.
 type laplaceLine struct {
 	*line.Integral[*laplaceFit]
 	shares   []float64 // of the nodes
 	table    pick.Table
-	fits     []*splitFit // given x at the nodes; nil where no draw was near yet
-	uneven   bool        // sides of modes have scales
-	given    laplaceFit  // of the last draw
+	fits     []*splitFit // given x at the nodes; nil before the first draw beside the node
+	uneven   bool        // whether the two sides of a mode have different scales
+	given    laplaceFit  // at the x of the last draw
 	step     []float64   // scratch
 	mean, sd float64     // of the prior of x
 }
 
-// The range of the search for modes of x, in standard deviations of its prior, its resolution, and
-// the precision of the integral; the weights of draws correct the rest. Few rows, which are cheap,
-// have the widest ridges. The sides of all nodes have scales where rows are few, or where a scale
-// at the highest node is above roundScale. Chosen by hand.
+// The range of the search for modes of x and its steps, in standard deviations of the prior of x,
+// and the tolerance of the integral. Finer ones cost time; the weights of draws correct the error.
+// Few rows, which are cheap, have the widest ridges and get finer steps. The two sides of a mode
+// get different scales where rows are few, or where a scale at the highest node is above
+// roundScale.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -47,8 +49,8 @@ const (
 )
 
 // firstOfRidge is the number of draws for the first estimate of an evidence. On the narrowest
-// ridges seen a third of the draws is effective, by few large weights: of 8 draws hardly any may
-// be. Chosen by hand.
+// ridges of the tests a third of the draws is effective, with a few large weights, so that the
+// default of 8 draws may contain hardly an effective one.
 const firstOfRidge = 64
 
 // newLaplaceLine follows the mode of the coefficients along x; a has their coordinates alone.
@@ -71,7 +73,7 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 		}
 		f, err := newLaplaceFit(t, a, math.Exp(x), start)
 		if err != nil {
-			if math.Abs(x-l.mean) > lineReach*l.sd { // where digits do not suffice
+			if math.Abs(x-l.mean) > lineReach*l.sd { // rounding errors at an extreme scale
 				return math.Inf(-1), nil, nil
 			}
 			return 0, nil, err
@@ -125,11 +127,11 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	if second != first {
 		far = l.nearness(second, x)
 	}
-	from := l.fit(first)
+	chosen := l.fit(first)
 	if random.Float64()*(near+far) < far {
-		from = l.fit(second)
+		chosen = l.fit(second)
 	}
-	from.drawStep(random, l.step)
+	chosen.drawStep(random, l.step)
 	logDensity := math.Log(near) + l.fit(first).logStep(l.step)
 	if far > 0 {
 		logDensity = logsum.Add(logDensity, math.Log(far)+l.fit(second).logStep(l.step))
@@ -143,8 +145,8 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	return l.given.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(near+far)/l.Step)
 }
 
-// beside returns the nodes on both sides of x. They are the same if there is only one, or if those
-// in between are negligible.
+// beside returns the nodes on both sides of x. They are the same node if the other one is further
+// from x than a step.
 func (l *laplaceLine) beside(x float64) (first, second int) {
 	above := sort.Search(len(l.Nodes), func(i int) bool { return l.Nodes[i].X > x })
 	first, second = max(above-1, 0), min(above, len(l.Nodes)-1)

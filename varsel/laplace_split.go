@@ -26,8 +26,8 @@ type splitFit struct {
 }
 
 // Steps along an axis. They start at splitStep standard deviations and grow by the factor
-// splitGrowth, until the log density has fallen by splitDrop: beyond, the tails of the t
-// distribution cover the posterior. Chosen by hand.
+// splitGrowth, at most splitSteps times, until the log density has fallen by splitDrop: beyond, the
+// tails of the t distribution cover the posterior.
 const (
 	splitStep   = 1.0
 	splitGrowth = 2.0
@@ -35,9 +35,9 @@ const (
 	splitSteps  = 6
 )
 
-// split finds the axes and scales of an approximation. The axes are axes of the curvature in units
-// of the prior: axes of single categories where the rows leave these open. It fails where rounding
-// hides them, or there are none.
+// split finds the axes and scales of an approximation. The axes are the eigenvectors of the
+// curvature in units of the prior. ok is false if there are no coefficients, or if rounding errors
+// leave an eigenvalue that is not positive.
 func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	k := len(f.mode)
 	if k == 0 {
@@ -97,10 +97,10 @@ func (s *splitFit) setSpread() {
 // scale is the scale of a normal distribution along one side of an axis through a point. Relative
 // to its value at the point, its density is nowhere below the posterior density.
 func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
-	scale, height, at := 1.0, s.logJoint(from), make([]float64, len(from))
+	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < s.steps; step, n = step*splitGrowth, n+1 {
-		floats.AddScaledTo(at, from, sign*step, s.axes[axis*len(at):(axis+1)*len(at)])
-		drop := height - s.logJoint(at)
+		floats.AddScaledTo(point, from, sign*step, s.axes[axis*len(point):(axis+1)*len(point)])
+		drop := height - s.logJoint(point)
 		if !(drop < splitDrop) {
 			break
 		}

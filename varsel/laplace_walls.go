@@ -10,16 +10,16 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// wallSteps bounds the steps along sides between walls, from a wall as wide as one over a shape to
-// the end of the prior. At the ends of sides longer than longSide other axes are followed too.
-// Chosen by hand.
+// wallSteps bounds the steps along a side between walls: doubling, they lead from the width of a
+// narrow wall to the end of the prior. From the ends of sides longer than longSide, in standard
+// deviations, the scales of the other axes are measured too.
 const (
 	wallSteps = 40
 	longSide  = 2.0
 )
 
-// splitAlong has conjugate axes. If uneven, each goes along all walls but one, as far as the
-// curvature lets it (see steepest); otherwise all scales are 1.
+// splitAlong returns an approximation on conjugate axes. If uneven, each axis runs along all walls
+// but one, as far as the curvature allows (see steepest); otherwise all scales are 1.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
 	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: wallSteps}
@@ -42,8 +42,8 @@ func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	return s
 }
 
-// alongWalls makes the axes triangular in the heights u = W θ over the k steepest walls. It reports
-// whether digits suffice.
+// alongWalls makes the axes triangular in the heights u = W θ over the k steepest walls W [k,k]. It
+// reports false if rounding errors make W or the curvature singular.
 func (s *splitFit) alongWalls() bool {
 	k := len(s.mode)
 	walls := s.steepest()
@@ -68,8 +68,9 @@ func (s *splitFit) alongWalls() bool {
 	return true
 }
 
-// steepest returns k rows [k,k] of the table, in units of their curvature, or directions of the
-// prior. Each is in turn the steepest one beside those before.
+// steepest returns k of the rows of the design, multiplied by the square roots of their curvatures,
+// and of the axes of the prior [k,k]. Each is the longest one after projection off those before, as
+// in a QR factorisation with pivoting.
 func (f *laplaceFit) steepest() *mat.Dense {
 	k, n := len(f.mode), len(f.target.Responses.Y)
 	slope, curvature := make([]float64, n), make([]float64, n)
@@ -83,13 +84,13 @@ func (f *laplaceFit) steepest() *mat.Dense {
 		rows.Set(n+j, j, 1/f.SD[j])
 	}
 	left, chosen := mat.DenseCopyOf(rows), mat.NewDense(k, k, nil)
-	for at := range k {
+	for pivot := range k {
 		lengths := make([]float64, n+k)
 		for i := range lengths {
 			lengths[i] = floats.Norm(left.RawRowView(i), 2)
 		}
 		next := floats.MaxIdx(lengths)
-		chosen.SetRow(at, rows.RawRowView(next))
+		chosen.SetRow(pivot, rows.RawRowView(next))
 		direction := slices.Clone(left.RawRowView(next))
 		floats.Scale(1/lengths[next], direction)
 		for i := range lengths {
@@ -100,8 +101,8 @@ func (f *laplaceFit) steepest() *mat.Dense {
 	return chosen
 }
 
-// widen raises the scales to the scales seen from points on long sides of other axes: the corner of
-// walls around the mode can hide the room between them.
+// widen raises the scales to the scales measured from the ends of long sides of other axes, since
+// walls that meet at the mode can hide the room between them.
 func (s *splitFit) widen() {
 	k := len(s.mode)
 	above, below := slices.Clone(s.above), slices.Clone(s.below)

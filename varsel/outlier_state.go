@@ -213,10 +213,10 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 		return
 	}
 	adding, gain := s.code[site] == 1, 0.0
-	for n, j := range s.of[site] {
-		gain += s.change(j, adding, n+1 < len(s.of[site]))
+	for n, j := range s.groups[site] {
+		gain += s.change(j, adding, n+1 < len(s.groups[site]))
 	}
-	if last := s.of[site]; threshold < power*gain {
+	if last := s.groups[site]; threshold < power*gain {
 		s.size = size
 		if len(last) > 0 {
 			s.change(last[len(last)-1], adding, true)
@@ -225,8 +225,8 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 		return
 	}
 	s.code[site] = 1 - s.code[site]
-	for n := len(s.of[site]) - 2; n >= 0; n-- {
-		s.change(s.of[site][n], !adding, true)
+	for n := len(s.groups[site]) - 2; n >= 0; n-- {
+		s.change(s.groups[site][n], !adding, true)
 	}
 }
 
