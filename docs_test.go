@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/document"
 )
 
 func documents(t *testing.T) map[string]string {
@@ -172,5 +174,37 @@ func TestPackagesMapTheirFiles(t *testing.T) {
 				t.Errorf("the documentation of package %q does not name %s", folder, name)
 			}
 		}
+	}
+}
+
+// The page of verdicts lists every reason in the program, by its first words of some length, and
+// explains every word that printed answers explain.
+func TestVerdictsHaveRemedies(t *testing.T) {
+	content, err := os.ReadFile("docs/verdicts.md")
+	require.NoError(t, err)
+	lowered := regexp.MustCompile(`\b(?:Lower|Limit|Reasons = append)\([^"\n]*"((?:\\.|[^"\\])*)"`)
+	verb := regexp.MustCompile(`%%|%[-+.0-9]*[a-z]`)
+	found := 0
+	for _, path := range goFiles(t) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "lab/") || strings.HasPrefix(path, "internal/kernel/") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, reason := range lowered.FindAllStringSubmatch(string(source), -1) {
+			for _, part := range verb.Split(reason[1], -1) {
+				if part = strings.Trim(part, " :,;."); len(part) >= 10 {
+					found++
+					if !strings.Contains(string(content), part) {
+						t.Errorf("docs/verdicts.md: no remedy for the reason %q of %s", reason[1], path)
+					}
+					break
+				}
+			}
+		}
+	}
+	require.Greater(t, found, 40)
+	for _, meaning := range document.Meanings {
+		require.Containsf(t, string(content), "| "+meaning.Word+" |", "docs/verdicts.md: no meaning of %q", meaning.Word)
 	}
 }

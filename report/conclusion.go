@@ -58,11 +58,17 @@ func (c *computation) mark() document.Mark {
 	return m
 }
 
+// reasonsPage lists all reasons, with causes and remedies.
+const reasonsPage = "https://github.com/transdim/vti/blob/main/docs/verdicts.md"
+
 // lines are the reasons and the basis of the verdict, and the remedy.
 func (c *computation) lines() []string {
 	lines := append(append([]string(nil), c.reasons...), c.basis...)
 	if c.help != "" {
 		lines = append(lines, "What would help: "+c.help+".")
+	}
+	if len(c.reasons) > 0 {
+		lines = append(lines, "Reasons explained: "+reasonsPage)
 	}
 	return lines
 }
@@ -79,6 +85,9 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 			list = append(list, try)
 		default:
 			list = append(list, capital(c.text))
+		}
+		if len(c.reasons) > 0 {
+			list = append(list, "Causes and remedies of each reason: "+reasonsPage)
 		}
 	}
 	if check != nil {

@@ -29,9 +29,9 @@ func TestMeaningAndAdvice(t *testing.T) {
 	doubtful := verdict.Doubtful
 	c := &computation{level: &doubtful, text: "it may be right. Try more --steps.", reasons: []string{"few draws"}, basis: []string{"by weights"}}
 	m := c.mark()
-	assert.Equal(t, []string{"DOUBTFUL: it may be right. Try more --steps.", "  few draws", "  by weights"}, m.Lines)
+	assert.Equal(t, []string{"DOUBTFUL: it may be right. Try more --steps.", "  few draws", "  by weights", "  Reasons explained: " + reasonsPage}, m.Lines)
 	assert.Equal(t, "It may be right.", m.Text)
-	assert.Equal(t, []string{"Try more --steps.", "otherwise"}, c.next(nil, "otherwise"))
+	assert.Equal(t, []string{"Try more --steps.", "Causes and remedies of each reason: " + reasonsPage, "otherwise"}, c.next(nil, "otherwise"))
 	c.help = "more draws"
 	assert.Equal(t, "  What would help: more draws.", c.mark().Lines[3])
 	assert.Equal(t, "What would help the computation: more draws.", c.next(nil, "otherwise")[0])

@@ -267,7 +267,7 @@ func (v *discovery) notTrusted() string {
 		return "the computation holds, but it may be of another model than these columns ask for. Try " +
 			fmt.Sprintf("--discrete or --continuous for %s.", list(c.Unclear))
 	case c.Islands > 0:
-		return "the evidences are not known well enough. Try more --islands."
+		return "the evidences are not known well enough. Try --sigma, fewer --hidden or fewer --max-parents where a network has as many weights as rows, else more --islands."
 	case c.Chains > 0 && v.result.Command == "dag":
 		return "the chains do not agree well enough. Try more --rounds."
 	case c.Chains > 0:
