@@ -12,7 +12,7 @@ import (
 )
 
 // maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
-// default in certification. Chosen by hand: leastDraws of each model make two million draws.
+// default in certification: leastDraws of each model make two million draws.
 const maxListed = 1 << 16
 
 // CertifyConfig limits the work of a certification. The zero value is a good default.

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// rounds is the number of allocations of draws beyond the first few. Chosen by hand, not tuned.
+// rounds is the number of allocations of draws beyond the first few. More follow the spread of
+// weights more closely, with fewer draws in each batch. Not tuned.
 const rounds = 8
 
 // certifyEach estimates the evidence of every model. The first draws are shared equally. Each later
@@ -94,7 +95,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
-// modeRounds is the number of mode searches, each from the last proposals' draws. Chosen by hand.
+// modeRounds is the number of mode searches, each from the draws of the last proposals. Not tuned.
 const modeRounds = 3
 
 // proposeModes gives models proposals at their modes where they need them, and draws from them.

@@ -16,7 +16,7 @@ const (
 	// mostProposals bounds the number of models with a proposal, which takes a dozen Hessians each.
 	mostProposals = 512
 	// proposalMass is the probability above which a model gets a proposal if its k̂ is small enough
-	// for many draws, but too large for its few. Chosen by hand.
+	// for many draws, but too large for its few: a fiftieth of verdict.DoubtfulMissed.
 	proposalMass = 1e-4
 	// negligible is the share of the evidence below which a model needs no draws.
 	negligible = 1e-6

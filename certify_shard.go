@@ -15,8 +15,7 @@ import (
 // Each does all other work by itself, and ends with the whole certificate.
 
 // sharedBatches is the number of batches evaluated at a time by several processes; one process
-// takes one. Chosen by hand: their draws fit into memory, and they suffice for some tens of
-// processes.
+// takes one. Their draws fit into memory, and they suffice for some tens of processes.
 const sharedBatches = 64
 
 func (e *evaluator) batches() int {

@@ -12,8 +12,8 @@ import (
 
 // Tempered reversible-jump chains run on the target itself (package rjmcmc). They do not depend on
 // q and find modes that no draw of q reaches. Pilot runs learn from short chains, and longer ones
-// check certificates. The numbers were chosen by hand, not tuned: R-hat needs many chains, and each
-// temperature is another copy of all of them.
+// check certificates. R-hat needs many chains, and each temperature is another copy of all of them.
+// Not tuned.
 const (
 	chainCount        = 64
 	chainTemperatures = 12
@@ -134,7 +134,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	return starts, nil
 }
 
-// The lengths of chains that check or replace a certificate were chosen by hand, not tuned.
+// Lengths of chains that check or replace a certificate. Not tuned: longer chains confirm more.
 const (
 	checkBurnIn = 600
 	// drawsPerIteration is the number of draws that allow one iteration of the chains. Beyond
@@ -163,10 +163,10 @@ type chainLength struct {
 	patience int
 }
 
-// shortChains is the length for CertifyConfig.Short. Chosen by hand: of a thousand effective draws
-// a mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
-// iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of many chains
-// that mix is about 1 + 1/(2e) if half a chain has e effective draws: 1.03 for sixteen.
+// shortChains is the length for CertifyConfig.Short. Of a thousand effective draws a mode of a
+// hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64 iterations of
+// burn-in every third run had not mixed, after 96 one of 15. R-hat of many chains that mix is about
+// 1 + 1/(2e) if half a chain has e effective draws: 1.03 for sixteen.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
 // warmChains returns the length of chains that follow short ones that have not mixed. Such short
@@ -177,7 +177,7 @@ func warmChains() chainLength {
 	return l
 }
 
-// hopelessRHat ends chains early. Chosen by hand: some chain is then still far from all others.
+// hopelessRHat is the R-hat that ends chains early: some chain is still far from all others.
 const hopelessRHat = 1.5
 
 // longChains returns the length of all other chains.

@@ -31,8 +31,8 @@ type Config struct {
 	// Models is q(m). nil stands for a table of logits over all models, which starts at the prior,
 	// or beyond modeldist.DefaultLimit models for a masked network, which starts uniform.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 2,000. Defaults without a source were
-	// chosen by hand, on tables of some tens of rows and predictors.
+	// Steps is the number of training steps; 0 stands for 2,000. Defaults without a source suit
+	// tables of some tens of rows and predictors.
 	Steps int
 	// Until, if not zero, is the time at which Fit ends after the step in progress.
 	Until time.Time

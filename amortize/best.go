@@ -17,7 +17,7 @@ import (
 
 const (
 	// heldOutBatches is the number of batches measured, and measurements the number of times in a
-	// training. Chosen by hand: together a tenth of the work of the steps of a short training.
+	// training: together a tenth of the work of the steps of a short training.
 	heldOutBatches = 4
 	measurements   = 20
 )

@@ -107,8 +107,8 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	return done, nil
 }
 
-// sharedReplicates is the number of replicates that several processes share at a time. Chosen by
-// hand: a process without work waits for the others of these only.
+// sharedReplicates is the number of replicates that several processes share at a time. At the end
+// of each group processes without work wait for the others, so that smaller groups waste more time.
 const sharedReplicates = 256
 
 // drawNext draws the next replicates together with other processes, or one without them.

@@ -27,7 +27,7 @@ type Uniformity struct {
 // BandLevel is the probability that a uniform sample stays within the band at all levels.
 const BandLevel = 0.95
 
-// Sizes of the figure: chosen by hand.
+// Sizes of the figure.
 const (
 	bins       = 20
 	bandLevels = 100

@@ -30,7 +30,7 @@ type Problem struct {
 	resolution    float64 // the smallest nonzero difference of two values, on the working scale
 }
 
-// fewestRows is the smallest accepted number of rows or events; chosen by hand.
+// fewestRows is the smallest accepted number of rows or events: two segments of two.
 const fewestRows = 4
 
 // MostRows is the largest number of rows or events: the time of the sums grows with its square.
@@ -144,7 +144,8 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 	return nil
 }
 
-// tiedShare is the share of tied events at which times count as rounded; chosen by hand.
+// tiedShare is the share of tied events at which times count as rounded. Continuous times have no
+// ties; a few may be entered twice.
 const tiedShare = 0.1
 
 func (p *Problem) readEvents(t *table.Table) error {

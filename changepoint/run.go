@@ -22,15 +22,15 @@ type RunConfig struct {
 	Status func(string)
 }
 
-// These limits on the number of draws and the operations for them are chosen by hand. fewestDraws
-// suffices for the model check.
+// Limits on the number of draws and on the operations for them. fewestDraws suffices for the model
+// check.
 const (
 	mostDraws      = 10_000
 	fewestDraws    = 1000
 	drawOperations = 400_000_000
 )
 
-// levelPoints is the number of times at which the level of events is computed; chosen by hand.
+// levelPoints is the number of times at which the level of events is computed, for the figure.
 const levelPoints = 400
 
 // Run finds the exact posterior, draws from it, checks the model and writes the run directory.
@@ -74,8 +74,8 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// edgeMass is the probability of the largest number of changes above which the verdict reports the
-// cut of the prior; chosen by hand.
+// edgeMass is the probability of the largest number of changes above which the verdict is doubtful,
+// because larger numbers that the prior excludes may have as much.
 const edgeMass = 0.01
 
 func (post *Posterior) certificate() CertificateReport {

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Priors are on the working scale, where a series has mean 0 and sd 1; all are chosen by hand.
+// Priors are vague, and on the working scale, where a series has mean 0 and sd 1.
 const (
 	// noiseMedian and noiseSD set the prior of the common noise, log σ ~ N(log noiseMedian,
 	// noiseSD²): with 95 percent from a fortieth of the sd of the series to ten times the sd.
@@ -71,7 +71,7 @@ type shared struct {
 	where    line.Options
 }
 
-// The constants of the quadrature are chosen by hand.
+// Constants of the quadrature. Its error is computed, and lowers the verdict where it matters.
 const (
 	// tailNats is the distance below the maximum at which log densities are negligible.
 	tailNats = 25

@@ -5,8 +5,8 @@ import (
 )
 
 // maxLogScale bounds the log-scale of one layer. It limits no target, since layers compose and the
-// last map of the flow is unbounded. It keeps exp and its gradient finite for any input. Chosen by
-// hand: exp(4) is a factor of 55.
+// last map of the flow is unbounded. It keeps exp and its gradient finite for any input: a layer
+// scales by at most exp(4), a factor of 55.
 const maxLogScale = 4
 
 // softClamp maps the real line to (-maxLogScale, maxLogScale), with value 0 and slope 1 at 0.

@@ -8,7 +8,7 @@ import (
 
 const (
 	// bound is the half-width of the square in which the spline differs from the identity. A
-	// standard normal draw falls outside once in 1.7 million. Chosen by hand, not tuned.
+	// standard normal draw falls outside once in 1.7 million.
 	bound = 5
 	// minBin is the smallest width or height of a bin, as a share of the square, as in the code
 	// that Durkan et al. (2019) published.

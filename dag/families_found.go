@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Settings of the search around probable families. Chosen by hand.
+// Settings of the search around probable families. Smaller probabilities find more families, in
+// more time.
 const (
 	// growthShare is the probability above which the neighbours of a family are evaluated.
 	// growthLeft is the largest probability of the last round's families in a trusted answer.

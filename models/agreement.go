@@ -8,7 +8,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// These limits, chosen by hand, are for agreement of two certificates beyond their evidences.
+// Margins of the differences between two certificates, for errors not included in their standard
+// errors. They are too small to matter for an answer: larger ones would hide a missed mode, smaller
+// ones would doubt answers whose error is rounding or bias.
 const (
 	agreeingOutcome = 0.01
 	agreeingMean    = 0.05 // posterior standard deviations
@@ -19,9 +21,8 @@ const (
 	favoured = 0.02
 )
 
-// Two estimates agree if they differ by up to agreeingErrors of their standard errors, and a margin
-// for errors not included in these. Chosen by hand: the first gives a false alarm in one of 16,000
-// comparisons, and the margin is too small to be of interest.
+// Two estimates agree if they differ by up to agreeingErrors of their standard errors, and a
+// margin. A normal error exceeds four standard errors in one of 16,000 comparisons.
 const (
 	agreeingErrors   = 4
 	agreeingEvidence = 0.03 // nats
@@ -80,10 +81,10 @@ func Disagreement(sp space.Space, a, b *Certificate) string {
 		return fmt.Sprintf("log evidences differ by %.2g", math.Abs(a.LogEvidence-b.LogEvidence))
 	}
 	n, members := space.Outcomes(sp)
-	ofA, seA := a.Frequencies(n, members)
-	ofB, seB := b.Frequencies(n, members)
-	for i := range ofA {
-		if difference := math.Abs(ofA[i] - ofB[i]); !(difference <= agreeingOutcome+agreeingErrors*math.Hypot(seA[i], seB[i])) {
+	probabilityA, seA := a.Frequencies(n, members)
+	probabilityB, seB := b.Frequencies(n, members)
+	for i := range probabilityA {
+		if difference := math.Abs(probabilityA[i] - probabilityB[i]); !(difference <= agreeingOutcome+agreeingErrors*math.Hypot(seA[i], seB[i])) {
 			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The settings of certification by births and deaths are chosen by hand, not tuned.
+// Settings of certification by births and deaths: the work of a run, not its result, since the
+// verdict shows whether chains of these lengths suffice. Not tuned.
 const (
 	// birthChains chains run for birthFirst sweeps at first after birthBurnIn, and for birthLongest
 	// at most: few and long, because longer chains give more evidence that all modes were visited.
@@ -110,12 +111,12 @@ func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Re
 }
 
 // resolvedEvidence is the largest standard error of a log evidence by visits that counts as
-// resolved. Chosen by hand.
+// resolved: the limit of a trusted answer (verdict.DoubtfulEvidenceSE).
 const resolvedEvidence = 0.2
 
 // evidenceByVisits is the log of the mass of the models of other chains, known in closed form, over
-// their share of the draws of chains. Chains that took part in the choice of the models would visit
-// them too often. Its error comes from the differences between chains.
+// their share of the draws of chains. A chain visits the models that it chose itself too often, so
+// that the models come from other chains. The error comes from the differences between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The settings of certification of a collapsed posterior are chosen by hand, not tuned.
+// Settings of certification of a collapsed posterior: the work of a run, not its result, since
+// chains and populations must agree. Not tuned.
 const (
 	// collapsedGroups populations of collapsedParticles states are annealed. If too imprecise,
 	// morePopulations times as many states follow, in at most collapsedRounds rounds.
@@ -42,9 +43,9 @@ func (e *Engine) MayCollapse() bool {
 }
 
 // Collapsed certifies by tempered chains over models and latent variables, which annealed
-// populations confirm where both agree. Chains mix in equilibrium from two kinds of starts,
-// populations start from the prior: a mode that one of them misses shows as a difference. q(m) is
-// fitted to the chains, unless cfg.KeepModels is set.
+// populations confirm where both agree. Chains start from two kinds of states, populations from the
+// prior, so that a mode which one of them misses shows as a difference. q(m) is fitted to the
+// chains, unless cfg.KeepModels is set.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
 	var populations *Certificate
@@ -87,13 +88,13 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 }
 
 // chainsUntil runs chains over models until enough returns true of them and the worst quantity.
-func (e *Engine) chainsUntil(ctx context.Context, of rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
+func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
 	settings.Progress = func(done, total int) {
 		cfg.report(done/settings.Thin*settings.Chains, total/settings.Thin*settings.Chains)
 	}
-	return rjmcmc.RunCollapsed(ctx, of, len(e.Space.Cards()), e.Space.(space.RowMasker).MaskRow, settings)
+	return rjmcmc.RunCollapsed(ctx, target, len(e.Space.Cards()), e.Space.(space.RowMasker).MaskRow, settings)
 }
 
 // populationsCertificate is the certificate of annealed populations, with errors from the

@@ -20,10 +20,10 @@ type Sum struct {
 	// √(Σ p_m² s_m²).
 	LogEvidence, LogEvidenceSE float64
 	// KHat is the Pareto shape that models of at most a tenth of the probability (verdict.BadMass)
-	// exceed; NaN if the others have no weights. It differs from the shape of all weights together:
-	// a mixture of many well-behaved tails looks like a heavy one. An unreliable model counts by
-	// the bound of its evidence, if that is larger, because its estimate may have missed most of
-	// it.
+	// exceed; NaN if the others have no weights. The shape of all weights together would mislead,
+	// since a mixture of many well-behaved tails looks like a heavy one. An unreliable model counts
+	// with the bound of its evidence, if the bound is larger, because weights may have missed most
+	// of the evidence.
 	KHat float64
 	// Missed is the share of the posterior that may lie where weights exceed all drawn weights
 	// (psis.TailShare). It is an error of each model's probability, independent between models. A

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// conditionalDraws is the number of weighted models with conditionals. mostConditionals bounds
-	// the number of evidences, and fewestConditionals the number of draws from below, which would
-	// estimate their error too poorly. Chosen by hand: a second of work.
+	// conditionalDraws is the number of weighted models whose conditionals are computed.
+	// mostConditionals bounds the number of evidences to about a second of work. Fewer models than
+	// fewestConditionals would estimate the error of the average too poorly.
 	conditionalDraws   = 512
 	mostConditionals   = 1 << 15
 	fewestConditionals = 128
 )
 
 // conditionalGain is the share of the error of a count below which an average of conditionals
-// replaces it. Chosen by hand: the smaller of two estimated errors is itself too small.
+// replaces it. It is below one, since the smaller of two estimated errors is too small on average.
 const conditionalGain = 0.5
 
 // conditionals holds the probabilities of each site given all others, at models [S, sites] drawn by
@@ -55,9 +55,9 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 		return list
 	}
 	for k, code := range c.codes {
-		own := slices.Clone(mark(inside, code))
+		satisfied := slices.Clone(mark(inside, code))
 		for i, outcome := range code {
-			for _, event := range slices.Concat(own, mark(inOther, flipped(code, i))) {
+			for _, event := range slices.Concat(satisfied, mark(inOther, flipped(code, i))) {
 				if inside[event] == inOther[event] {
 					continue
 				}
@@ -81,22 +81,22 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 		}
 		mean := sum[event] / draws
 		variance := math.Max(0, squares[event]/draws-mean*mean)
-		if own := math.Max(math.Sqrt(variance*(1/draws+1/ess)), least); own < conditionalGain*se[event] {
-			probability[event], se[event] = mean, own
+		if meanSE := math.Max(math.Sqrt(variance*(1/draws+1/ess)), least); meanSE < conditionalGain*se[event] {
+			probability[event], se[event] = mean, meanSE
 		}
 	}
 }
 
 // conditionals computes the conditionals of models drawn by the weights of all draws; nil where
 // evidences are estimates, sites have more than two outcomes, or there are too many.
-func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
+func (w *modelWeights) conditionals(ctx context.Context, weights []float64) (*conditionals, error) {
 	cards := w.Space.Cards()
 	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
 	if !w.Exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
 		return nil, nil
 	}
 	var codes [][]int32
-	for _, row := range weighted.Rows(ofDraws, draws, w.random(w.stream+"/conditionals")) {
+	for _, row := range weighted.Rows(weights, draws, w.random(w.stream+"/conditionals")) {
 		codes = append(codes, w.codes[w.positions[row]])
 	}
 	return w.conditionalsAt(ctx, codes)
@@ -114,16 +114,16 @@ func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditi
 	}
 	// a separate Visited: models evaluated here are no sign of models missed by draws
 	masses := x.Visit()
-	at, err := masses.Add(ctx, looked, nil)
+	positions, err := masses.Add(ctx, looked, nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &conditionals{codes: codes}
 	for k, code := range codes {
-		own := at[k*(len(code)+1):]
+		family := positions[k*(len(code)+1):]
 		one := make([]float64, len(code))
 		for site, outcome := range code {
-			one[site] = 1 / (1 + math.Exp(masses.logMass(own[1+site])-masses.logMass(own[0])))
+			one[site] = 1 / (1 + math.Exp(masses.logMass(family[1+site])-masses.logMass(family[0])))
 			if outcome == 0 {
 				one[site] = 1 - one[site]
 			}

@@ -93,10 +93,10 @@ func (e *Engine) random(name string) *rand.Rand { return stream.Rand(e.Seed, nam
 
 const (
 	// evidenceChunk is the number of evidences between two reports of progress, and in a piece for
-	// another process. Chosen by hand.
+	// another process: enough to outweigh the time of a file.
 	evidenceChunk = 1 << 8
-	// sharedChunks is the number of chunks at a time when several processes share them. Chosen by
-	// hand: enough for some tens of processes.
+	// sharedChunks is the number of chunks at a time when several processes share them: enough for
+	// some tens of processes.
 	sharedChunks = 64
 )
 
@@ -111,16 +111,16 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 		}
 	}
 	chunks, together := slices.Collect(slices.Chunk(fresh, evidenceChunk)), sharedChunks
-	of := e.Shard
-	if of == nil || len(chunks) < 2 {
-		of, together = nil, 1
+	part := e.Shard
+	if part == nil || len(chunks) < 2 {
+		part, together = nil, 1
 	}
 	if e.found == nil {
 		e.found = map[string]Evidence{}
 	}
 	done := len(codes) - len(fresh)
 	for group := range slices.Chunk(chunks, together) {
-		pieces, err := shard.Map(ctx, of, shard.Stage[[][]int32, []Evidence]{
+		pieces, err := shard.Map(ctx, part, shard.Stage[[][]int32, []Evidence]{
 			Name: "evidences",
 			Key:  func(w io.Writer, codes [][]int32) { shard.Numbers(w, codes...) },
 			Do: func(ctx context.Context, codes [][]int32) ([]Evidence, error) {

@@ -51,10 +51,10 @@ func Estimated(log, se float64, draws int) Evidence {
 func (e Evidence) With(other Evidence) Evidence {
 	draws := e.Draws + other.Draws
 	top := math.Max(e.Log, other.Log)
-	own := float64(e.Draws) / float64(draws) * math.Exp(e.Log-top)
-	others := float64(other.Draws) / float64(draws) * math.Exp(other.Log-top)
-	mean := own + others
-	return Estimated(top+math.Log(mean), math.Hypot(own/mean*e.SE, others/mean*other.SE), draws)
+	first := float64(e.Draws) / float64(draws) * math.Exp(e.Log-top)
+	second := float64(other.Draws) / float64(draws) * math.Exp(other.Log-top)
+	mean := first + second
+	return Estimated(top+math.Log(mean), math.Hypot(first/mean*e.SE, second/mean*other.SE), draws)
 }
 
 func (e Evidence) unreliable() bool { return e.KHat > psis.Reliable }

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The settings of weights by a distribution fitted to chains over models are chosen by hand.
+// Settings of weights by a distribution fitted to chains over models: the work of a round. The
+// verdict decides whether another round follows. Not tuned.
 const (
 	// fittedIterations is the number of iterations after burn-in in the first round. It doubles in
 	// total with every further round, of at most fittedRounds.
@@ -76,7 +77,7 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 // elsewhere and was not used in the fit. Neither half needs q. With Glance the other half is not
 // compared. It is for spaces whose models are sets of items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
-	of, _ := itemsOf(x.Space)
+	asItems, _ := itemsOf(x.Space)
 	cfg.report(0, cfg.Draws)
 	proposed, err := x.proposedByQ(fittedBatch, cfg.Stream)
 	if err != nil {
@@ -84,21 +85,21 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 	}
 	iterations := fittedIterations
 	for round := range fittedRounds {
-		chains, sets, err := x.runChains(ctx, of, iterations, cfg.overdue)
+		chains, sets, err := x.runChains(ctx, asItems, iterations, cfg.overdue)
 		if err != nil {
 			return nil, err
 		}
 		iterations *= 2
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.Stream, round)
 		w := &modelWeights{Visited: x, stream: stream, source: x.random(stream), proposed: proposed}
-		if w.reference, err = x.fitTo(ctx, of, chains.Models, sets, stream); err != nil {
+		if w.reference, err = x.fitTo(ctx, asItems, chains.Models, sets, stream); err != nil {
 			return nil, err
 		}
 		if c, err = w.certificateTo(ctx, cfg); err != nil {
 			return nil, err
 		}
 		if cfg.enough(c) && !cfg.Glance {
-			difference := x.againstChains(of, c, chains.Models, sets)
+			difference := x.againstChains(asItems, c, chains.Models, sets)
 			if c.Confirmed = difference == ""; !c.Confirmed {
 				c.Lower(Doubtful, "chains over models did not confirm the answer: %s", difference)
 			}
@@ -146,11 +147,11 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 
 // enough reports whether a certificate is good enough not to be improved by the same method: with
 // Glance, at few draws, its weights must be reliable.
-func (c Config) enough(of *Certificate) bool {
+func (c Config) enough(certificate *Certificate) bool {
 	if c.Glance {
-		return of.KHat <= psis.Reliable || c.overdue()
+		return certificate.KHat <= psis.Reliable || c.overdue()
 	}
-	return of.Verdict == Trusted
+	return certificate.Verdict == Trusted
 }
 
 // proposedByQ returns n or more draws of q(m).
@@ -169,7 +170,7 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 // fitTo fits r(m) to the even chains, weights some draws from it, and fits it again to these draws,
 // taken by weight, and the chains together. Independent draws show the share of each item better
 // than chains (Cappé et al. 2004).
-func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
+func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
 		if i%chains.Chains()%2 == 0 {
@@ -182,7 +183,7 @@ func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, se
 		for k := range centres {
 			centres[k] = even[random.IntN(len(even))]
 		}
-		return fittedModels{of, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
+		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
 	}
 	first := fit()
 	w := &modelWeights{Visited: x, reference: first, source: random}
@@ -191,22 +192,22 @@ func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, se
 			return first, err
 		}
 	}
-	smoothed, ofDraws, _ := w.weigh()
+	smoothed, weights, _ := w.weigh()
 	if !(smoothed.K <= verdict.FailedKHat) {
 		return first, nil
 	}
-	for _, i := range weighted.Rows(ofDraws, int(math.Min(smoothed.ESS, refittedDraws)), random) {
+	for _, i := range weighted.Rows(weights, int(math.Min(smoothed.ESS, refittedDraws)), random) {
 		even = append(even, first.set(x.codes[w.positions[i]]))
 	}
 	return fit(), nil
 }
 
 // againstChains describes a difference of the odd chains from weights beyond errors, or is empty.
-func (x *Visited) againstChains(of items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
+func (x *Visited) againstChains(asItems items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {
 		if chain := i % chains.Chains(); chain%2 == 1 {
-			sample.Codes, sample.Group = append(sample.Codes, of.code(set)), append(sample.Group, chain/2)
+			sample.Codes, sample.Group = append(sample.Codes, asItems.code(set)), append(sample.Group, chain/2)
 		}
 	}
 	sample.Weight = slices.Repeat([]float64{1 / float64(len(sample.Codes))}, len(sample.Codes))

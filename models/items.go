@@ -7,7 +7,7 @@ import (
 // items is a space whose models are sets of items.
 type items struct {
 	count, slots int
-	weights      []float64 // promise of each item; nil: unknown
+	weights      []float64 // evidence for each item from screening; nil: unknown
 	code         func(set []int32) []int32
 }
 
@@ -37,10 +37,10 @@ func itemsOf(sp space.Space) (items, bool) {
 	}}, true
 }
 
-func codesOfSets(of items, sets [][]int32) [][]int32 {
+func codesOfSets(asItems items, sets [][]int32) [][]int32 {
 	codes := make([][]int32, len(sets))
 	for i, set := range sets {
-		codes[i] = of.code(set)
+		codes[i] = asItems.code(set)
 	}
 	return codes
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The settings of the search for sets of members with a joint effect are chosen by hand.
+// Settings of the search for sets of members with a joint effect. Larger ones find more and take
+// longer. Not tuned.
 const (
 	// mostAround bounds the models around which the search looks, each more probable than the last.
 	mostAround = 8
@@ -20,8 +21,8 @@ const (
 	uphill = 2
 	// mostMoved bounds the number of sets that chains move together.
 	mostMoved = 32
-	// mostOwn bounds the members of a model that are considered three at a time.
-	mostOwn = 8
+	// mostInTriples bounds the members of a model that are considered three at a time.
+	mostInTriples = 8
 )
 
 // jointSet holds members that have an effect only together, with a model that has all of them.
@@ -93,12 +94,12 @@ func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSe
 		for i := range with {
 			sets = append(sets, jointSet{with[i], lacking(members(with[i]), members(without[i]))})
 		}
-		own := members(code)
-		for k, third := range own {
-			for l, second := range own[:k] {
+		present := members(code)
+		for k, third := range present {
+			for l, second := range present[:k] {
 				sets = append(sets, jointSet{code, []int32{second, third}})
-				for _, first := range own[:l] {
-					if len(own) <= mostOwn {
+				for _, first := range present[:l] {
+					if len(present) <= mostInTriples {
 						sets = append(sets, jointSet{code, []int32{first, second, third}})
 					}
 				}
@@ -131,16 +132,16 @@ func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet,
 		}
 		x.joint.instead[key] = others
 	}
-	at, err := x.Add(ctx, others, nil)
+	positions, err := x.Add(ctx, others, nil)
 	if err != nil {
 		return nil, err
 	}
-	own := members(code)
+	present := members(code)
 	least := x.logMass(x.mostProbable()) - jointRange
 	for k, other := range others {
-		more := members(other)
-		fresh, gone := lacking(more, own), lacking(own, more)
-		near := x.logMass(at[k]) > least && x.logMass(x.position[key]) > least
+		otherPresent := members(other)
+		fresh, gone := lacking(otherPresent, present), lacking(present, otherPresent)
+		near := x.logMass(positions[k]) > least && x.logMass(x.position[key]) > least
 		if near && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one for one
 			sets = append(sets, jointSet{other, fresh}, jointSet{code, gone})
 		}
@@ -156,7 +157,7 @@ func lacking(set, other []int32) []int32 {
 // apart returns the sets that chains would not find one member at a time, because no part of the
 // set has enough mass without the rest. Sets of the most probable models come first.
 func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
-	of, ok := itemsOf(x.Space)
+	asItems, ok := itemsOf(x.Space)
 	if !ok {
 		return nil, nil
 	}
@@ -175,7 +176,7 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0
 			})
-			at, err := x.Add(ctx, codesOfSets(of, [][]int32{part}), nil)
+			at, err := x.Add(ctx, codesOfSets(asItems, [][]int32{part}), nil)
 			if err != nil {
 				return nil, err
 			}

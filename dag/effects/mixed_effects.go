@@ -26,7 +26,7 @@ type Change struct {
 }
 
 // mostSizedNodes is the largest number of nodes of a mixed table whose effects are all simulated;
-// of more only the requested ones. Chosen by hand.
+// of more only the requested ones, since the number of pairs grows with the square.
 const mostSizedNodes = 12
 
 // setting is a value that a cause is set to, on the working scale.

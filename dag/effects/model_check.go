@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// Limits of the work of a model check; all chosen by hand.
+// Limits of the work of a model check.
 const (
 	checkWork        = 2e9 // multiplications for the means of nodes, a few seconds of one core
 	fewestChecked    = 500 // rows

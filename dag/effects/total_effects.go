@@ -61,7 +61,8 @@ func sizeOf(values []float64, independent float64) Size {
 	return s
 }
 
-// Limits of the work for total effects of networks; chosen by hand.
+// Limits of the work for total effects of networks: 200 draws give a mean an error of a fourteenth
+// of a posterior standard deviation.
 const (
 	networkEffects = 200 // draws of graphs and parameters
 	effectRows     = 100 // rows that are simulated for each

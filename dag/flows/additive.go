@@ -232,7 +232,8 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 }
 
 // steepest is the largest curvature in units of the prior's: beyond it, rounding would make
-// precisions indefinite. noiseSteps counts alternations between noise and weights. Chosen by hand.
+// precisions indefinite. noiseSteps counts alternations between noise and weights, which training
+// continues.
 const (
 	steepest   = 1e12
 	noiseSteps = 3

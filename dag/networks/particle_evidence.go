@@ -22,8 +22,7 @@ import (
 
 // Evidences of networks are estimated in two stages. A pilot run of a family is cheap, with an
 // error of some nats. Islands of particles are finer, and their spread gives an error. All sizes
-// are chosen by hand, for answers within minutes: they determine speed, and the verdict shows the
-// remaining errors.
+// are for answers within minutes: they determine speed, and the verdict shows the remaining errors.
 const (
 	pilotChains = 1
 	pilotSweeps = 12

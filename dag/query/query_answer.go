@@ -70,8 +70,8 @@ type Spread struct {
 	Q95           report.Number `json:"posterior_q95"`
 }
 
-// rareEvidence is the number of effective draws below which an answer is noted to be uncertain.
-// Chosen by hand.
+// rareEvidence is the number of effective draws below which an answer is noted to be uncertain: its
+// mean then has an error above a tenth of a standard deviation.
 const rareEvidence = 100
 
 // Ask answers a query from draws of graphs with parameters; independent is the number of

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Shares of the memory of the machine, chosen by hand: from the first on the collector works
-// harder, beyond the second the process ends itself, before the system ends it without a word.
+// Shares of the memory of the machine: from the first on the collector works harder, beyond the
+// second the process ends itself, before the system ends it without a word.
 const (
 	softShare = 0.85
 	hardShare = 0.95
@@ -20,7 +20,7 @@ const (
 
 // spareHeap is how much the process allocates at most before the collector runs for the first time,
 // and spareShare how much of the memory of the machine: a part of the work of a small table was
-// collecting a few megabytes again and again. Chosen by hand.
+// collecting a few megabytes again and again.
 const (
 	spareHeap  = 96 << 20
 	spareShare = 1.0 / 64

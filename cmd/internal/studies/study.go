@@ -179,7 +179,7 @@ func estimateStudy(a *shell.App, cmd *cobra.Command, plan *study.Plan, says *Pla
 	return nil
 }
 
-// shownTasks are listed of a plan; chosen by hand.
+// shownTasks is the number of tasks of a plan that are printed.
 const shownTasks = 5
 
 func printTasks(a *shell.App, plan *study.Plan) {
