@@ -15,7 +15,7 @@ import (
 )
 
 // Before any weight is known the models share evenBudget draws equally, each within leastDraws and
-// mostDraws. Chosen by hand, not tuned: an estimate of Pareto's k̂ needs some tens of draws.
+// mostDraws. Not tuned: an estimate of Pareto's k̂ needs some tens of draws.
 const (
 	leastDraws = 32
 	mostDraws  = 256
@@ -82,7 +82,7 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	}
 }
 
-// mostHeavy is the number of heaviest draws kept of each model. Chosen by hand.
+// mostHeavy is the number of heaviest draws kept of each model. Not tuned.
 const mostHeavy = 8
 
 func (t *tally) keepHeavy(draw storedDraw) {

@@ -15,11 +15,11 @@ import (
 
 // networkRate scales the step of q(m) to Adam's on the weights of a network. At a tenth, which
 // suits the logits of a table, every candidate changes the entropy by more than the limit, and q(m)
-// stands still until the rate has decayed. Chosen by hand, not tuned.
+// stands still until the rate has decayed. Not tuned.
 const networkRate = 0.005
 
 // networkHalvings bounds the candidates for the step of a network q(m), each of which costs an
-// evaluation of it. The last is a 64th of the first. Chosen by hand, not tuned.
+// evaluation of it. The last is a 64th of the first. Not tuned.
 const networkHalvings = 6
 
 // modelUpdate holds the inputs of a step on q(m).

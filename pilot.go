@@ -46,7 +46,7 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 }
 
 // pilotRange is the largest distance below the best model, in nats, at which a pilot run puts a
-// model: exp(−50) is never drawn, and its logit can still rise. Chosen by hand, not tuned.
+// model: exp(−50) is never drawn, and its logit can still rise. Not tuned.
 const pilotRange = 50
 
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
@@ -103,7 +103,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 
 // Settings of a network's fit to the models of chains. A share pilotBlur of them have one random
 // site drawn anew: a model that short chains missed must not become improbable, because training
-// removes probability much faster than it restores it. All chosen by hand, not tuned.
+// removes probability much faster than it restores it. Not tuned.
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800

@@ -53,7 +53,7 @@ func (s *solver) lacking() string {
 }
 
 // tooMany says that the posterior is spread over more models than draws can show, or is "". It
-// precedes advice of more work, which helps less. Chosen by hand: half of the draws differ in
+// precedes advice of more work, which helps less. It says so where half of the draws differ in
 // model.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {

@@ -8,7 +8,7 @@ import (
 // SolveConfig sets the precision and the limits of work of Solve. The zero value is a good default.
 type SolveConfig struct {
 	// Fit configures training. Its Steps is the largest total of all rounds, 0 for 3,150; its
-	// FirstRound 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
+	// FirstRound 0 stands for 50. That is six rounds. Not tuned.
 	Fit Config
 	// Certify configures certificates. Its Draws is the largest number for each, its Tolerance 0
 	// stands for Precision, and Confirm is set unless the target is a UnimodalTarget.

@@ -17,14 +17,13 @@ import (
 
 const (
 	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
-	// model. Chosen by hand: the errors of ESS and shortage are then a few percent, and of k̂ 0.1.
+	// model. The errors of ESS and shortage are then a few percent, and of k̂ 0.1.
 	glanceBudget = 1 << 14
-	// fewestDraws is the least number of draws of a full certificate, within its limit. Chosen by
-	// hand: k̂ is then known to 0.05.
+	// fewestDraws is the least number of draws of a full certificate, within its limit. Then k̂ is
+	// known to 0.05.
 	fewestDraws = 1 << 15
 	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact.
-	// Chosen by hand: its draws are then 0.6 times as probable as the posterior's, in the geometric
-	// mean.
+	// Its draws are then 0.6 times as probable as the posterior's, in the geometric mean.
 	closeDivergence = 0.5
 )
 
@@ -307,7 +306,7 @@ func (s *solver) certify(ctx context.Context) error {
 }
 
 // mostMore is the largest factor by which a trusted certificate may be enlarged if its draws fall
-// short of the precision; beyond it training is cheaper. Chosen by hand.
+// short of the precision; beyond it training is cheaper. Not tuned.
 const mostMore = 4
 
 // enlarged reports whether the certificate the given number of rounds before the last was full. The

@@ -174,12 +174,12 @@ const (
 	unknownKHat = 10
 	// helpfulKHat and helpfulDraws are the least gains of a helpful round of training: a decrease
 	// of k̂ if it is too large, or a share of the draws needed for the precision. Estimates of k̂
-	// from the 4,096 draws of a glance have a standard error of about 0.1. Chosen by hand.
+	// from the 4,096 draws of a glance have a standard error of about 0.1. Not tuned.
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
 	// patience is the number of consecutive rounds that may not help before a full certificate is
-	// made, with chains, whatever is wrong. Chosen by hand: first rounds are so short that tempered
-	// ones do not show their effect yet.
+	// made, with chains, whatever is wrong. First rounds are so short that tempered ones do not
+	// show their effect yet.
 	patience = 3
 )
 

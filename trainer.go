@@ -81,7 +81,7 @@ type round struct {
 
 // roundAt returns round k, counted from 0: the only one, of all steps, or with FirstRound one of
 // many, each twice as long as the one before (warm restarts, Loshchilov and Hutter 2017). The
-// warm-up is a fifth of a short round; chosen by hand.
+// warm-up is a fifth of a short round.
 func (c *Config) roundAt(k int) round {
 	if c.FirstRound == 0 {
 		return round{0, c.Steps, train.WarmUpSteps}
@@ -114,7 +114,7 @@ func (s schedule) rate(largest float64) *Node {
 }
 
 // coldestPower is the power of the target at the first step of tempering: 0.1 widens a normal mode
-// threefold. Chosen by hand, not tuned.
+// threefold. Not tuned.
 const coldestPower = 0.1
 
 // power returns the target's exponent, which rises linearly to 1 over the tempered share of the

@@ -30,11 +30,11 @@ type witness struct {
 type witnesses [][]witness
 
 const (
-	// mostWitnesses bounds each group to its heaviest; the last mostGroups stay. Chosen by hand.
+	// mostWitnesses bounds each group to its heaviest; the last mostGroups stay. Not tuned.
 	mostWitnesses = 32
 	mostGroups    = 32
-	// thinShare is the largest share of a single draw in a certificate that has seen its region.
-	// Chosen by hand: half of the tolerated error of a probability.
+	// thinShare is the largest share of a single draw in a certificate that has seen its region:
+	// half of the tolerated error of a probability.
 	thinShare = 0.005
 )
 
@@ -94,8 +94,7 @@ func (c *weighing) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of weighted draws of chains. Chosen by hand: DoubtfulMissed is 20 of
-// them.
+// mostCompared is the number of weighted draws of chains. DoubtfulMissed is 20 of them.
 const mostCompared = 4096
 
 // unseenOf returns draws of chains, as witnesses, in regions unseen by the certificate by weights,
@@ -241,8 +240,7 @@ type weighing struct {
 // probability changes a standard deviation by a tenth. If the weight of a point named by the target
 // (models.Known.ModeStarts) contradicts the certificate's draws, a search for a mode starts there.
 
-// Bounds of the weighted points, of one model and of all. Chosen by hand: a batch or two of
-// densities for a model.
+// Bounds of the weighted points, of one model and of all: a batch or two of densities for a model.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14

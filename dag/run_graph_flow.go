@@ -106,7 +106,8 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	return cfg
 }
 
-// warmFlips is the probability of flipping an edge in a starting graph of q(m). Chosen by hand.
+// warmFlips is the probability of flipping an edge in a starting graph of q(m). More flips spread
+// the starts, and lose more of what the chains found. Not tuned.
 const warmFlips = 0.05
 
 // warmStart returns graphs of short chains on linear closed forms, with the same prior over graphs.
@@ -174,7 +175,8 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 	return conclude(p, ctx, o, f)
 }
 
-// drawnGraphs is the number of graphs drawn from q(m). Chosen by hand.
+// drawnGraphs is the number of graphs drawn from q(m). Probabilities by their shares have errors of
+// at most 0.011.
 const drawnGraphs = 2000
 
 // concludeNodes makes a result of the families drawn from q(m) and their neighbours.
@@ -218,5 +220,6 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 
 func never() bool { return false }
 
-// mostGrown is the largest probability of added neighbours in a trusted answer. Chosen by hand.
+// mostGrown is the largest probability of added neighbours in a trusted answer. Above it most of
+// the answer was not drawn from q(m).
 const mostGrown = 0.5

@@ -44,7 +44,7 @@ type ParticlesConfig struct {
 }
 
 // piecesDir is the folder, in the directory of an unfinished run, for its runs of particles after
-// keepAfter. Chosen by hand: a file takes milliseconds, as does a run of particles of a few rows.
+// keepAfter. A file takes milliseconds, as does a run of particles of a few rows.
 const (
 	piecesDir = "particles"
 	keepAfter = 10 * time.Second
@@ -103,7 +103,8 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds bounds how often a list of families grows, by finer evidences each. Chosen by hand.
+// listRounds bounds how often a list of families grows, by finer evidences each. Families that are
+// found in the last one with much probability make the answer doubtful.
 const listRounds = 4
 
 // concludeParticles makes a result of graphs of a growing list of families, with evidences by

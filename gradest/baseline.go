@@ -19,8 +19,7 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
 }
 
-// Decay is the decay of a [RunningMean] from step to step: a memory of about ten steps. Chosen by
-// hand, not tuned.
+// Decay is the decay of a [RunningMean] from step to step: a memory of about ten steps. Not tuned.
 const Decay = 0.9
 
 // RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1).

@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultHalvings is the number of halvings of an [InformationGain] that sets none: the smallest
-// step is then a millionth of the first. Chosen by hand, not tuned.
+// step is then a millionth of the first. Not tuned.
 const DefaultHalvings = 20
 
 // InformationGain bounds the gain or loss of information of q(m) in one step (appendix D.2). Of the
@@ -132,7 +132,7 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen bounds the factor by which a mean weight may be off; chosen by hand, not tuned.
+// mostUnseen bounds the factor by which a mean weight may be off. Not tuned.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to

@@ -157,7 +157,7 @@ func (k Kind) Scale() string { return kinds[k].scale }
 
 // ScaleSD is the standard deviation of the normal prior of the logarithm of the parameter Scale.
 // The prior has mean 0, or for a noise scale the log sd of the response. Shapes and precisions
-// range more widely than noise. Chosen by hand to be vague.
+// range more widely than noise. It is vague.
 func (k Kind) ScaleSD() float64 {
 	switch kinds[k].scale {
 	case shapeName, precision:

@@ -49,7 +49,7 @@ type HeavyTailed interface {
 }
 
 // leastCurvature is the least curvature of a heavy-tailed log density, as a share of the bound: a
-// row that looks like an outlier has none, or a negative one. Chosen by hand, not tuned.
+// row that looks like an outlier has none, or a negative one. Not tuned.
 const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2

@@ -11,7 +11,7 @@ import (
 // is the log density: −log(1 + exp(−η)) where y is 1 and −log(1 + exp η) where it is 0.
 type logistic struct{}
 
-// leastLogisticCurvature keeps a curvature for separated rows. Chosen by hand, not tuned.
+// leastLogisticCurvature keeps a curvature for separated rows. Not tuned.
 const leastLogisticCurvature = 1e-6
 
 func (logistic) LogKernel(y, eta, _ *Node) *Node {

@@ -19,7 +19,7 @@ type poisson struct{}
 // density there is below exp(−10¹⁷).
 const mostLogRatio = 40
 
-// leastPoissonCurvature keeps a curvature for rows of tiny rates. Chosen by hand, not tuned.
+// leastPoissonCurvature keeps a curvature for rows of tiny rates. Not tuned.
 const leastPoissonCurvature = 1e-6
 
 func (poisson) LogKernel(y, eta, _ *Node) *Node {

@@ -47,7 +47,7 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	return y, levels, nil
 }
 
-// mostCategories bounds categories: a response with more is a count or number. Chosen by hand.
+// mostCategories bounds categories: a response with more is a count or number.
 const mostCategories = 50
 
 // ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no

@@ -7,7 +7,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// mostTrials bounds the number of rows of trials. Chosen by hand.
+// mostTrials bounds the number of rows of trials.
 const mostTrials = 1 << 20
 
 // Trials makes a row of every trial of a response that counts successes. The likelihood of the

@@ -79,7 +79,7 @@ func beta(a, b float64, random *rand.Rand) float64 {
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
 // jumps is the number of moves of each kind between numbers of components in a sweep. A move costs
-// about a k-th of the Gibbs steps. Chosen by hand.
+// about a k-th of the Gibbs steps. Not tuned.
 const jumps = 3
 
 func (c *chain) sweep() {

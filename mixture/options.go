@@ -35,7 +35,7 @@ type Options struct {
 	Range    float64 `json:"range,omitempty"`
 }
 
-// These limits are chosen by hand.
+// Limits that bound the work.
 const (
 	// MostComponents is the largest MaxComponents.
 	MostComponents = 100

@@ -30,7 +30,7 @@ type partition struct {
 	novelty []float64
 }
 
-// auxiliary is the number of clusters from the prior that a row may open; chosen by hand.
+// auxiliary is the number of clusters from the prior that a row may open. Not tuned.
 const auxiliary = 3
 
 // newPartition starts with clusters of equal size, cut from the rows in order.

@@ -36,15 +36,15 @@ type column struct {
 
 func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
-// The limits on rows are chosen by hand: few rows do not inform, and many take too long.
+// Limits on rows: few rows do not inform, and many take too long.
 const (
 	fewestRows = 3
 	// MostRows is the largest number of rows.
 	MostRows = 100_000
 )
 
-// fewestValues is the number of different values below which ties look like categories; chosen by
-// hand. For other ties the certificate reports whether components describe them.
+// fewestValues is the number of different values below which ties look like categories. Not tuned.
+// For other ties the certificate reports whether components describe them.
 const fewestValues = 10
 
 // NewProblem reads columns and checks them. Its errors name the cell.

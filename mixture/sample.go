@@ -23,7 +23,7 @@ type SampleConfig struct {
 	Progress func(sweeps int, se float64)
 }
 
-// The constants of sampling are chosen by hand.
+// Constants of sampling. Not tuned.
 const (
 	samplers = 4 // per method
 	// roundSweeps is the length of a round, less where few sweeps are requested. Standard errors

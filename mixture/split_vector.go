@@ -24,7 +24,7 @@ import (
 type vectorNumbers int
 
 // betaDegrees sets the concentration of B about u₁ I: degrees above the least for a density without
-// poles, in units of d + 1. Chosen by hand.
+// poles, in units of d + 1. Not tuned.
 const betaDegrees = 2
 
 // degrees returns the parameters of the distribution of B.

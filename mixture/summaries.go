@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The sizes of summaries are chosen by hand.
+// Sizes of summaries.
 const (
 	summaryDraws  = 2000 // the largest number of kept draws used
 	densityPoints = 240

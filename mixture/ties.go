@@ -67,8 +67,8 @@ func (t *ties) spike(mean, scale float64) bool {
 	return t.counts[at] > 1 && scale < gap/2 && math.Abs(mean-t.values[at]) < 3*scale
 }
 
-// The limits on spikes are chosen by hand: the probability at which a spike is reported, the
-// probability at which more draws are useless, and the number of rows of a spike.
+// Limits on spikes: the probability at which a spike is reported, the probability at which more
+// draws are useless, and the number of rows of a spike.
 const (
 	spikeShare    = 0.02
 	spikeDominant = 0.5

@@ -32,7 +32,7 @@ func rowKeys(columns []Column) (keys []int, count int) {
 }
 
 // surprise is the information in bits of the event that every distinct row occurs a multiple of g
-// times by chance, above which the table counts as copied: one in a million (chosen by hand).
+// times by chance, above which the table counts as copied: one in a million.
 const surprise = 20
 
 // repeatedTable reports whether every distinct row of the columns occurs a multiple of some number

@@ -11,7 +11,7 @@ import (
 )
 
 // curvatureWork bounds the multiplications for curvature, a second or two of one core. Beyond it
-// only evenly spaced rows enter, but at least shapeRows of them (chosen by hand).
+// only evenly spaced rows enter, but at least shapeRows of them.
 const (
 	curvatureWork = 2e9
 	shapeRows     = 100

@@ -37,7 +37,7 @@ type PredictiveBin struct {
 	Q975     float64 `json:"q975"`
 }
 
-// These limits on rows and bins are the numbers that a picture can show, chosen by hand.
+// These limits on rows and bins are the numbers that a picture can show.
 const (
 	mostFitted = 1000
 	mostBins   = 24

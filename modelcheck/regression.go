@@ -68,7 +68,7 @@ const MinDraws = 1000
 const fewestRows = 8
 
 // MostChecked is the number of rows whose residuals are worth checking: a discrepancy that only
-// more rows show is too small to be important (chosen by hand).
+// more rows show is too small to be important.
 const MostChecked = 10000
 
 // checkedBlock is the number of neighbouring rows that are checked together, for serial dependence.
@@ -284,8 +284,8 @@ type checks struct {
 	ignored func(d, j, column int) bool
 }
 
-// drawsAtOnce is the number of draws in a block, whose statistics are computed together. Chosen by
-// hand: a block of 100 responses takes some tens of megabytes.
+// drawsAtOnce is the number of draws in a block, whose statistics are computed together. A block of
+// 100 responses takes some tens of megabytes.
 const drawsAtOnce = 16
 
 // responseBlock holds the draws of a response in a block, and scratch memory.

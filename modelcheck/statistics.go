@@ -10,7 +10,7 @@ import (
 )
 
 // These are the limits above which a finding makes the model poor, not only questionable: sizes
-// that change conclusions, chosen by hand, not tuned.
+// that change conclusions. Not tuned.
 const (
 	poorDispersion = 2.0  // ratio of variances, or its inverse
 	poorOutlier    = 10.0 // residual in robust standard deviations

@@ -47,7 +47,7 @@ const (
 	// leastCoins is the expected number of members that all items share equally, so that coins can
 	// reach every item.
 	leastCoins = 0.02
-) // All chosen by hand, not tuned.
+) // Not tuned.
 
 // FitConditionals fits the distribution to draws of sets, ascending, of a number of items. guess
 // are inclusion probabilities for items in few draws.

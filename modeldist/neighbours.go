@@ -22,7 +22,7 @@ type Neighbours struct {
 
 const (
 	// leftOut is the probability with which a member is left out, and added the expected number of
-	// additions. Both chosen by hand, not tuned.
+	// additions. Not tuned.
 	leftOut = 0.2
 	added   = 0.7
 	// mostAdded bounds the probability of one addition.

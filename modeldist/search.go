@@ -7,7 +7,7 @@ import (
 )
 
 // maxFan is the largest number of children of a node of the search tree: few levels, and cheap rows
-// of children. Chosen by hand, not tuned.
+// of children. Not tuned.
 const maxFan = 32
 
 // invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64,

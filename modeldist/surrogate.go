@@ -42,8 +42,7 @@ func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
 // UnmarshalText reads a name written by MarshalText.
 func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
-// mostDiagonal is the largest number of models that AutoBelief treats separately; chosen by hand,
-// not tuned.
+// mostDiagonal is the largest number of models that AutoBelief treats separately. Not tuned.
 const mostDiagonal = 1 << 12
 
 // SurrogateConfig configures [NewSurrogate]. The zero value starts from the uniform distribution.

@@ -8,8 +8,8 @@ import (
 )
 
 // Training gives up improbable models, and the few draws among them would have large weights. A
-// flatter version of the network, with each conditional taken to a power, draws these models. Both
-// numbers were chosen by hand, not tuned.
+// flatter version of the network, with each conditional taken to a power, draws these models. Not
+// tuned.
 const (
 	flatPower = 0.5
 	flatShare = 4 // one draw in four

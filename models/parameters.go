@@ -16,14 +16,14 @@ import (
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone,
-// unless Known sets it. Chosen by hand: means then have errors of 0.006 posterior standard
-// deviations, and standard deviations of 0.4 percent.
+// unless Known sets it. Means then have errors of 0.006 posterior standard deviations, and standard
+// deviations of 0.4 percent.
 const parameterDraws = 1 << 15
 
 func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDraws) }
 
 // glancedParameters is the number with Glance where evidences are exact. The draws then add nothing
-// to the evidences, and only measure the distance of q. Chosen by hand.
+// to the evidences, and only measure the distance of q.
 const glancedParameters = 1 << 12
 
 // drawnModels holds the models with draws of parameters, the share of the sample of each, and the

@@ -8,7 +8,7 @@ import (
 )
 
 // meansPrecision is the error of a mean, in posterior standard deviations, over the corresponding
-// standard error of a probability: 0.02 for the default of 0.005. Chosen by hand.
+// standard error of a probability: 0.02 for the default of 0.005.
 const meansPrecision = 4
 
 // Shortage is the factor by which the number of draws must grow for the requested precision: of the

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// searchChains and searchSteps bound the search for models that r(m) does not propose. Chosen
-	// by hand: it needs no more evidences than a listed space has.
+	// searchChains and searchSteps bound the search for models that r(m) does not propose. It needs
+	// no more evidences than a listed space has.
 	searchChains = 64
 	searchSteps  = 400
 )

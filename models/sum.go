@@ -64,11 +64,11 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 }
 
 // mostSharpening is the largest number of draws of a round for evidences that a sum needs more
-// precisely, in units of the first. Chosen by hand: beyond it, a trained flow proposes better.
+// precisely, in units of the first. Beyond it, a trained flow proposes better.
 const mostSharpening = 8
 
 // mostApart is the largest accepted difference between the probability of a model and the share of
-// its draws. Chosen by hand, too small to be of interest.
+// its draws. It is too small to be of interest.
 const mostApart = 1e-3
 
 // judgeSum sets the estimates of a sum over all models after draws of parameters, and judges them.

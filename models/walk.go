@@ -12,10 +12,10 @@ import (
 // keptChains are chains over models whose first iterations can be reused.
 type keptChains struct{ *rjmcmc.Models }
 
-// modelChains is the number of chains over models. Chosen by hand.
+// modelChains is the number of chains over models. Not tuned.
 const modelChains = 32
 
-// hurriedIterations is the number of iterations between calls of late. Chosen by hand.
+// hurriedIterations is the number of iterations between calls of late.
 const hurriedIterations = 30
 
 // first returns the sets of the first iterations after burn-in, or of fewer, at least some tens,

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model.
-// Chosen by hand: a model of a hundredth would have been drawn in ten thousand draws.
+// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model. A
+// model of a hundredth would have been drawn in ten thousand draws.
 const missedRatio = 100
 
 // WeighProposed certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).

@@ -57,7 +57,7 @@ type Options struct {
 	MeanKnots float64 `json:"mean_knots,omitempty"`
 }
 
-// The limits are chosen by hand.
+// Limits that bound the work.
 const (
 	mostDegree     = 5
 	mostCandidates = 200

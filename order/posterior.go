@@ -116,7 +116,7 @@ func (post *posterior) most() int {
 	return best.Order
 }
 
-// curvePoints is the number of times at which a curve is computed; chosen by hand.
+// curvePoints is the number of times at which a curve is computed.
 const curvePoints = 200
 
 // curve summarises the expected value along time over draws.

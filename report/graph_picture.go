@@ -21,7 +21,7 @@ type link struct {
 	text     string
 }
 
-// Limits of the drawing of a graph, chosen by hand.
+// Limits of the drawing of a graph.
 const (
 	// shownLinks is the probability from which a pair is drawn at first: it is then more likely
 	// joined than not.

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Sizes of caterpillars: rows in a column of a picture, and columns and rows of pictures. Chosen by
-// hand: names of levels stay as large as other text, and a picture fits on a page.
+// Sizes of caterpillars: rows in a column of a picture, and columns and rows of pictures. Names of
+// levels stay as large as other text, and a picture fits on a page.
 const (
 	panelRows   = 45
 	mostPanels  = 3
@@ -96,7 +96,7 @@ func (b byTerm) unit(response string) string {
 	return response + " per unit of " + b.term
 }
 
-// Numbers of pictures of a section, chosen by hand.
+// Numbers of pictures of a section.
 const (
 	mostConditional = 6
 	mostPriors      = 12

@@ -75,7 +75,7 @@ func ordersTable(r *order.Result, one string) *document.Table {
 }
 
 // leastPrinted is the least probability of a coefficient that is shown: less could not be seen in
-// its mean. Chosen by hand.
+// its mean.
 const leastPrinted = 1e-4
 
 func orderCoefficients(r *order.Result) *document.Table {

@@ -122,8 +122,8 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 }
 
 // notable is the size of a correlation of indicators from which the page says that two predictors
-// go together or replace each other. Chosen by hand: ten times the error with 10,000 draws, and
-// large enough to be seen in the list of models.
+// go together or replace each other: ten times the error with 10,000 draws, and large enough to be
+// seen in the list of models.
 const notable = 0.2
 
 func signed(x float64) string {

@@ -21,8 +21,7 @@ import (
 )
 
 // Work that a page does for leave-one-out, so that it takes a tenth of a second: rows at most, and
-// draws of all rows together; [predict.CheckFile], where there is one, has all of them. Chosen by
-// hand.
+// draws of all rows together; [predict.CheckFile], where there is one, has all of them.
 const (
 	looRows      = 1000
 	looDraws     = 1_000_000

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Numbers of things in pictures, chosen by hand so that each can be distinguished from the others.
+// Numbers of things in pictures, so that each can be distinguished from the others.
 const (
 	mostBars      = 40
 	mostModels    = 20

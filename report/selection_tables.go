@@ -22,7 +22,7 @@ const (
 )
 
 // notableQ is the difference between an inclusion probability of q and the corrected one above
-// which both are shown. Chosen by hand: it changes no conclusion below.
+// which both are shown. It changes no conclusion below.
 const notableQ = 0.05
 
 // withQ reports whether inclusion probabilities of q differ from the corrected ones.

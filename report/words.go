@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// mostNamed is the number of things that a sentence names. Chosen by hand.
+// mostNamed is the number of things that a sentence names.
 const mostNamed = 6
 
 // list joins names in a sentence: a, b and c; of many it names some.

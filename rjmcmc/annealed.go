@@ -38,7 +38,7 @@ type AnnealedGroup struct {
 	Weights []float64
 }
 
-// The settings of the annealing are chosen by hand, not tuned.
+// Settings of the annealing. Not tuned.
 const (
 	// annealedShare is the share of the states that are effective after a step of the power.
 	annealedShare = 0.9

@@ -37,7 +37,7 @@ func (s *sampler) label(code []int32, j int) int {
 
 const (
 	// uniformShare is the share of new items proposed uniformly, so that every item is proposed
-	// whatever the weights. uniformShare and guessWeight are chosen by hand, not tuned.
+	// whatever the weights. Not tuned.
 	uniformShare = 0.25
 	// guessWeight is the weight, in proposals, of the previous estimate in a renewal.
 	guessWeight = 1

@@ -35,13 +35,13 @@ type ModelsConfig struct {
 	Seed   uint64
 }
 
-// defaultPowers are the powers of Z_m in the copies of each chain. Chosen by hand.
+// defaultPowers are the powers of Z_m in the copies of each chain. Not tuned.
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
-// DefaultModelBurnIn is the default number of dropped iterations. Chosen by hand.
+// DefaultModelBurnIn is the default number of dropped iterations. Not tuned.
 const DefaultModelBurnIn = 200
 
-// renewals is the number of times that burn-in renews the weights of items. Chosen by hand.
+// renewals is the number of times that burn-in renews the weights of items. Not tuned.
 const renewals = 6
 
 // Models are tempered chains over sets of items.
@@ -161,7 +161,7 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare of the proposals change sets of items, where there are any. Chosen by hand.
+// togetherShare of the proposals change sets of items, where there are any. Not tuned.
 const togetherShare = 0.25
 
 // moveTogether proposes to add or remove a set of items, or to exchange one set for another. It

@@ -14,7 +14,7 @@ import (
 // about a model are computed once, by the first goroutine that needs them. They depend on nothing
 // else, so that draws are the same to the bit.
 
-// mostRemembered bounds the values kept for all models and temperatures: 32 MiB, chosen by hand.
+// mostRemembered bounds the values kept for all models and temperatures: 32 MiB.
 const mostRemembered = 1 << 22
 
 // approximations holds the approximations by a QuadraticTarget of all models of a small space.

@@ -115,7 +115,7 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 	return nil
 }
 
-// checks is the number of calls of Config.Enough in a run; chosen by hand, not tuned.
+// checks is the number of calls of Config.Enough in a run. Not tuned.
 const checks = 16
 
 // checkedEvery is the number of iterations between two calls.
@@ -158,7 +158,7 @@ func (s *sampler) endBurnIn() error {
 
 // settling is the share of burn-in without changes of model. In it the chains, spread over models,
 // find the location and width of their coordinates. With changes of model they would drop any
-// coordinate whose posterior lies far from its first guess before they find it. Chosen by hand.
+// coordinate whose posterior lies far from its first guess before they find it. Not tuned.
 const settling = 0.25
 
 // schedule returns the moves of iteration t in order. Settling chains walk instead of changing

@@ -10,7 +10,7 @@ import (
 // while ranks, and so R-hat, hardly change.
 
 // fewestSettled is the least number of draws in the second half of a run from which the range of
-// log densities is estimated; chosen by hand.
+// log densities is estimated.
 const fewestSettled = 64
 
 // settle drops the first draws of all chains up to the last draw that is on the way from a starting

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// The settings of starting points are chosen by hand, not tuned.
+// Settings of starting points. Not tuned.
 const (
 	startTries = 100
 	// startSites is the number of sites up to which starts range from sparse to dense. In larger

@@ -37,7 +37,7 @@ type replica struct {
 	returning bool // and then at the flattest density, and has not come back yet
 }
 
-// The settings of the ladder are chosen by hand, not tuned.
+// Settings of the ladder. Not tuned.
 const (
 	// firstPower is the power of evenly spaced numbers that gives the first β; refusals are
 	// interpolated over β to the power of 1/firstPower.

@@ -19,7 +19,7 @@ type Tuning struct {
 	Quadratic *Quadratic
 }
 
-// The settings of the adaptation are chosen by hand, not tuned, except walkTarget.
+// Settings of the adaptation. Not tuned, except walkTarget.
 const (
 	// optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
 	walkTarget = 0.44

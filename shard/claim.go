@@ -10,8 +10,8 @@ import (
 )
 
 // beat is the interval at which a process that works on a piece appends to its file. silence is the
-// time without growth, by the clock of the observer, after which the process counts as dead. Chosen
-// by hand: a shared file system may show the size of a file some seconds late.
+// time without growth, by the clock of the observer, after which the process counts as dead. A
+// shared file system may show the size of a file some seconds late.
 const (
 	beat    = time.Second
 	silence = 15 * time.Second

@@ -42,7 +42,7 @@ type Stage[In, Out any] struct {
 	Workers int
 }
 
-// The pauses of Map between checks for pieces of others are chosen by hand.
+// Pauses of Map between checks for pieces of others.
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = time.Second

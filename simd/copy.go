@@ -48,7 +48,7 @@ func (m *movingOffset) at(f *frame) int {
 }
 
 // copyWork is the number of elements that a task copies: some microseconds, many times the cost of
-// handing out a task. Chosen by hand, like the work of the other steps.
+// handing out a task. The work of the tasks of other steps is similar.
 const copyWork = 1 << 15
 
 func (s *copyStep) run(f *frame) {

@@ -5,7 +5,7 @@ import (
 )
 
 // maxFolded bounds the elements of a constant that the compiler computes, and so its time and
-// memory; chosen by hand.
+// memory.
 const maxFolded = 1 << 20
 
 // foldable reports whether a node depends on constants only and is small enough to be computed now.

@@ -22,12 +22,12 @@ type unit struct {
 }
 
 // maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share
-// the L1 cache. Chosen by hand from the size of that cache.
+// the L1 cache.
 const maxGroup = 160
 
 // maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but
 // the other. A group that spans many levels would delay its readers, and searches for paths between
-// groups would take long. Chosen by hand, not tuned.
+// groups would take long. Not tuned.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands

@@ -147,8 +147,8 @@ func (l *lowering) lowerGather(n *node) {
 	l.emit(scheduled{step: s, reads: []*value{array, indices}, writes: []*value{out}})
 }
 
-// gatherWork is the number of elements that a task copies, index vectors counted as several;
-// chosen by hand as copyWork is.
+// gatherWork is the number of elements that a task copies, index vectors counted as several, in
+// about the time of copyWork elements.
 const gatherWork = 1 << 14
 
 func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span) }

@@ -44,7 +44,7 @@ func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
 // spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it
 // sleeps: longer than the usual gap between two parallel passes of a graph, short against a
-// scheduler's time slice. Chosen by hand, not tuned.
+// scheduler's time slice. Not tuned.
 const spinTime = 50 * time.Microsecond
 
 func newPool(threads int) *pool {
@@ -151,7 +151,7 @@ func (j *job) leave() {
 	}
 }
 
-// spinChecks is the number of reads of a counter between two readings of the clock; chosen by hand.
+// spinChecks is the number of reads of a counter between two readings of the clock.
 const spinChecks = 64
 
 // help is the life of a helper.

@@ -41,7 +41,7 @@ type randomStep struct {
 	advance    int // blocks; the step writes the new state if this is not negative
 }
 
-// randomSpan is the number of blocks per task; chosen by hand as copyWork is.
+// randomSpan is the number of blocks per task, in about the time of copyWork elements.
 const randomSpan = 1 << 10
 
 func (l *lowering) lowerRandom(n *node) {

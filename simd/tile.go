@@ -37,7 +37,7 @@ const (
 	longColumns
 )
 
-// maxTile is the largest tile, in elements: 16 KiB of float64, half of an L1 cache. Chosen by hand.
+// maxTile is the largest tile, in elements: 16 KiB of float64, half of an L1 cache.
 const maxTile = 2048
 
 // slot says where an operand of a tile is: at offset + start·scale bytes in the memory of a value,

@@ -46,7 +46,6 @@ type Summary struct {
 
 // pieceTasks is the number of tasks in memory at a time. A record that is incomplete is read
 // several times at intervals, because a shared file system can show the directory before the file.
-// Chosen by hand.
 const (
 	pieceTasks = 1024
 	readings   = 3

@@ -144,7 +144,7 @@ func (d *Discoveries) Write(path string, n int) error {
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// shownDiscoveries is the number of discoveries in the picture; chosen by hand.
+// shownDiscoveries is the number of discoveries in the picture.
 const shownDiscoveries = 25
 
 // leastDoubt is a lower bound, in a picture, of the probability that a discovery is false: about
@@ -173,7 +173,7 @@ func (d *Discoveries) pictures() []*picture.Picture {
 	return []*picture.Picture{strongest, d.ratePicture()}
 }
 
-// drawnRate is the largest expected share of false discoveries in the picture; chosen by hand.
+// drawnRate is the largest expected share of false discoveries in the picture.
 const drawnRate = 0.3
 
 // ratePicture draws the shares of false discoveries by the number of discoveries.

@@ -24,9 +24,9 @@ type Expression struct {
 	Seed                  uint64
 }
 
-// The design is chosen by hand after the sizes of published studies. Neighbouring markers
-// correlate, and two genes in five have one or two markers with an effect, about half of them in
-// correlation with markers without one.
+// The design follows the sizes of published studies. Neighbouring markers correlate, and two genes
+// in five have one or two markers with an effect, about half of them in correlation with markers
+// without one.
 const (
 	markerCorrelation = 0.8 // of the normal variables behind neighbouring markers
 	regulatedShare    = 0.4

@@ -26,7 +26,7 @@ type Launcher struct {
 // answered are the exit statuses of vti with an answer: trusted, and not trusted.
 var answered = []int{0, 3}
 
-// longestError bounds the kept part of standard error, in bytes; chosen by hand.
+// longestError bounds the kept part of standard error, in bytes.
 const longestError = 2000
 
 // ending describes how a process ended.

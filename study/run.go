@@ -41,11 +41,11 @@ type Progress struct {
 }
 
 // consecutiveFaults is the number of faults in a row that ends a run, because the next task would
-// probably fail too. Chosen by hand.
+// probably fail too.
 const consecutiveFaults = 3
 
-// memoryShare is the share of memory for tasks, by the use of the pilot. Chosen by hand: the rest
-// is for the system, and for tasks larger than the pilot.
+// memoryShare is the share of memory for tasks, by the use of the pilot. The rest is for the
+// system, and for tasks larger than the pilot.
 const memoryShare = 0.7
 
 // Run runs the selected tasks that have not ended yet. It returns its progress, with the error of

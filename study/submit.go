@@ -31,7 +31,7 @@ type Submission struct {
 	Claim, Image string
 }
 
-// The defaults from pilot tasks are chosen by hand.
+// Defaults from pilot tasks.
 const (
 	chunkSeconds = 30 * 60.0
 	mostChunks   = 1000 // Slurm takes arrays of up to 1,001 elements unless told otherwise

@@ -40,7 +40,7 @@ func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 var repeating = []string{"data_seed", "replicate"}
 
 // mostValues is the number of values above which a setting counts as tables or seeds and is not
-// compared. Chosen by hand.
+// compared.
 const mostValues = 20
 
 // Survey reads all tasks, as Collect does, and writes nothing.

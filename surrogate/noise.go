@@ -3,8 +3,8 @@ package surrogate
 import "math"
 
 const (
-	// leastNoise is a lower bound, in nats², for targets that the flow fits exactly. This and the
-	// other numbers here are chosen by hand, not tuned.
+	// leastNoise is a lower bound, in nats², for targets that the flow fits exactly. The numbers
+	// here are not tuned.
 	leastNoise = 1e-6
 	// noiseMemory is the share of earlier batches in the estimate, a memory of about fifty.
 	noiseMemory = 0.98
@@ -37,7 +37,7 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
 
-// guessed is the weight of the first guess of the noise, in draws; chosen by hand, not tuned.
+// guessed is the weight of the first guess of the noise, in draws. Not tuned.
 const guessed = 4
 
 // start takes in the first batch, which has no predictions: a guess, and the spread of draws of the

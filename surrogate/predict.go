@@ -21,7 +21,7 @@ type lookup struct {
 	unknown *mat.Dense
 }
 
-// mostTail bounds the table of the last sites; chosen by hand, not tuned.
+// mostTail bounds the table of the last sites. Not tuned.
 const mostTail = 1 << 10
 
 // lookup returns the tables of the present belief, for standard deviations too if wanted.

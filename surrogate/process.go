@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultInducing is the default bound on inducing codes of a [Process]; chosen by hand, not tuned.
+// DefaultInducing is the default bound on inducing codes of a [Process]. Not tuned.
 const DefaultInducing = 256
 
-// relearnEvery bounds the batches between choices of codes and kernel; chosen by hand, not tuned.
+// relearnEvery bounds the batches between choices of codes and kernel. Not tuned.
 const relearnEvery = 128
 
-// block is the number of observations that enter the posterior at once; chosen by hand, not tuned.
+// block is the number of observations that enter the posterior at once. Not tuned.
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over

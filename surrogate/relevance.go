@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// fitIterations bounds the search from the previous kernel; chosen by hand, not tuned.
+// fitIterations bounds the search from the previous kernel. Not tuned.
 const fitIterations = 15
 
-// Weak normal priors on log r_s and log s², for batches with little information about the kernel;
-// chosen by hand, not tuned.
+// Weak normal priors on log r_s and log s², for batches with little information about the kernel.
+// Not tuned.
 const (
 	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of the covariance
 	// of log s², about ten times the variance of the observations

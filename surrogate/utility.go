@@ -31,7 +31,7 @@ func (u Utility) MarshalText() ([]byte, error) { return utilities.Marshal(u) }
 // UnmarshalText reads a name written by MarshalText.
 func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(text, u) }
 
-// chunk is the number of models that one thread predicts at a time; chosen by hand, not tuned.
+// chunk is the number of models that one thread predicts at a time. Not tuned.
 const chunk = 1 << 10
 
 // Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil

@@ -48,8 +48,7 @@ type ModelOptions struct {
 }
 
 // manyMaxSize is the default largest size of a model among more than manyPredictors predictors. It
-// bounds the work, which grows with it; the posterior should have little mass there. Both chosen by
-// hand.
+// bounds the work, which grows with it; the posterior should have little mass there. Not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20

@@ -158,7 +158,7 @@ func (s *outlierState) update(factor, shift float64) {
 	}
 }
 
-// renewedEvery is the number of sweeps between two renewals. Chosen by hand.
+// renewedEvery is the number of sweeps between two renewals. Not tuned.
 const renewedEvery = 16
 
 // Sweep proposes to change every row and every predictor in turn.
@@ -277,7 +277,7 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 }
 
 // collapsedError is the largest accepted error of an evidence from its updates, in nats: a
-// thirtieth of the precision of comparisons. Chosen by hand.
+// thirtieth of the precision of comparisons. Not tuned.
 const collapsedError = 1e-3
 
 // Draw draws the coefficients. The evidence from the residuals of their mean shows the number of

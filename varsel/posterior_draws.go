@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// resampled is the number of equally weighted draws that a run writes. Chosen by hand: their means
-// have errors of a hundredth of a posterior standard deviation.
+// resampled is the number of equally weighted draws that a run writes. Their means have errors of a
+// hundredth of a posterior standard deviation.
 const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.

@@ -17,8 +17,7 @@ import (
 )
 
 // Scales of the priors that the user does not choose, in units that follow the data: sd(y) for a
-// continuous response, the link otherwise. Chosen by hand to be vague: log σ within a factor of 50
-// of sd(y).
+// continuous response, the link otherwise. They are vague: log σ within a factor of 50 of sd(y).
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(centre, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)

@@ -99,7 +99,7 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 }
 
 // Lengths of training: the anchored flow of a posterior with one mode per model starts close to it.
-// Chosen by hand, not tuned.
+// Not tuned.
 const (
 	fewSteps  = 1000
 	manySteps = 3000

@@ -142,7 +142,7 @@ type Coefficient struct {
 	Prior *CoefficientPrior `json:"prior,omitempty"`
 }
 
-// Limits of the list of models: all up to maxListedModels, else the best topModels. Chosen by hand.
+// Limits of the list of models: all up to maxListedModels, else the best topModels. Not tuned.
 const (
 	maxListedModels = 4096
 	topModels       = 100

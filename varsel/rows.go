@@ -57,7 +57,7 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 }
 
 // wellCovered is the probability of the models with draws above which the others do not matter to a
-// prediction. Chosen by hand.
+// prediction. Not tuned.
 const wellCovered = 0.999
 
 // fillTerms pairs the draws of coefficients with their columns, in the units of the table.

@@ -18,8 +18,8 @@ import (
 )
 
 // rareInclusion is the least inclusion probability of predictors that count for the verdict where
-// models are lists. Thousands of rarer ones are in a draw or two, too few to judge convergence.
-// Chosen by hand, not tuned.
+// models are lists. Thousands of rarer ones are in a draw or two, too few to judge convergence. Not
+// tuned.
 const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
@@ -177,7 +177,7 @@ func (p *Problem) Start(text string) ([]int32, error) {
 
 // startSites is the number of predictors up to which spread starts range from none to all of them.
 // More thin out as (startSites/n)², because a start with many wrong predictors explains the data by
-// accident. Chosen by hand, not tuned.
+// accident. Not tuned.
 const startSites = 16
 
 // spreadStarts draws for every chain a model of predictors without parents, sparse in some chains

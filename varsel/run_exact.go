@@ -93,11 +93,11 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 }
 
 // drawnModels is the number of most probable models that draws of an exact answer come from: all
-// models of 14 predictors. Chosen by hand: beyond, the others hardly matter.
+// models of 14 predictors. Beyond, the others hardly matter.
 const drawnModels = 1 << 14
 
-// mostListedGroups is the largest number of predictors with a full list of models, a million.
-// Chosen by hand.
+// mostListedGroups is the largest number of predictors with a full list of models, a million. Not
+// tuned.
 const mostListedGroups = 20
 
 // drawExact draws from the models that an exact answer lists, and their parameters from closed

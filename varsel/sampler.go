@@ -32,7 +32,7 @@ const (
 )
 
 // heavyTailsTable is the largest number of models for which AutoSampler is a table under
-// likelihoods with heavy tails. Chosen by hand, not tuned.
+// likelihoods with heavy tails. Not tuned.
 const heavyTailsTable = 1 << 10
 
 var samplers = enum.New[Sampler]("sampler", "auto", "categorical", "surrogate", "autoregressive")

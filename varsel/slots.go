@@ -263,13 +263,13 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 }
 
 // embeddedItems is the number of items, the most promising ones, with a separate row in the flow's
-// embedding; the others share the last. Row 0 is for "no more". Chosen by hand, not tuned.
+// embedding; the others share the last. Row 0 is for "no more". Not tuned.
 const embeddedItems = 512
 
 // embed gives a flow on lists its embedding of items, and a small network, shared by all layers,
 // between the features and the layers.
 func (t *SlotTarget) embed(flow *cosmic.Config) {
-	const width, context = 8, 64 // chosen by hand, not tuned
+	const width, context = 8, 64 // not tuned
 	if flow.Embedding == (cosmic.Embedding{}) {
 		flow.Embedding = cosmic.Embedding{Columns: t.space.Slots(), Rows: min(t.space.Items(), embeddedItems) + 1, Width: width}
 	}

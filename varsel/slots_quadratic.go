@@ -58,7 +58,7 @@ func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, 
 }
 
 // Newton's method for log σ: steps of at most 1 from the end of screening, slopes by differences of
-// gradients. Chosen by hand, not tuned: training corrects the rest.
+// gradients. Not tuned: training corrects the rest.
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05

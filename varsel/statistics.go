@@ -76,8 +76,8 @@ type Disagreement struct {
 
 const (
 	// neighbours is the number of correlated predictors that a z-score is expected from, beside the
-	// members of the best model. Chosen by hand: more take time, and correlations of a thousand
-	// rows do not determine them.
+	// members of the best model. More take time, and correlations of a thousand rows do not
+	// determine them.
 	neighbours = 32
 	// chance is the probability of a disagreement in a table without any.
 	chance = 0.01
@@ -85,15 +85,14 @@ const (
 	roundedVariance = 1e-8
 	// mostHidden is the largest plausible effect of a predictor given its neighbours, in units of
 	// the effect that their z-scores show: a larger one is hidden by opposite effects of
-	// neighbours, which errors in z-scores look like. Chosen by hand: neighbours correlated by ½
-	// hide so much.
+	// neighbours, which errors in z-scores look like. Neighbours correlated by ½ hide so much.
 	mostHidden = 2
 	// hiddenLimits is how much further out such a z-score must be than one that the models leave:
 	// with 1, true causes of opposite signs make one answer in four doubtful, with 2 one exchanged
 	// allele in five is trusted. Chosen on tables of TestStatisticsThatContradict.
 	hiddenLimits = 1.5
 	// uneven is the least share by which all z-scores together must vary too much: many small
-	// effects, which no model has, add less. Chosen by hand.
+	// effects, which no model has, add less. Not tuned.
 	uneven = 1.5
 	// strange bounds the error that the correlations of other rows may leave in z-scores.
 	strange = 0.1

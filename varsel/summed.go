@@ -31,7 +31,7 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	return problem, nil
 }
 
-// Bounds of a run's sums. Chosen by hand: summedWork is about half a minute of one core.
+// Bounds of a run's sums. summedWork takes about half a minute of one core.
 const (
 	mostSummed = 1 << mostListedGroups
 	summedWork = 1.5e9 // models times the cube of their mean number of coordinates

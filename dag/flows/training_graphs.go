@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Settings of the joint training of flow and q(m). Chosen by hand on the design of the paper: q(m)
-// follows the evidences to a rising power for the first half, over which it would lose all its
-// entropy ten times at the bound of the information gain. Networks need the larger rate; q(m) has
-// the engine's rate of Adam for networks.
+// Settings of the joint training of flow and q(m). Tried on the design of the paper: q(m) follows
+// the evidences to a rising power for the first half, over which it would lose all its entropy ten
+// times at the bound of the information gain. Networks need the larger rate; q(m) has the engine's
+// rate of Adam for networks.
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10

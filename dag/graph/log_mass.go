@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mostSummedNodes bounds the sums behind the mass of a prior that treats nodes differently. Chosen
-// by hand: over more nodes they take longer than a second.
+// mostSummedNodes bounds the sums behind the mass of a prior that treats nodes differently. Over
+// more nodes they take longer than a second.
 const mostSummedNodes = 10
 
 // LogMass is the log of the sum of the weights of all graphs that the structure allows, before the

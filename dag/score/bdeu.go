@@ -93,8 +93,8 @@ func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	return counts, nil
 }
 
-// mostDense bounds the tables that are counted cell by cell, cells without rows included. Chosen by
-// hand: beyond it, rows are fewer than cells.
+// mostDense bounds the tables that are counted cell by cell, cells without rows included. Beyond
+// it, rows are fewer than cells.
 const mostDense = 1 << 12
 
 // LogEvidence is the BDeu score. Combinations that no row has contribute nothing.

@@ -144,6 +144,5 @@ func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) P
 	}
 }
 
-// MostKept bounds the families whose posterior is kept for more draws: about 10 kB each. Chosen by
-// hand.
+// MostKept bounds the families whose posterior is kept for more draws: about 10 kB each.
 const MostKept = 1 << 14

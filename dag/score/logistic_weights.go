@@ -38,11 +38,11 @@ const (
 
 // moreDegrees is the excess of the degrees of freedom of the t distribution of draws over the
 // number of coefficients. Their tails bound the weights, whose target has the tails of its normal
-// prior. Chosen by hand.
+// prior. Not tuned.
 const moreDegrees = 20
 
 // rowsPerDegree is the number of rows that add a degree of freedom: the more rows, the more normal
-// the posterior is. Chosen by hand.
+// the posterior is. Not tuned.
 const rowsPerDegree = 12
 
 // logisticProposal draws coefficients from a t distribution about the mode.

@@ -36,8 +36,7 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
 // mostNetworks is the largest number of families of networks whose graphs are summed unless that is
-// asked for: the families of 11 nodes. Chosen by hand: beyond, sums are made again and again for
-// minutes.
+// asked for: the families of 11 nodes. Beyond, sums are made again and again for minutes.
 const mostNetworks = 1 << 14
 
 // Resolve is the method that m stands for with this problem; the error says why it cannot be used.

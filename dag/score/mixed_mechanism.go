@@ -93,7 +93,7 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 
 // Draws of coefficients come in batches from a t distribution; some draws are kept in proportion to
 // their weights. Its tails are heavy: a batch of nearly normal draws would not show the long side
-// of a skew posterior (of separated levels, 3% of a standard deviation). Chosen by hand.
+// of a skew posterior (of separated levels, 3% of a standard deviation). Not tuned.
 const (
 	batchPairs   = 64
 	batchKept    = 16

@@ -14,15 +14,15 @@ import (
 const EveryNode = "all"
 
 // MostCodes is the largest number of different whole numbers in a column that may be codes of
-// categories. Chosen by hand: rating scales have up to 10 steps.
+// categories. Rating scales have up to 10 steps.
 const MostCodes = 10
 
 // mostLevels bounds the levels of a category, so that a column of measurements is not taken for one
-// by accident. Chosen by hand.
+// by accident.
 const mostLevels = 256
 
 // mostMixedLevels bounds the levels of a category beside numbers: a logistic regression has a
-// coefficient for each pair of levels of the node and a parent. Chosen by hand.
+// coefficient for each pair of levels of the node and a parent.
 const mostMixedLevels = 20
 
 // fillColumns reads the nodes of a table: numbers, and the codes of categories.

@@ -57,8 +57,8 @@ type Edges struct {
 	Worst rjmcmc.Summary
 }
 
-// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge;
-// chosen by hand.
+// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge.
+// R-hat of a few visits is noise.
 const rareEdge = 0.02
 
 // Summarise combines summaries of the log density and of every edge. An edge that hardly ever

@@ -6,8 +6,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// blockWidth is the largest number of nodes in a block of a walk that is not wide. Chosen by hand:
-// twice the time of a step of a single node.
+// blockWidth is the largest number of nodes in a block of a walk that is not wide: such a block
+// takes twice the time of a step of a single node.
 const blockWidth = 6
 
 // block is a large step that draws the families of a node and of some of its candidates with their

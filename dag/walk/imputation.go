@@ -34,7 +34,7 @@ type imputer struct {
 	mechanisms [][]int
 }
 
-// imputeBurnIn is the number of steps before the first round; chosen by hand.
+// imputeBurnIn is the number of steps before the first round. Not tuned.
 const imputeBurnIn = 200
 
 // imputeCandidates is the default number of candidates of a node: all their sets are scored again

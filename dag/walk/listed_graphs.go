@@ -28,11 +28,11 @@ type ListedGraphs struct {
 	worst     *rjmcmc.Summary // of the last round that was judged; nil for sums
 }
 
-// MostSummed is the largest number of nodes whose graphs are summed in each round. Chosen by hand:
-// it takes a second or less.
+// MostSummed is the largest number of nodes whose graphs are summed in each round, in a second or
+// less.
 const MostSummed = 10
 
-// Sizes of the rounds of chains. Chosen by hand.
+// Sizes of the rounds of chains. Not tuned.
 const (
 	listedChains = 6
 	mostSweeps   = 64  // between two draws

@@ -12,10 +12,9 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// These limit the search for sets of parents, chosen by hand. A search may take the cube of the
-// number of nodes times searchTime nanoseconds, and per row searchTimeForRow nanoseconds more, a
-// twentieth of the time of chains. It reaches five parents of 30 nodes with two levels and four of
-// 100.
+// These limit the search for sets of parents. A search may take the cube of the number of nodes
+// times searchTime nanoseconds, and per row searchTimeForRow nanoseconds more, a twentieth of the
+// time of chains. It reaches five parents of 30 nodes with two levels and four of 100.
 const (
 	searchTime       = 5000
 	searchTimeForRow = 5

@@ -2,7 +2,7 @@ package checkpoint
 
 import "time"
 
-// Times between checkpoints, chosen by hand, not tuned.
+// Times between checkpoints. A run that is killed loses at most this much work.
 const (
 	// DefaultInterval is the usual longest time between checkpoints.
 	DefaultInterval = 30 * time.Second

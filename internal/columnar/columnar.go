@@ -26,7 +26,7 @@ import (
 // Magic begins every Parquet file.
 const Magic = "PAR1"
 
-// GroupRows is the number of rows of a row group, which bounds memory. Chosen by hand.
+// GroupRows is the number of rows of a row group, which bounds memory.
 const GroupRows = 1 << 16
 
 // MostColumns are the columns that a file may have.
@@ -97,11 +97,11 @@ func (t table) Fields() []parquet.Field {
 
 const (
 	// pageBytes are the bytes of the pages of all columns that a writer has open, and mostPageBytes
-	// and leastPageBytes bound the pages of one column. Chosen by hand.
+	// and leastPageBytes bound the pages of one column.
 	pageBytes, mostPageBytes, leastPageBytes = 64 << 20, 256 << 10, 4 << 10
-	// dictionaryBytes bound a dictionary; larger ones are not used. Chosen by hand.
+	// dictionaryBytes bound a dictionary; larger ones are not used.
 	dictionaryBytes = 1 << 20
-	// pendingValues, and at most pendingRows, are collected for the pages. Chosen by hand.
+	// pendingValues, and at most pendingRows, are collected for the pages.
 	pendingValues, pendingRows = 1 << 18, 256
 )
 

@@ -115,7 +115,7 @@ func (f *File) Metadata(key string) (value string, ok bool) { return f.source.Lo
 func (f *File) TypeName(column int) string { return f.cells[column].typeName() }
 
 const (
-	// readValues are the values that are read at once. Chosen by hand.
+	// readValues are the values that are read at once.
 	readValues = 1024
 	// reservedRows bounds the allocation for a damaged number of rows.
 	reservedRows = 1 << 20

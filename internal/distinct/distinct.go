@@ -8,7 +8,7 @@ import (
 )
 
 // Share is the largest share of distinct rows for which counting them saves time: sums over counted
-// rows take somewhat longer for each. Chosen by hand.
+// rows take somewhat longer for each. Not tuned.
 const Share = 0.75
 
 // Rows are the distinct rows of a table.

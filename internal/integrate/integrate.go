@@ -28,8 +28,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Constants of the adaptation, chosen by hand and checked on the densities of the tests: other
-// choices cost a share of the effective draws, never the correctness of the estimate.
+// Constants of the adaptation, checked on the densities of the tests: other choices cost a share of
+// the effective draws, never the correctness of the estimate.
 const (
 	starts        = 3   // modes that are searched for
 	rounds        = 5   // of adaptation

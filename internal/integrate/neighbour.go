@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// refinements are the rounds of draws and fits that take a proposal to a density nearby. Chosen by
-// hand: a third of the rounds of a search from nothing.
+// refinements are the rounds of draws and fits that take a proposal to a density nearby: a third of
+// the rounds of a search from nothing.
 const refinements = 2
 
 // Of is the marginal proposal of some coordinates, for a density of these that is much like the

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// MaxDim bounds the coordinates of a Hessian, 2D+1 gradients a step. Chosen by hand, not tuned.
+// MaxDim bounds the coordinates of a Hessian, 2D+1 gradients a step. Not tuned.
 const MaxDim = 256
 
 // Active lists the coordinates where a mask is true.

@@ -14,22 +14,23 @@ import (
 
 const (
 	// Error is the allowance, in nats, by which a Laplace evidence may be too small where it is
-	// taken for an upper bound. Chosen by hand; TestLaplaceIsABound counts the skewed and
-	// heavy-tailed posteriors that exceed it.
+	// taken for an upper bound. TestLaplaceIsABound counts the skewed and heavy-tailed posteriors
+	// that exceed it.
 	Error = 1.0
 	// degrees are the degrees of freedom of the t distribution at a mode: few enough that its tails
 	// are heavier than the tails of any posterior with a proper normal prior, and enough that
-	// little is lost in some tens of dimensions. Chosen by hand, not tuned.
+	// little is lost in some tens of dimensions. Not tuned.
 	degrees = 5
-	// mostModes bounds the modes of a model's proposal. Chosen by hand.
+	// mostModes bounds the modes of a model's proposal. Not tuned.
 	mostModes = 32
 	// thinlyProposed is the ratio of the weight of a draw to the mean weight above which a search
-	// for another mode starts at the draw. Chosen by hand.
+	// for another mode starts at the draw. Smaller ratios cost more searches. Not tuned.
 	thinlyProposed = 5.0
 	// leastModeShare is the share of the draws that is divided evenly among all modes whatever
-	// their Laplace evidence, which can be far too small for a skewed mode. Chosen by hand.
+	// their Laplace evidence, which can be far too small for a skewed mode. Not tuned.
 	leastModeShare = 0.25
-	// vainClimbs is the number of climbs without a new mode that ends a search. Chosen by hand.
+	// vainClimbs is the number of climbs without a new mode that ends a search. More climbs find
+	// rarer modes, and take longer.
 	vainClimbs = 16
 )
 

@@ -153,7 +153,7 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 
 // evaluatedRows is the number of rows that a graph of newGradientEvaluator takes at once: few
 // enough that a density of some thousand rows of data takes well below a second, after which it
-// checks for cancellation. Chosen by hand, not tuned.
+// checks for cancellation. Not tuned.
 const evaluatedRows = 8
 
 // newGradientEvaluator compiles a log density and its gradient, for at most the given rows.

@@ -16,7 +16,7 @@ import (
 var Total = sync.OnceValue(func() float64 { return total(os.ReadFile) })
 
 // addressShare is how much of an address space can become memory: the Go runtime reserves more than
-// it uses. Chosen by hand: a heap that grows in large pieces gets to about four fifths.
+// it uses. A heap that grows in large pieces gets to about four fifths.
 const addressShare = 0.8
 
 func total(readFile func(name string) ([]byte, error)) float64 {

@@ -138,7 +138,7 @@ func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 }
 
 // The least part of the diagonal of an indefinite Hessian that is added to it, the largest, and the
-// least entry of which it is a part. Chosen by hand.
+// least entry of which it is a part. Not tuned.
 const (
 	firstDamping  = 1e-3
 	mostDamping   = 1e12

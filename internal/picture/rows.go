@@ -39,7 +39,7 @@ type RowsOptions struct {
 const (
 	rowHeight  = 14.0
 	panelGap   = 10.0
-	labelShare = 0.5 // of the width of a panel, at most for labels; chosen by hand
+	labelShare = 0.5 // of the width of a panel, at most for labels
 )
 
 // Rows draws labelled rows of intervals: bars, forests, caterpillars.

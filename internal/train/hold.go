@@ -16,13 +16,13 @@ import (
 // stands still, both are means over the same models.
 const (
 	// settledFall, in nats, is a change of the odds of a model by a factor of e, which q(m) can
-	// make good. Chosen by hand; 0.3 and 3 gave the same (docs/benchmarks/model-distributions.md).
+	// make good. 0.3 and 3 gave the same (docs/benchmarks/model-distributions.md).
 	settledFall = 1
 	// longestHold is the share of the steps after which q(m) learns in any case, so that half of
-	// them are left. Chosen by hand, not tuned.
+	// them are left. Not tuned.
 	longestHold = 0.5
 	// firstHalf is the number of steps to which the first comparison refers: little more than the
-	// steps over which the learning rate rises. Chosen by hand, not tuned.
+	// steps over which the learning rate rises. Not tuned.
 	firstHalf = 64
 )
 

@@ -16,8 +16,7 @@ const (
 	FailedKHat   = 1.0
 
 	// Effective draws. Below 400 the estimate of R-hat and of errors is itself unreliable (Vehtari
-	// et al. 2021, section 4); 50 is chosen by hand: a standard deviation then has an error of a
-	// tenth.
+	// et al. 2021, section 4). With 50 a standard deviation has an error of a tenth.
 	DoubtfulESS = 400
 	FailedESS   = 50
 
@@ -25,27 +24,28 @@ const (
 	DoubtfulRHat = 1.01
 	FailedRHat   = 1.1
 
-	// Standard error of a probability; chosen by hand: the second decimal is still right at the
-	// first limit, and the first is still informative at the second.
+	// Standard error of a probability: the second decimal is still right at the first limit, and
+	// the first is still informative at the second.
 	DoubtfulEventSE = 0.02
 	FailedEventSE   = 0.1
 
-	// Standard error of the log evidence of all models together, in nats; chosen by hand: Bayes
-	// factors known to a fifth, and to a factor below two.
+	// Standard error of the log evidence of all models together, in nats: Bayes factors known to a
+	// fifth, and to a factor below two.
 	DoubtfulEvidenceSE = 0.2
 	FailedEvidenceSE   = 0.5
 
 	// DoubtfulMissed is the share of the posterior in the missed tail above which the answer is
-	// doubtful; chosen by hand, half of the error at which a probability is wrong.
+	// doubtful: half of the error at which a probability is wrong.
 	DoubtfulMissed = 0.005
 
 	// FailedNonFinite is the share of draws without a finite log density above which an answer
-	// fails; chosen by hand.
+	// fails: so many come from a fault of the density, not from rounding at extreme parameters.
 	FailedNonFinite = 0.01
 )
 
 // BadMass is the probability that models whose weights are unreliable may hold together before
-// their k̂ counts. Chosen by hand, not tuned.
+// their k̂ counts. With a smaller limit one improbable model with few draws would make an answer
+// doubtful. Not tuned.
 const BadMass = 0.1
 
 // Measured is the precision of a computation. Parts that it does not have are zero.

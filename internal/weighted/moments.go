@@ -14,15 +14,15 @@ type Moments struct{ Mean, MeanSE, SD, SDSE float64 }
 
 const (
 	// mostRelativeError is the standard error of a standard deviation, relative to it, above which
-	// it is not resolved. Chosen by hand: not even its first digit is known then.
+	// it is not resolved: not even its first digit is known then.
 	mostRelativeError = 0.2
 	// heavier is the excess of the k̂ of a moment over the k̂ of the weights that is allowed where
-	// the weights are not reliable themselves, which is for a verdict to report. Chosen by hand, as
-	// the noise of k̂ of some thousand draws.
+	// the weights are not reliable themselves, which is for a verdict to report. It is the noise of
+	// k̂ of some thousand draws.
 	heavier = 0.1
 	// fewestEffective is the number of effective draws below which they resolve nothing: their own
-	// spread is no measure of their distance from the mean. Chosen by hand: of 10 normal draws the
-	// mean is more than 4 standard errors off once in 300 times, and hardly ever of 20.
+	// spread is no measure of their distance from the mean. Of 10 normal draws the mean is more
+	// than 4 standard errors off once in 300 times, and hardly ever of 20.
 	fewestEffective = 10
 )
 

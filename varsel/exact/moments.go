@@ -16,7 +16,7 @@ type Weighted struct {
 	Probability float64
 }
 
-// Settings of quantiles and moments, chosen by hand.
+// Settings of quantiles and moments. Not tuned.
 const (
 	// The listedModels most probable models enter quantiles one by one, the others as one normal
 	// distribution with their joint moments. The mixture over σ of a model less probable than

@@ -98,7 +98,7 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 	return p.LogEvidence(), nil
 }
 
-// evidenceBlock is the number of models in a piece of work. Chosen by hand.
+// evidenceBlock is the number of models in a piece of work. Not tuned.
 const evidenceBlock = 1 << 8
 
 // evidences computes all evidences of e: by a walk where models are many, unless it loses digits.
@@ -161,7 +161,7 @@ func (e *enumeration) sort() {
 }
 
 // leftOut is the joint probability of the models that moments leave out. They add nothing unless
-// their coefficients are ten million standard deviations away. Chosen by hand.
+// their coefficients are ten million standard deviations away. Not tuned.
 const leftOut = 1e-14
 
 // matter is the number of the most probable models in moments.

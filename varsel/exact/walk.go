@@ -47,7 +47,7 @@ const (
 	// walkedGroups is the largest number of predictors for which every model is decomposed.
 	walkedGroups = 12
 	// checkedModels is the number of most probable models that are decomposed, with a largest one,
-	// to check the walk to within roundedEvidence. All chosen by hand.
+	// to check the walk to within roundedEvidence.
 	checkedModels   = 16
 	roundedEvidence = 1e-6
 	// resolved is the distance below the response, in log σ, down to which residuals are above the

@@ -29,9 +29,8 @@ type Propagation struct {
 
 const (
 	// propagationRounds bounds the rounds over all rows. A round is the last if all changes of τ,
-	// times the variance of their linear predictors, are below propagationTolerance. Chosen by
-	// hand: where the approximations settle, the log evidence does not depend on them to first
-	// order.
+	// times the variance of their linear predictors, are below propagationTolerance. Where the
+	// approximations settle, the log evidence does not depend on them to first order.
 	propagationRounds    = 40
 	propagationTolerance = 3e-3
 	// propagationDamping is the applied share of a change: with rows that contradict each other

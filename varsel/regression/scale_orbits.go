@@ -28,7 +28,7 @@ type ScaleOrbits struct {
 }
 
 // Moments are integrated along orbits up to mostOrbitRows rows, and mostOrbitWork rows times draws.
-// Chosen by hand: with more rows σ has no heavy tail, and the work takes about a second.
+// With more rows σ has no heavy tail, and the work takes about a second.
 const (
 	mostOrbitRows = 64
 	mostOrbitWork = 1 << 21

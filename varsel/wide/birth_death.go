@@ -36,7 +36,7 @@ type births struct {
 	kept    []atomic.Pointer[[]float64]
 }
 
-// Settings of the process, chosen by hand, not tuned.
+// Settings of the process. Not tuned.
 const (
 	// sweepTime is the time of the process in a sweep: a member dies twice.
 	sweepTime = 2

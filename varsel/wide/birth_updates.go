@@ -10,8 +10,8 @@ import (
 )
 
 // leastGrown is the least factor of the determinant of the covariance of the responses at which a
-// death is an update; below it, updates would lose the digits, and everything is computed anew.
-// Chosen by hand.
+// death is an update; below it, updates would lose the digits, and everything is computed anew. Not
+// tuned.
 const leastGrown = 1e-4
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// levelSD is the prior sd of an indicator's intercept, on the logit scale. Chosen by hand: wide.
+// levelSD is the prior sd of an indicator's intercept, on the logit scale, which is wide.
 const levelSD = 10
 
 // parts returns the searches for predictors that matter to the response. A response without

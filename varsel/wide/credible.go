@@ -18,8 +18,8 @@ type CredibleSet struct {
 	Purity float64
 }
 
-// leastLead is the least inclusion probability of the most probable member of a credible set.
-// Chosen by hand: a larger set, of a hundred predictors, points at none.
+// leastLead is the least inclusion probability of the most probable member of a credible set. A
+// larger set, of a hundred predictors, points at none.
 const leastLead = 0.01
 
 // CredibleSets returns disjoint credible sets, the one with the most probable member first. Models

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// jointOfModel is the number of pairs, and of triples, taken from each scan. Chosen by hand:
-	// their evidences take no longer than a few steps of a search.
+	// jointOfModel is the number of pairs, and of triples, taken from each scan. Their evidences
+	// take no longer than a few steps of a search.
 	jointOfModel = 32
 	// mostScans bounds the scans around one model, and allProducts their multiplications after the
-	// first two, some seconds. Chosen by hand.
+	// first two, some seconds. Not tuned.
 	mostScans   = 8
 	allProducts = 1 << 34
 )

@@ -18,8 +18,8 @@ const (
 	// leastStep is the least gain of a step of a search, in nats: less is rounding.
 	leastStep = 1e-6
 	// mostUnions is the number of searches that leave out all members found so far. allInstead
-	// bounds the multiplications of all searches beside one model, after the first. Chosen by hand:
-	// some seconds.
+	// bounds the multiplications of all searches beside one model, after the first, to some
+	// seconds.
 	mostUnions = 4
 	allInstead = 1 << 33
 )

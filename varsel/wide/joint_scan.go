@@ -42,7 +42,7 @@ type jointGain struct {
 	together, beyond float64
 }
 
-// Settings of the scan, chosen by hand, not tuned.
+// Settings of the scan. Not tuned.
 const (
 	// mostPaired is the number of paired columns, the ones that go best with the response.
 	mostPaired = 1 << 14

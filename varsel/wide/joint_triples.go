@@ -11,7 +11,7 @@ import (
 )
 
 // mostTriples bounds the number of triples of columns: all triples of 464 columns, in a tenth of a
-// second. Chosen by hand.
+// second. Not tuned.
 const mostTriples = 1 << 24
 
 // bestTriples are sets of three predictors with the largest gains beyond two of them and the third

@@ -31,14 +31,14 @@ type Screening struct {
 }
 
 // Bounds of the log odds, probabilities of 1e-11 and 0.999: no predictor starts as certain or
-// impossible. Chosen by hand, not tuned.
+// impossible. Not tuned.
 const (
 	leastLogOdds = -25
 	mostLogOdds  = 7
 )
 
-// leastJointOdds is the least odds of predictors that matter only together; noise has less. Chosen
-// by hand.
+// leastJointOdds is the least odds of predictors that matter only together; noise has less. Not
+// tuned.
 const leastJointOdds = 1e-3
 
 // Weight is the predictor's weight in proposals: its probability, and a share of the rest.
