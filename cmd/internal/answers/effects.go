@@ -57,9 +57,9 @@ next to it.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runEffects(a, cmd, all, args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.of, "of", nil, "`predictor` whose means are wanted, as NAME or NAME=VALUE,VALUE…; repeated: all combinations")
-	flags.StringVar(&f.curve, "conditional", "", "`predictor` of numbers along which the curve is wanted")
-	flags.StringVar(&f.by, "by", "", "`predictor` for whose values everything is said apart, as NAME or NAME=VALUE,VALUE…")
+	flags.StringArrayVar(&f.of, "of", nil, "`predictor` whose marginal means are computed, as NAME or NAME=VALUE,VALUE…; repeated: all combinations")
+	flags.StringVar(&f.curve, "conditional", "", "`predictor` of numbers along which the curve runs")
+	flags.StringVar(&f.by, "by", "", "`predictor` for each of whose values results are given separately, as NAME or NAME=VALUE,VALUE…")
 	flags.StringArrayVar(&f.at, "at", nil, "fix another predictor, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.contrast, "contrast", "", "differences of means: `pairwise` or reference (from the first value)")
 	flags.StringVar(&f.scale, "scale", "response", "`scale`: response or link")

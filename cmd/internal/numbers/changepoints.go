@@ -27,7 +27,7 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 		flags.StringVar(&options.Time, "time", "", "`column` of times (a series without it is in the order of the rows; events need it)")
 		flags.StringVar(&options.Value, "value", "", "`column` of values; without it every row is an event")
 		flags.Var(optionalNumber{&options.From}, "from", "events: start of the observation window")
-		flags.Var(optionalNumber{&options.To}, "to", "events: its end")
+		flags.Var(optionalNumber{&options.To}, "to", "events: end of the observation window")
 		flags.BoolVar(&options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
 	cli.Group(cmd, "Model", func() {
@@ -38,7 +38,7 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &options.Shortest, Least: 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
 		flags.Var((*cli.Positive)(&options.LevelSD), "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
-		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
+		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "rate, events: rate of that prior, in rows or units of time (default: its mean is the overall rate)")
 	})
 	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")

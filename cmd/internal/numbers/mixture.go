@@ -31,7 +31,7 @@ func (f *normalsFlags) register(cmd *cobra.Command, column string) {
 		flags.Var(cli.Count{Value: &options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
 	})
 	cli.Group(cmd, mixturePriors, func() {
-		flags.Var((*cli.Positive)(&options.Concentration), "concentration", "of the Dirichlet prior of weights (default 1)")
+		flags.Var((*cli.Positive)(&options.Concentration), "concentration", "concentration of the Dirichlet prior of weights (default 1)")
 		flags.Var((*cli.Positive)(&options.MeanSD), "mean-sd", "prior sd of a mean, in units of R (default 1)")
 		flags.Var((*cli.Positive)(&options.PrecisionShape), "precision-shape", "shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2)")
 		flags.Var((*cli.Positive)(&options.ScaleShape), "scale-shape", "shape of the Gamma prior of β (default 0.2)")
@@ -59,7 +59,7 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 	cli.Group(cmd, mixturePriors, func() {
 		flags.Var((*cli.Positive)(&options.DF), "df", "student: degrees of freedom (default 4)")
 		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "poisson: shape of the Gamma prior of rates (default 1)")
-		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "poisson: its rate (default: prior mean the mean count)")
+		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "poisson: rate of that prior (default: its mean is the mean count)")
 	})
 	cli.Group(cmd, "Sampling", func() {
 		flags.Var(cli.Count{Value: &record.Sweeps, Least: 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")

@@ -45,8 +45,8 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	cli.Group(cmd, "Tables", func() {
 		flags.Var(numberRange{&f.family.Predictors}, "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
-		flags.Var(numberRange{&f.family.Rows}, "rows", "how many it has (default 20:150)")
-		flags.Var(numberRange{&f.family.Correlation}, "correlation", "of neighbouring predictors, or of all (default 0:0.9)")
+		flags.Var(numberRange{&f.family.Rows}, "rows", "number of rows of a table, as low:high (default 20:150)")
+		flags.Var(numberRange{&f.family.Correlation}, "correlation", "correlations of predictors, each with the next one or all with all (default 0:0.9)")
 		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
 	})
 	cli.Group(cmd, "Likelihood and priors", func() {
@@ -59,7 +59,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	cli.Group(cmd, "Training", func() {
 		flags.Var(cli.Name(&f.training.Objective), "objective", "forward, reverse or both")
 		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
-		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables of a step (default 64)")
+		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables per training step (default 64)")
 		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
 		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
 		f.heldOut = 200

@@ -83,9 +83,9 @@ def amortize_varsel(
     predictors
         Number of predictors of a table, as low:high (default 2:8).
     rows
-        How many it has (default 20:150).
+        Number of rows of a table, as low:high (default 20:150).
     correlation
-        Of neighbouring predictors, or of all (default 0:0.9).
+        Correlations of predictors, each with the next one or all with all (default 0:0.9).
     noise
         Robust: sigma1 over the sd of the response (default 0.02:0.9).
     likelihood
@@ -103,7 +103,7 @@ def amortize_varsel(
     steps
         Training steps (default 2000).
     batch
-        Tables of a step (default 64).
+        Tables per training step (default 64).
     draws
         Reverse: draws of each table (default 4).
     learning_rate
@@ -631,8 +631,8 @@ def calibrate_hbm(
         Auto: as much training and as many draws as the answer needs; fixed: ``steps`` training
         steps, then one certificate (default auto).
     precision
-        Largest standard error of a probability; that of a mean is four times as large, in posterior
-        standard deviations (default 0.005).
+        Largest standard error of a probability; the error of a mean is four times as large, in
+        posterior standard deviations (default 0.005).
     max_time
         Time after which no new work starts, such as 90s or 10m, except for what every answer needs
         (modes and first draws); the answer then depends on the speed of the machine (default none,
@@ -1056,8 +1056,8 @@ def calibrate_varsel(
         Auto: as much training and as many draws as the answer needs; fixed: ``steps`` training
         steps, then one certificate (default auto).
     precision
-        Largest standard error of a probability; that of a mean is four times as large, in posterior
-        standard deviations (default 0.005).
+        Largest standard error of a probability; the error of a mean is four times as large, in
+        posterior standard deviations (default 0.005).
     max_time
         Time after which no new work starts, such as 90s or 10m, except for what every answer needs
         (modes and first draws); the answer then depends on the speed of the machine (default none,
@@ -1197,7 +1197,7 @@ def changepoints(
     from_
         Events: start of the observation window.
     to
-        Events: its end.
+        Events: end of the observation window.
     uneven
         Accept a series whose times are not evenly spaced.
     model
@@ -1217,7 +1217,8 @@ def changepoints(
     rate_shape
         Rate, events: shape of the Gamma prior of rates (default 1).
     rate_exposure
-        Rate, events: its rate, in rows or units of time (default: prior mean the overall rate).
+        Rate, events: rate of that prior, in rows or units of time (default: its mean is the overall
+        rate).
     seed
         Random seed: of draws; probabilities of changes are sums and do not depend on it.
     out
@@ -1689,9 +1690,10 @@ def effects(
         Other predictors: grid (means, and labels with equal weights) or data (the rows of the
         table) (default grid).
     by
-        Predictor for whose values everything is said apart, as NAME or NAME=VALUE,VALUE….
+        Predictor for each of whose values results are given separately, as NAME or
+        NAME=VALUE,VALUE….
     conditional
-        Predictor of numbers along which the curve is wanted.
+        Predictor of numbers along which the curve runs.
     contrast
         Differences of means: pairwise or reference (from the first value).
     level
@@ -1699,7 +1701,8 @@ def effects(
     no_picture
         Do not write a picture.
     of
-        Predictor whose means are wanted, as NAME or NAME=VALUE,VALUE…; repeated: all combinations.
+        Predictor whose marginal means are computed, as NAME or NAME=VALUE,VALUE…; repeated: all
+        combinations.
     scale
         Scale: response or link (default response).
     out
@@ -2254,8 +2257,8 @@ def hbm(
         Auto: as much training and as many draws as the answer needs; fixed: ``steps`` training
         steps, then one certificate (default auto).
     precision
-        Largest standard error of a probability; that of a mean is four times as large, in posterior
-        standard deviations (default 0.005).
+        Largest standard error of a probability; the error of a mean is four times as large, in
+        posterior standard deviations (default 0.005).
     max_time
         Time after which no new work starts, such as 90s or 10m, except for what every answer needs
         (modes and first draws); the answer then depends on the speed of the machine (default none,
@@ -2484,7 +2487,7 @@ def mixture(
     max_components
         Largest number of components; the prior is uniform (default 30).
     concentration
-        Of the Dirichlet prior of weights (default 1).
+        Concentration of the Dirichlet prior of weights (default 1).
     mean_sd
         Prior sd of a mean, in units of R (default 1).
     precision_shape
@@ -2501,7 +2504,7 @@ def mixture(
     rate_shape
         Poisson: shape of the Gamma prior of rates (default 1).
     rate_exposure
-        Poisson: its rate (default: prior mean the mean count).
+        Poisson: rate of that prior (default: its mean is the mean count).
     sweeps
         Largest number of sweeps of each of the eight samplers (default 400000).
     error
@@ -2897,7 +2900,7 @@ def rjmcmc_mixture(
     max_components
         Largest number of components; the prior is uniform (default 30).
     concentration
-        Of the Dirichlet prior of weights (default 1).
+        Concentration of the Dirichlet prior of weights (default 1).
     mean_sd
         Prior sd of a mean, in units of R (default 1).
     precision_shape
@@ -3534,8 +3537,8 @@ def varsel(
         Auto: as much training and as many draws as the answer needs; fixed: ``steps`` training
         steps, then one certificate (default auto).
     precision
-        Largest standard error of a probability; that of a mean is four times as large, in posterior
-        standard deviations (default 0.005).
+        Largest standard error of a probability; the error of a mean is four times as large, in
+        posterior standard deviations (default 0.005).
     max_time
         Time after which no new work starts, such as 90s or 10m, except for what every answer needs
         (modes and first draws); the answer then depends on the speed of the machine (default none,
