@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -72,10 +73,10 @@ func (c CertifyConfig) overModels() models.Config {
 }
 
 func (c CertifyConfig) withDefaults() CertifyConfig {
-	setDefault(&c.MaxModels, maxListed)
-	setDefault(&c.Draws, 1<<18)
-	setDefault(&c.Tolerance, 0.002)
-	setDefault(&c.stream, "certify")
+	c.MaxModels = cmp.Or(c.MaxModels, maxListed)
+	c.Draws = cmp.Or(c.Draws, 1<<18)
+	c.Tolerance = cmp.Or(c.Tolerance, 0.002)
+	c.stream = cmp.Or(c.stream, "certify")
 	if until := c.Until; !until.IsZero() {
 		c.late = func() bool { return budget.Passed(until) }
 	}

@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,26 +156,19 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Steps, 2000)
-	setDefault(&c.Batch, 1024)
-	setDefault(&c.LearningRate, 3e-3)
-	setDefault(&c.ModelStep, 0.1)
-	setDefault(&c.InformationGain, 0.01)
-	setDefault(&c.ClipNorm, 50)
-	setDefault(&c.DType, dtypes.Float32)
-	setDefault(&c.MaxNonFinite, 0.01)
-	setDefault(&c.StepsPerLaunch, 1)
-	setDefault(&c.LogEvery, 100)
-	setDefault(&c.CheckpointEvery, 500)
-	setDefault(&c.CheckpointInterval, checkpoint.DefaultInterval)
+	c.Steps = cmp.Or(c.Steps, 2000)
+	c.Batch = cmp.Or(c.Batch, 1024)
+	c.LearningRate = cmp.Or(c.LearningRate, 3e-3)
+	c.ModelStep = cmp.Or(c.ModelStep, 0.1)
+	c.InformationGain = cmp.Or(c.InformationGain, 0.01)
+	c.ClipNorm = cmp.Or(c.ClipNorm, 50)
+	c.DType = cmp.Or(c.DType, dtypes.Float32)
+	c.MaxNonFinite = cmp.Or(c.MaxNonFinite, 0.01)
+	c.StepsPerLaunch = cmp.Or(c.StepsPerLaunch, 1)
+	c.LogEvery = cmp.Or(c.LogEvery, 100)
+	c.CheckpointEvery = cmp.Or(c.CheckpointEvery, 500)
+	c.CheckpointInterval = cmp.Or(c.CheckpointInterval, checkpoint.DefaultInterval)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // settings returns the fields that a resumed run must share with the interrupted one, on which the

@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -54,8 +55,8 @@ func (c SolveConfig) Validate() error {
 
 func (c SolveConfig) withDefaults() SolveConfig {
 	c.Fit = c.Fit.InRounds()
-	setDefault(&c.Precision, 0.005)
-	setDefault(&c.Certify.Tolerance, c.Precision)
+	c.Precision = cmp.Or(c.Precision, 0.005)
+	c.Certify.Tolerance = cmp.Or(c.Certify.Tolerance, c.Precision)
 	c.Certify = c.Certify.withDefaults()
 	c.Certify.precision = c.Precision
 	return c
@@ -69,8 +70,8 @@ func (c SolveConfig) forTarget(target Target) SolveConfig {
 
 // InRounds returns the configuration with the default rounds of Solve, for Load of its checkpoints.
 func (c Config) InRounds() Config {
-	setDefault(&c.FirstRound, 50)
-	setDefault(&c.Steps, 3150)
+	c.FirstRound = cmp.Or(c.FirstRound, 50)
+	c.Steps = cmp.Or(c.Steps, 3150)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,19 +117,12 @@ func (c Config) WithDefaults() Config {
 	if c.Amortize > 0 {
 		c.Draws = c.Amortize
 	}
-	setDefault(&c.Steps, 2000)
-	setDefault(&c.LearningRate, 0.05)
-	setDefault(&c.DType, dtypes.Float32)
-	setDefault(&c.LogEvery, 100)
+	c.Steps = cmp.Or(c.Steps, 2000)
+	c.LearningRate = cmp.Or(c.LearningRate, 0.05)
+	c.DType = cmp.Or(c.DType, dtypes.Float32)
+	c.LogEvery = cmp.Or(c.LogEvery, 100)
 	if c.Flow.Layers == 0 && c.Flow.Blocks == 0 && c.Flow.Hidden == 0 && c.Flow.Kind == cosmic.Affine {
 		c.Flow.Kind, c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = cosmic.Spline, 1, 1, 16
 	}
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"cmp"
 	gocontext "context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	if cfg.Family == Joint && !t.selector.whole() {
 		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step: got a Batch, want none", Joint)
 	}
-	setDefault(&p.config.Draws, t.draws())
+	p.config.Draws = cmp.Or(p.config.Draws, t.draws())
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/budget"
@@ -47,9 +48,6 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
 	}
-	if r.Options.Select {
-		return r.runSelection(ctx, device, cfg)
-	}
 	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
 	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
 	plates, fit, err := r.familyFit(device, cfg)
@@ -61,6 +59,9 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		return nil, err
 	}
 	fit.Resume = training.Resume
+	if r.Options.Select {
+		return plates.runSelection(ctx, device, cfg, fit, training, clock)
+	}
 	logJacobian := r.logJacobian
 	if fit.Amortize > 0 {
 		logJacobian = 0
@@ -89,14 +90,20 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 
 // CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
 func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) error {
-	if r.Options.Select {
-		return r.checkSelection(device, cfg)
-	}
 	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
+		return err
+	}
+	if r.Options.Select {
+		s, err := plates.selection(device, fit, cfg.Certify.Until)
+		if err != nil {
+			return err
+		}
+		s.fit.Checkpoint = fit.Checkpoint
+		_, err = vti.Load(device, s.target, s.fit)
 		return err
 	}
 	_, err = hbm.Load(ctx, device, plates.Model, plates.Data, fit)

@@ -3,17 +3,14 @@ package regression
 import (
 	"cmp"
 	gocontext "context"
+	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
-	"github.com/transdim/vti/internal/budget"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
 
@@ -67,26 +64,12 @@ func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Ti
 	}}, nil
 }
 
-// selection returns the selection of a run.
-func (r *Regression) selection(device *gpu.Device, cfg FamilyRun) (*selected, error) {
-	plates, fit, err := r.familyFit(device, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return plates.selection(device, fit, cfg.Certify.Until)
-}
-
 // runSelection is RunFamily for a selection of terms, as a Target with a model for each selection.
-func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
-	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
-	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
-	s, err := r.selection(device, cfg)
+func (p *PlateModel) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun, fit hbm.Config, training *run.Training, clock *run.Clock) (*Result, error) {
+	r := p.regression
+	s, err := p.selection(device, fit, cfg.Certify.Until)
 	if err != nil {
-		return nil, err
-	}
-	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
-	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, training.End(nil))
 	}
 	if cfg.Fit.Amortize > 0 {
 		trained, err := vti.Fit(ctx, device, s.target, training.Configure(s.fit, 0))
@@ -158,18 +141,4 @@ func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, be
 	result.Weights = posterior.Weights()
 	sample, err := s.fill(ctx, device, c, result)
 	return sample, c.ESS, err
-}
-
-// checkSelection is CheckFamilyCheckpoint for a selection of terms.
-func (r *Regression) checkSelection(device *gpu.Device, cfg FamilyRun) error {
-	s, err := r.selection(device, cfg)
-	if err != nil {
-		return err
-	}
-	s.fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
-	if _, err := os.Stat(s.fit.Checkpoint); err != nil {
-		return err
-	}
-	_, err = vti.Load(device, s.target, s.fit)
-	return err
 }
