@@ -29,10 +29,6 @@ const (
 	checkingRHat, checkingESS = 1.03, 400
 )
 
-// birthPowers are the powers for the copies of each checking chain. The flattest copy visits sets
-// of items with almost nothing in common, but models of the sizes of the posterior.
-func birthPowers() []float64 { return []float64{1, 0.8, 0.6} }
-
 // MayBear reports whether a birth-death process over the models exists.
 func (e *Engine) MayBear() bool {
 	_, masks := e.Space.(space.RowMasker)
@@ -48,7 +44,10 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	if err != nil {
 		return nil, err
 	}
-	checking, err := x.birthChains(ctx, cfg, "tempered", birthPowers(), checkingRHat, checkingESS)
+	// The flattest copy of a checking chain visits sets of items with almost nothing in common, but
+	// models of the sizes of the posterior.
+	powers := []float64{1, 0.8, 0.6}
+	checking, err := x.birthChains(ctx, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,6 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 	return theta, logDensity, nil
 }
 
-// normalForms are the closed forms of the normal slab.
-func normalForms(m models) closedForms {
-	return closedForms{m, func(a regression.Active) (regression.Closed, error) { return m.bits().Posterior(a) }}
-}
-
 // slabForms are the closed forms of a mixture of g-priors, each with a quadrature over g. The
 // Target's graph has no density of coefficients under a g-prior; training of q(m) uses the density
 // of the normal slab in its place. always reports whether a coordinate is in every model.

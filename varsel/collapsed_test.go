@@ -97,7 +97,7 @@ func checkStates(t *testing.T, problem *Problem) {
 			if outlier {
 				outliers |= 1 << i
 			}
-			logPrior += target.Outliers.LogShare[kind(outlier)]
+			logPrior += target.Outliers.LogShare[bit(outlier)]
 		}
 		given, logShare, err := sums.Given(target.active(state.code), outliers)
 		require.NoError(t, err)
@@ -137,7 +137,7 @@ func checkStates(t *testing.T, problem *Problem) {
 				v := target.Outliers.Variance[of]
 				logs[of] = share - rest*rest/v/2 - math.Log(v)/2
 			}
-			logOutliers += logs[kind(state.outlier[i])] - logsum.Of(logs[:])
+			logOutliers += logs[bit(state.outlier[i])] - logsum.Of(logs[:])
 		}
 		logJoint := target.LogJointAt(target.active(code), theta, eta)
 		require.InDelta(t, want+logTheta, logJoint+logOutliers, 1e-8)

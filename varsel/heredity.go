@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/enum"
-	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
 
@@ -92,11 +91,6 @@ func (h *heredity) allows(code []int32) bool {
 		}
 	}
 	return true
-}
-
-// constraint is the set of allowed models for an autoregressive q(m).
-func (h *heredity) constraint() modeldist.Constraint {
-	return modeldist.Parents{Of: h.parents, Any: h.any}
 }
 
 // violations counts, for codes [B,G], predictors without the parents they need: [B] int32.

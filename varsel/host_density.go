@@ -142,7 +142,7 @@ func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
 // zeroOne is 0 and 1 as numbers.
 var zeroOne = [2]float64{0, 1}
 
-// bit is 1 for true.
+// bit is 1 for true: of an outlier, its index in the arrays of regression.Outliers.
 func bit(b bool) int {
 	if b {
 		return 1

@@ -51,21 +51,13 @@ func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	return s, nil
 }
 
-// kind is the index of a row in the arrays of regression.Outliers: 1 for an outlier.
-func kind(outlier bool) int {
-	if outlier {
-		return 1
-	}
-	return 0
-}
-
 // renew computes everything anew from model and outliers, since changes lose digits.
 func (s *outlierState) renew() bool {
 	clear(s.precision)
 	clear(s.slope)
 	s.square, s.logEvidence = 0, 0
 	for i, outlier := range s.outlier {
-		variance := s.target.Outliers.Variance[kind(outlier)]
+		variance := s.target.Outliers.Variance[bit(outlier)]
 		s.add(i, 1/variance)
 		s.logEvidence -= math.Log(variance)/2 + halfLog2Pi
 	}
@@ -186,7 +178,7 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 // proposeRow proposes to make a row an outlier, or to end that.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
-	from, to := kind(s.outlier[i]), kind(!s.outlier[i])
+	from, to := bit(s.outlier[i]), bit(!s.outlier[i])
 	for a, j := range s.at {
 		s.x[a] = row[j]
 	}
@@ -297,7 +289,7 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	f.Solve(mean)
 	logEvidence := -(f.LogDet() + floats.Dot(mean, mean)) / 2
 	for i, row := range s.rows {
-		rest, variance := s.rest[i], t.Outliers.Variance[kind(s.outlier[i])]
+		rest, variance := s.rest[i], t.Outliers.Variance[bit(s.outlier[i])]
 		for a, j := range s.at {
 			rest -= mean[a] * row[j]
 		}

@@ -10,6 +10,7 @@ import (
 	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // The posteriors of a problem, with models as bits or as lists. They add knowledge beyond
@@ -106,7 +107,7 @@ func (p *Problem) forms() engine.Exact {
 		}
 		return slabForms(p.models(), p.Model.Slab, always)
 	case p.Model.Likelihood.Conjugate():
-		return normalForms(p.models())
+		return closedForms{p.models(), func(a regression.Active) (regression.Closed, error) { return p.Target.Posterior(a) }}
 	case p.Slots == nil && !p.Model.Likelihood.LogConcave():
 		if assigned := p.assigned(); assigned != nil {
 			return closedForms{p.Target, assigned.Of}

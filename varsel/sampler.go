@@ -86,8 +86,8 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	if limit := p.Model.Prior.Limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		constraints = append(constraints, modeldist.MaxActive{Limit: limit})
 	}
-	if p.Target.heredity != nil {
-		constraints = append(constraints, p.Target.heredity.constraint())
+	if h := p.Target.heredity; h != nil {
+		constraints = append(constraints, modeldist.Parents{Of: h.parents, Any: h.any})
 	}
 	if len(constraints) > 0 {
 		config.Constraint = constraints
