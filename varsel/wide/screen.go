@@ -155,9 +155,8 @@ type screenFit struct {
 
 	weights, response []float64
 	logScale          float64
-	weighted          *mat.Dense // W X [n, D], for the scans
-	squares           []float64  // x_j' W x_j for every column
-	inner             []float64  // x_j' W ŷ
+	squares           []float64 // x_j' W x_j for every column
+	inner             []float64 // x_j' W ŷ
 }
 
 // fit begins at the prior mean of log σ.
@@ -182,7 +181,7 @@ func (f *screenFit) coordinates(model []int) []int {
 // scale if that is unknown.
 func (f *screenFit) find(model []int) {
 	t := f.target
-	rows, dim := t.X.Dims()
+	rows, dim := len(t.Responses.Y), len(t.Columns)
 	a, offset := f.active(f.coordinates(model)), t.Offset
 	if offset == nil {
 		offset = make([]float64, rows)
@@ -214,16 +213,11 @@ func (f *screenFit) find(model []int) {
 		}
 	}
 	f.weights, f.response = t.Responses.Working(eta, math.Exp(f.logScale), false)
-	f.weighted = mat.NewDense(rows, dim, nil)
+	floats.Sub(f.response, offset)
 	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
-	for i := range rows {
-		f.response[i] -= offset[i]
-		source, target := t.X.RawRowView(i), f.weighted.RawRowView(i)
-		for j, x := range source {
-			target[j] = f.weights[i] * x
-			f.squares[j] += target[j] * x
-			f.inner[j] += target[j] * f.response[i]
-		}
+	for j, x := range t.Columns {
+		floats.MulTo(before, f.weights, x)
+		f.squares[j], f.inner[j] = floats.Dot(before, x), floats.Dot(before, f.response)
 	}
 }
 
@@ -248,13 +242,15 @@ func (f *screenFit) evidences(model []int) []float64 {
 	var theta mat.VecDense
 	// a warning of bad condition: the prior keeps the result usable
 	_ = cholesky.SolveVecTo(&theta, right)
-	rows, dim := t.X.Dims()
-	chosen := mat.NewDense(rows, right.Len(), nil)
+	rows := len(f.weights)
+	chosen := make([]float64, rows*right.Len()) // W X_A, by columns
 	for k, column := range a.Columns {
-		chosen.SetCol(k, column)
+		floats.MulTo(chosen[k*rows:][:rows], column, f.weights)
 	}
-	cross := mat.NewDense(dim, right.Len(), nil) // x_j' W X_A
-	cross.Mul(f.weighted.T(), chosen)
+	cross := mat.NewDense(len(t.Columns), right.Len(), nil) // x_j' W X_A
+	for j, x := range t.Columns {
+		vectors.DotRows(cross.RawRowView(j), chosen, rows, x)
+	}
 	var solved mat.Dense // (X_A'WX_A + Λ)⁻¹ X_A'W x_j as columns
 	_ = cholesky.SolveTo(&solved, cross.T())
 	for predictor, p := range f.design.Predictors {
@@ -287,8 +283,8 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 			if a == b {
 				sum = f.squares[j] + 1/(t.SD[j]*t.SD[j])
 			} else {
-				for i := range f.weights {
-					sum += f.weighted.At(i, j) * t.X.At(i, k)
+				for i, w := range f.weights {
+					sum += w * t.Columns[j][i] * t.Columns[k][i]
 				}
 			}
 			for c, x := range row {
