@@ -18,7 +18,7 @@ const module = "github.com/transdim/vti"
 // layers is the import table of the module: a package imports only from lower layers.
 var layers = map[string]float64{
 	"cmd/vti": 6, "cmd/vtilab": 6,
-	"cmd/internal/answers":   5.9,
+	"cmd/internal/answers": 5.9, "cmd/internal/serve": 5.9,
 	"cmd/internal/selection": 5.8, "cmd/internal/graphs": 5.8, "cmd/internal/hierarchies": 5.8, "cmd/internal/numbers": 5.8, "cmd/internal/studies": 5.8,
 	"cmd/internal/application": 5.7, "cmd/internal/calibration": 5.7, "cmd/internal/shell": 5.6, "cmd/internal/cli": 5.4, "cmd/internal/console": 5.2,
 	"lab/papers": 5.1, "lab/hard": 5.1, "lab/networks": 5, "lab/published": 4.9, "lab/devices": 5, "lab/graphs": 5, "lab/regress": 5, "lab/timing": 5,

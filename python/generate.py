@@ -22,7 +22,7 @@ OUT = HERE / "src" / "vti" / "commands.py"
 WIDTH = 100
 
 # Commands that this package has in another form, or that are for a shell.
-LEFT_OUT = ("report", "runs", "show", "study", "certify", "completion", "devices", "version")
+LEFT_OUT = ("report", "runs", "serve", "show", "study", "certify", "completion", "devices", "version")
 # Flags that the functions set themselves.
 SET = {"out", "json", "quiet", "no-report", "resume", "stack"}
 

@@ -5,7 +5,11 @@ import (
 	"context"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,6 +97,42 @@ func TestAnApplicationIsOneValue(t *testing.T) {
 	}
 	got = vtiCommand(t, "show", "run")
 	require.Contains(t, got.stderr, "run is a run of vti toy, which this version does not know")
+}
+
+// An application of the registry has its form in vti serve, made of its flags.
+func TestServeShowsANewApplication(t *testing.T) {
+	t.Setenv(mainVariable, "1") // tables are read by a process
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "tables"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tables", "data.csv"), []byte(collider(7)), 0o600))
+	ctx, cancel := context.WithCancel(context.Background())
+	printed, stdout := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		root := func(a *shell.App) *cobra.Command { return commandsOf(a, append(applications, toy)) }
+		ended <- shell.Run(ctx, root, []string{"serve", dir, "--port", "0"}, stdout, io.Discard)
+	}()
+	address := addressIn(t, printed)
+	go func() { _, _ = io.Copy(io.Discard, printed) }()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar}
+	page := func(path string) string {
+		response, err := client.Get(path)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	page(address)
+	base, _, _ := strings.Cut(address, "?")
+	require.Contains(t, page(base+"tables/data.csv"), "<strong>Count rows</strong>")
+	form := page(base + "tables/data.csv/ask?command=toy")
+	require.Contains(t, form, `<label for="f.least">least</label>`)
+	require.Contains(t, form, "rows that are wanted")
+	cancel()
+	require.Equal(t, shell.StatusOK, <-ended)
 }
 
 // A new application changes few files beside its folder and the list of applications: its page, and

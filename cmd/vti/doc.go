@@ -13,6 +13,7 @@
 //	vti rjmcmc mixture data.csv --column x        the same by general reversible-jump MCMC
 //	vti order data.csv --value y --time t         the order of an autoregression or polynomial
 //	vti changepoints data.csv --time t            how often a series or the rate of events changes
+//	vti serve                                     the same in a browser on this machine
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
 // Progress goes to standard error and the answer to standard output; with --json standard output is

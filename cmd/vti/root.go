@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/answers"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/serve"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/cmd/internal/studies"
 )
@@ -62,6 +63,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	add(useGroup, answers.Runs(a, all), answers.Show(a, all), answers.Report(a, all), answers.Predict(a, all), answers.Effects(a, all), answers.Export(a, all))
 	add(checkGroup, answers.Check(a, all), answers.LeaveOneOut(a, all), answers.Compare(a, all), simulateCommand(a, all), calibrateCommand(a, all))
 	add(checkGroup, answers.Certify(a, all), studies.Command(a, all))
+	add(useGroup, serve.Command(a, all))
 	add("", describeCommand(a), devicesCommand(a), versionCommand(a))
 	cli.SetHelp(root)
 	return root

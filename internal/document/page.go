@@ -2,7 +2,9 @@ package document
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"html/template"
 	"io"
 	"regexp"
@@ -87,4 +89,13 @@ func (p *Page) Write(w io.Writer) error {
 	}
 	_, err := w.Write(buffer.Bytes())
 	return err
+}
+
+// Style is the style of pages, for other pages that look like them.
+func Style() string { return pageCSS }
+
+// ScriptHash is the hash of the script of pages, as a Content-Security-Policy names it.
+func ScriptHash() string {
+	sum := sha256.Sum256([]byte(pageJS))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }

@@ -2,11 +2,8 @@ package answers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -82,26 +79,11 @@ func writeReport(a *shell.App, ctx context.Context, all application.Registry, di
 func shown(a *shell.App, ctx context.Context, out string, open bool) error {
 	fmt.Fprintln(a.Text, out)
 	if open {
-		return openPage(ctx, out)
-	}
-	return nil
-}
-
-// openPage shows a file in the browser of the desktop.
-func openPage(ctx context.Context, path string) error {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return shell.Failed(err)
-	}
-	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if command == nil {
-		command = []string{"xdg-open"}
-	}
-	if _, err := exec.LookPath(command[0]); err != nil {
-		return shell.Failed(fmt.Errorf("--open: there is no %s to show the page with; it is in %s", command[0], path))
-	}
-	if err := exec.CommandContext(ctx, command[0], append(command[1:], path)...).Run(); err != nil {
-		return shell.Failed(errors.Join(fmt.Errorf("--open: %s did not show the page, which is in %s", command[0], path), err))
+		out, err := filepath.Abs(out)
+		if err != nil {
+			return shell.Failed(err)
+		}
+		return shell.OpenPage(ctx, out)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// CompleteWith makes the shell suggest the values of a flag.
+// CompleteWith makes the shell suggest the values of a flag. A value may be followed by a tab and
+// its meaning in words, where # stands for the number that the value ends with.
 func CompleteWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("completeWith: " + err.Error()) // no such flag

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,11 @@ type DescribedCommand struct {
 	Flags     []DescribedFlag `json:"flags"`
 }
 
+// Has reports whether the command has a flag.
+func (c *DescribedCommand) Has(flag string) bool {
+	return slices.ContainsFunc(c.Flags, func(f DescribedFlag) bool { return f.Name == flag })
+}
+
 // DescribedFlag is a flag of a command, without its two hyphens.
 type DescribedFlag struct {
 	Name      string `json:"name"`
@@ -40,9 +46,13 @@ type DescribedFlag struct {
 	Optional bool `json:"optional"`
 	// Choices are all values, where they are few names.
 	Choices []string `json:"choices"`
-	Default string   `json:"default"`
-	Group   string   `json:"group"`
-	Usage   string   `json:"usage"`
+	// Words are the choices in plain words, or empty where there are none; # stands for a number.
+	Words []string `json:"-"`
+	// Columns reports whether the value is a column of the table, or several.
+	Columns bool   `json:"-"`
+	Default string `json:"default"`
+	Group   string `json:"group"`
+	Usage   string `json:"usage"`
 }
 
 // Describe describes the commands at root and below that are not hidden.
@@ -100,7 +110,11 @@ func describeFlag(cmd *cobra.Command, flag *pflag.Flag) DescribedFlag {
 	}
 	if complete, found := cmd.GetFlagCompletionFunc(flag.Name); found {
 		if values, directive := complete(cmd, nil, ""); directive == cobra.ShellCompDirectiveNoFileComp {
-			d.Choices = append(d.Choices, values...)
+			d.Columns = len(values) == 0 // without a table
+			for _, value := range values {
+				choice, words, _ := strings.Cut(value, "\t")
+				d.Choices, d.Words = append(d.Choices, choice), append(d.Words, words)
+			}
 		}
 	}
 	return d

@@ -21,7 +21,7 @@ func TestDescribe(t *testing.T) {
 	asked.Flags().Lookup("pairs").NoOptDefVal = "all"
 	asked.Flags().Bool("secret", false, "")
 	require.NoError(t, asked.Flags().MarkHidden("secret"))
-	CompleteWith(asked, "mode", "fast", "slow")
+	CompleteWith(asked, "mode", "fast", "slow\tat leisure")
 	CompleteColumns(asked, "pairs")
 	root.AddCommand(choice, &cobra.Command{Use: "version", Run: func(*cobra.Command, []string) {}})
 	choice.AddCommand(asked)
@@ -29,8 +29,8 @@ func TestDescribe(t *testing.T) {
 	require.Equal(t, &Description{Version: "1", Commands: []DescribedCommand{{
 		Name: "rjmcmc varsel", Group: "Answer", Short: "Select", Arguments: []string{"TABLE", "[MORE]"},
 		Flags: []DescribedFlag{
-			{Name: "mode", Type: "string", Value: "string", Choices: []string{"fast", "slow"}, Default: "fast", Usage: "how"},
-			{Name: "pairs", Type: "stringSlice", Value: "strings", Optional: true, Choices: []string{}, Default: "[]", Usage: "pairs, or all"},
+			{Name: "mode", Type: "string", Value: "string", Choices: []string{"fast", "slow"}, Words: []string{"", "at leisure"}, Default: "fast", Usage: "how"},
+			{Name: "pairs", Type: "stringSlice", Value: "strings", Optional: true, Choices: []string{}, Columns: true, Default: "[]", Usage: "pairs, or all"},
 			{Name: "steps", Shorthand: "s", Type: "count", Value: "number", Choices: []string{}, Default: "3", Group: "Effort", Usage: "number of steps"},
 		},
 	}}}, Describe(root))

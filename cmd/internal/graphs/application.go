@@ -18,7 +18,8 @@ func Application() *application.Application {
 		About: "graphs",
 		Page:  report.GraphPage,
 		Commands: []application.Command{
-			{Name: "dag", New: dagCommand, Studied: true, Again: discoveryAgain},
+			{Name: "dag", New: dagCommand, Studied: true, Again: discoveryAgain, Asks: "Which columns depend on which?",
+				First: []string{"exclude", "discrete", "continuous", "require", "forbid", "graph-prior"}},
 			{Name: "dag query", New: dagQueryCommand},
 			{Name: "exact dag", New: exactDagCommand, Studied: true},
 			{Name: "rjmcmc dag", New: rjmcmcDagCommand, Studied: true},

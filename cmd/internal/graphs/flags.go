@@ -78,7 +78,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.Float64Var(&model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
 		flags.Var((*cli.Positive)(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
-		cli.CompleteWith(cmd, "graph-prior", "sparse", "uniform")
+		cli.CompleteWith(cmd, "graph-prior", "sparse\tfew edges are more probable than many", "uniform\tall graphs are equally probable")
 		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
 		flags.StringVar(&f.record.Truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})

@@ -19,7 +19,8 @@ func Application() *application.Application {
 		About: "hierarchical regressions",
 		Page:  report.RegressionPage,
 		Commands: []application.Command{
-			{Name: "hbm", New: hbmCommand, Studied: true, Again: hierarchyAgain},
+			{Name: "hbm", New: hbmCommand, Studied: true, Again: hierarchyAgain, Asks: "Does an effect vary by group?",
+				First: []string{"formula", "select=true", "likelihood", "model-prior", "sd-prior"}},
 			{Name: regression.InferCommand, New: hbmInferCommand, Unrepeatable: "their family was trained by another run"},
 			{Name: "calibrate hbm", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 		},

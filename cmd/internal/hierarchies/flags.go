@@ -87,9 +87,10 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	cli.CompleteColumns(cmd, "se")
 	cli.CompleteLikelihoods(cmd, frame.ResponseKinds())
-	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of terms can matter, each number equally probable",
+		"bernoulli:0.5\teach question has the answer yes with probability #", "uniform\tall models are equally probable")
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
-	cli.CompleteWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
+	cli.CompleteWith(cmd, "sd-prior", "half-normal\tgroups differ little or moderately", "half-cauchy\tgroups may differ very much", "exponential\tgroups differ little, seldom much")
 	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 

@@ -17,7 +17,7 @@ func Mixtures() *application.Application {
 			n.add(k.Components, k.Probability, k.SE)
 		}
 	}, []application.Command{
-		{Name: "mixture", New: mixtureCommand},
+		{Name: "mixture", New: mixtureCommand, Asks: "How many components are there?", First: []string{"column", "family", "max-components"}},
 		{Name: "rjmcmc mixture", New: rjmcmcMixtureCommand},
 		{Name: "calibrate mixture", New: calibrateMixtureCommand},
 	})
@@ -31,7 +31,7 @@ func Changes() *application.Application {
 			n.add(k.Changes, k.Probability, 0)
 		}
 	}, []application.Command{
-		{Name: "changepoints", New: changepointsCommand},
+		{Name: "changepoints", New: changepointsCommand, Asks: "Where does it change?", First: []string{"value", "time", "model", "mean-changes"}},
 		{Name: "calibrate changepoints", New: calibrateChangepointsCommand},
 	})
 }
@@ -44,7 +44,7 @@ func Orders() *application.Application {
 			n.add(k.Order, k.Probability, 0)
 		}
 	}, []application.Command{
-		{Name: "order", New: orderCommand},
+		{Name: "order", New: orderCommand, Asks: "Which order, degree or number of knots?", First: []string{"value", "time", "model"}},
 		{Name: "calibrate order", New: calibrateOrderCommand},
 	})
 }

@@ -43,7 +43,7 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")
 	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
-	cli.CompleteWith(cmd, "places", "uniform", "spaced")
+	cli.CompleteWith(cmd, "places", "uniform\tchanges can be anywhere", "spaced\tchanges are seldom close together")
 }
 
 // Describe turns the command line into the record of a run.

@@ -18,7 +18,8 @@ func Application() *application.Application {
 		About: "variable selection",
 		Page:  report.SelectionPage,
 		Commands: []application.Command{
-			{Name: "varsel", New: varselCommand, Studied: true, Again: selectionAgain},
+			{Name: "varsel", New: varselCommand, Studied: true, Again: selectionAgain, Asks: "Which predictors matter?",
+				First: []string{"target", "exclude", "likelihood", "model-prior", "prior-sd"}},
 			{Name: "exact", New: exactCommand, Studied: true},
 			{Name: "rjmcmc varsel", New: rjmcmcVarselCommand, Studied: true},
 			{Name: "amortize varsel", New: amortizeVarselCommand},

@@ -69,8 +69,11 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
-	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
-	cli.CompleteWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of predictors can matter, each number equally probable",
+		"uniform\tall combinations of predictors are equally probable", "bernoulli:0.2\teach predictor matters with probability #",
+		"expected:3\tI expect about # predictors to matter")
+	cli.CompleteWith(cmd, "slab", "normal\tnormal, with the sd of --prior-sd", "g:n\tZellner's g-prior with g = n", "g:max(n,p^2)\tthe benchmark prior, g = max(n, p²)",
+		"unit-information\tas much information as one row", "zellner-siow\tCauchy, as Zellner and Siow", "hyper-g\tthe hyper-g prior", "hyper-g/n\tthe hyper-g/n prior")
 	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 

@@ -1,0 +1,131 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/table"
+)
+
+// readingTime is the longest time to read a table in.
+const readingTime = time.Minute
+
+// contents are the columns of a table, for a reader.
+type contents struct {
+	Rows    int
+	Columns []described
+}
+
+// mostShown is the largest number of distinct values that are listed.
+const mostShown = 6
+
+// described is a column: its kind, and its values in short or why it cannot be used.
+type described struct {
+	Name, Kind, Values string
+	Missing            int // rows
+}
+
+// names are the names of the columns.
+func (c *contents) names() (names []string) {
+	for _, column := range c.Columns {
+		names = append(names, column.Name)
+	}
+	return names
+}
+
+// columnsCommand prints the columns of a table for the server, which reads no table itself: a file
+// that fills the memory ends another process.
+func columnsCommand(a *shell.App) *cobra.Command {
+	return &cobra.Command{Use: "columns TABLE", Hidden: true, Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		data, err := table.ReadFile(args[0])
+		if err != nil {
+			return err
+		}
+		c := contents{Rows: data.Rows()}
+		for _, name := range data.Names() {
+			c.Columns = append(c.Columns, describe(data, name))
+		}
+		return shell.PrintJSON(a.Stdout, c)
+	}}
+}
+
+func describe(data *table.Table, name string) described {
+	column, err := data.Lookup(name)
+	if err != nil {
+		return described{Name: name, Kind: "cannot be used", Values: err.Error()}
+	}
+	d := described{Name: name, Kind: "categories", Missing: column.Missing}
+	if levels := column.Levels; column.Kind == table.Factor {
+		d.Values = strings.Join(levels[:min(len(levels), mostShown)], ", ")
+		if len(levels) > mostShown {
+			d.Values += fmt.Sprintf(" and %d more", len(levels)-mostShown)
+		}
+		return d
+	}
+	numbers := slices.DeleteFunc(slices.Clone(column.Values), math.IsNaN)
+	slices.Sort(numbers)
+	if numbers, d.Kind = slices.Compact(numbers), "numbers"; len(numbers) > 0 {
+		d.Values = fmt.Sprintf("%.6g to %.6g", numbers[0], numbers[len(numbers)-1])
+	}
+	if len(numbers) > 1 && len(numbers) <= mostShown {
+		d.Kind = fmt.Sprintf("numbers with %d values: codes of categories?", len(numbers))
+	}
+	return d
+}
+
+// contents reads the columns of a table in the workspace. Tables never change, so that each is read
+// once.
+func (s *server) contents(ctx context.Context, name string) (*contents, error) {
+	if err := s.space.hasTable(name); err != nil {
+		return nil, err
+	}
+	if known, ok := s.known.Load(name); ok {
+		return known.(*contents), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readingTime)
+	defer cancel()
+	printed, err := s.ask(ctx, "serve", "columns", path.Join(tablesDir, name))
+	if err != nil {
+		return nil, err
+	}
+	c := &contents{}
+	if err := json.Unmarshal(printed, c); err != nil {
+		return nil, err
+	}
+	s.known.Store(name, c)
+	return c, nil
+}
+
+// ask runs a command of the program in the workspace, and returns its output. Its error is the last
+// message of the command.
+func (s *server) ask(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := s.program(ctx, args...)
+	cmd.Dir = s.space.dir
+	detach(cmd)
+	printed, err := cmd.Output()
+	if exit := new(exec.ExitError); ctx.Err() != nil {
+		return nil, errors.New("this took too long, and was stopped")
+	} else if errors.As(err, &exit) {
+		return nil, errors.New(messageOf(string(exit.Stderr)))
+	}
+	return printed, err
+}
+
+// messageOf is the error at the end of the messages of a process.
+func messageOf(messages string) string {
+	if at := strings.LastIndex("\n"+messages, "\nvti: "); at >= 0 {
+		messages = messages[at+len("vti: "):]
+	}
+	return strings.TrimSpace(messages)
+}

@@ -1,0 +1,198 @@
+package serve
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+)
+
+// question is a command that answers a question about a table.
+type question struct {
+	cli.DescribedCommand
+	Asks      string
+	first     []string // flags at the beginning of the form, perhaps with values
+	Resumable bool     // a run that was stopped can go on
+}
+
+// withheld are flags that the server sets itself, and flags of the machine.
+var withheld = []string{"out", "json", "quiet", "no-report", "resume", "stack", "device"}
+
+// questions are the commands of the registry that take a table, and make a run with a report. Those
+// with a question in words are first.
+func questions(all application.Registry, d *cli.Description) (list []*question) {
+	for _, a := range all {
+		for _, command := range a.Commands {
+			at := slices.IndexFunc(d.Commands, func(c cli.DescribedCommand) bool { return c.Name == command.Name })
+			if at < 0 || !slices.Equal(d.Commands[at].Arguments, []string{"TABLE"}) || !d.Commands[at].Has("no-report") {
+				continue
+			}
+			q := &question{d.Commands[at], cmp.Or(command.Asks, d.Commands[at].Short), command.First, d.Commands[at].Has("resume")}
+			q.Flags = slices.DeleteFunc(slices.Clone(q.Flags), func(f cli.DescribedFlag) bool {
+				// A form names no files, whatever a flag would do with them.
+				return slices.Contains(withheld, f.Name) || f.Value == "file" || f.Value == "directory"
+			})
+			list = append(list, q)
+		}
+	}
+	other := func(q *question) bool { return q.Asks == q.Short }
+	named := slices.DeleteFunc(slices.Clone(list), other)
+	return append(named, slices.DeleteFunc(list, func(q *question) bool { return !other(q) })...)
+}
+
+// Other reports whether the command is below another one: a known question by another method.
+func (q *question) Other() bool { return strings.Contains(q.Name, " ") }
+
+// group is a part of a form.
+type group struct {
+	Title  string // of the first there is none
+	Fields []field
+}
+
+// field is a flag in a form, with its values.
+type field struct {
+	cli.DescribedFlag
+	Columns, Values []string
+}
+
+// form is the form of a question about the columns, filled with values of flags, or with those that
+// a form begins with.
+func (q *question) form(columns []string, values map[string][]string) []group {
+	groups, rank := []group{{}}, map[string]int{}
+	preset := map[string][]string{}
+	for i, named := range q.first {
+		name, value, found := strings.Cut(named, "=")
+		if rank[name] = i - len(q.first); found {
+			preset[name] = []string{value}
+		}
+	}
+	if values == nil {
+		values = preset
+	}
+	flags := slices.Clone(q.Flags)
+	slices.SortStableFunc(flags, func(x, y cli.DescribedFlag) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
+	for _, flag := range flags {
+		title := flag.Group
+		if rank[flag.Name] < 0 || len(q.first) == 0 && title == flags[0].Group {
+			title = ""
+		}
+		at := slices.IndexFunc(groups, func(g group) bool { return g.Title == title })
+		if at < 0 {
+			at, groups = len(groups), append(groups, group{Title: title})
+		}
+		groups[at].Fields = append(groups[at].Fields, field{flag, columns, values[flag.Name]})
+	}
+	return groups
+}
+
+// Several reports whether the flag takes several values.
+func (f field) Several() bool { return f.Type == "stringSlice" || f.Type == "stringArray" }
+
+// mostBoxes is the largest number of columns that have a box each.
+const mostBoxes = 60
+
+// Kind is the kind of the field.
+func (f field) Kind() string {
+	switch {
+	case f.Type == "bool":
+		return "check"
+	case f.DescribedFlag.Columns && f.Several() && len(f.Columns) <= mostBoxes:
+		return "columns"
+	case f.DescribedFlag.Columns && !f.Several():
+		return "column"
+	case f.Type == "stringArray":
+		return "lines"
+	case strings.Join(f.Words, "") != "":
+		return "words"
+	case len(f.Choices) > 0 && !f.Several():
+		return "choice"
+	}
+	return "text"
+}
+
+// Label is the name of the flag in words.
+func (f field) Label() string { return strings.ReplaceAll(f.Name, "-", " ") }
+
+// Text is the value as a text.
+func (f field) Text() string { return strings.Join(f.Values, "\n") }
+
+// Has reports whether a column is one of the values.
+func (f field) Has(name string) bool {
+	return slices.Contains(f.Values, name) || slices.ContainsFunc(f.Values, func(value string) bool {
+		line, err := csv.NewReader(strings.NewReader(value)).Read()
+		return err == nil && slices.Contains(line, name)
+	})
+}
+
+// option is a value that can be chosen, in words, with a number before After if it has one.
+type option struct {
+	Value, Before, After, Number string
+	On                           bool
+}
+
+// Options are the values that can be chosen.
+func (f field) Options() (options []option) {
+	value := cmp.Or(f.Text(), f.Default)
+	for i, choice := range f.Choices {
+		o := option{Value: choice, Before: cmp.Or(f.Words[i], choice), On: choice == value}
+		stem, number, found := strings.Cut(choice, ":")
+		if before, after, hash := strings.Cut(o.Before, "#"); found && hash {
+			o.Before, o.After, o.Number = before, after, number
+			if given, same := strings.CutPrefix(value, stem+":"); same {
+				o.On, o.Number = true, given
+			}
+		}
+		options = append(options, o)
+	}
+	return options
+}
+
+// Other is the value if it is none of the options.
+func (f field) Other() string {
+	if slices.ContainsFunc(f.Options(), func(o option) bool { return o.On }) {
+		return ""
+	}
+	return f.Text()
+}
+
+// flags are the values of flags in a form that was sent. Of anything else that was sent nothing is
+// read; the command judges the values.
+func (q *question) flags(sent url.Values) (map[string][]string, error) {
+	values := map[string][]string{}
+	for _, g := range q.form(nil, nil) {
+		for _, f := range g.Fields {
+			given := slices.DeleteFunc(slices.Clone(sent["f."+f.Name]), func(value string) bool { return value == "" })
+			if len(given) == 0 {
+				continue
+			}
+			switch number := strings.TrimSpace(sent.Get("n." + f.Name + "." + given[0])); {
+			case f.Type == "stringArray":
+				given = strings.FieldsFunc(strings.Join(given, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
+			case f.DescribedFlag.Columns && f.Several():
+				var line strings.Builder
+				w := csv.NewWriter(&line)
+				_ = w.Write(given) // to memory
+				w.Flush()
+				given = []string{strings.TrimSuffix(line.String(), "\n")}
+			case number != "":
+				stem, _, _ := strings.Cut(given[0], ":")
+				given = []string{stem + ":" + number}
+			}
+			for _, value := range given {
+				if len(value) > 10000 || strings.ContainsFunc(value, unicode.IsControl) {
+					return nil, fmt.Errorf("%s: the value is too long, or has control characters", f.Label())
+				}
+			}
+			if given[0] != f.Default {
+				values[f.Name] = given
+			}
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"os/exec"
+	"sync"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/document"
+)
+
+//go:embed pages
+var files embed.FS
+
+var pages = template.Must(template.ParseFS(files, "pages/*.html"))
+
+// server shows a workspace.
+type server struct {
+	*guard
+	questions []*question
+	space     *workspace
+	queue     *queue
+	program   func(ctx context.Context, args ...string) *exec.Cmd
+	most      int64    // bytes of an upload
+	known     sync.Map // contents of tables, by name
+}
+
+// page is what templates show: the data of a page within the frame of all.
+type page struct {
+	Base, Version, Title string
+	Data                 any
+}
+
+// handler answers all requests.
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /{$}":                     s.home,
+		"POST /tables":                 s.upload,
+		"GET /tables/{table}":          s.table,
+		"GET /tables/{table}/ask":      s.form,
+		"POST /tables/{table}/ask":     s.asked,
+		"GET /runs/{run}":              s.run,
+		"GET /runs/{run}/progress":     s.progress,
+		"POST /runs/{run}/{action}":    s.change,
+		"GET /runs/{run}/files/{file}": s.download,
+		"POST /compare":                s.compare,
+		"GET /compared/{name}":         s.compared,
+		"GET /style.css":               s.style,
+		"GET /script.js":               s.script,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && r.Pattern != "POST /tables" {
+				r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+			}
+			if err := handle(w, r); err != nil {
+				s.fail(w, err)
+			}
+		})
+	}
+	return s.protect(mux)
+}
+
+// problem is an error that a page shows, with the status of the answer.
+type problem struct {
+	error
+	status int
+}
+
+// missing marks the error of a name that names nothing.
+func missing(err error) error { return problem{err, http.StatusNotFound} }
+
+// refused marks an error of what was sent.
+func refused(err error) error { return problem{err, http.StatusUnprocessableEntity} }
+
+func (s *server) fail(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	var known problem
+	if errors.As(err, &known) {
+		status = known.status
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		status = http.StatusRequestEntityTooLarge
+	}
+	_ = s.show(w, status, "error", "That did not work", err.Error())
+}
+
+// show writes a page.
+func (s *server) show(w http.ResponseWriter, status int, name, title string, data any) error {
+	var text bytes.Buffer
+	if err := pages.ExecuteTemplate(&text, name, page{s.base, vti.Version, title, data}); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // the reader may have gone
+	return nil
+}
+
+// to leads to another page.
+func (s *server) to(w http.ResponseWriter, r *http.Request, path string) error {
+	http.Redirect(w, r, s.base+path, http.StatusSeeOther)
+	return nil
+}
+
+func (s *server) style(w http.ResponseWriter, _ *http.Request) error {
+	own, err := files.ReadFile("pages/style.css")
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	_, _ = w.Write(append([]byte(document.Style()), own...))
+	return err
+}
+
+func (s *server) script(w http.ResponseWriter, r *http.Request) error {
+	http.ServeFileFS(w, r, files, "pages/script.js")
+	return nil
+}

@@ -1,0 +1,187 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Folders of a workspace, and files that a run in it has beside its own.
+const (
+	tablesDir, runsDir, comparedDir = "tables", "runs", "compared"
+	askedFile, logFile              = "serve.json", "serve.log"
+)
+
+// workspace is the folder of a server. Nothing outside is opened by a name from a request.
+type workspace struct {
+	dir  string
+	root *os.Root
+}
+
+// openWorkspace makes the folder and its parts, and checks that they can be written.
+func openWorkspace(dir string) (w *workspace, release func(), err error) {
+	if err = os.MkdirAll(dir, 0o755); err == nil {
+		w = &workspace{dir: dir}
+		w.root, err = os.OpenRoot(dir)
+	}
+	for _, name := range []string{tablesDir, runsDir, comparedDir} {
+		if err == nil {
+			err = w.root.MkdirAll(name, 0o700) // tables may be private
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s cannot be a workspace: %w; name a folder that you can write", dir, err)
+	}
+	release, err = rundir.LockFile(filepath.Join(dir, ".vti-serve"))
+	return w, release, err
+}
+
+// local checks a name of a file or folder from a request.
+func local(name string) error {
+	if name == "" || len(name) > 200 || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") || !filepath.IsLocal(name) {
+		return fmt.Errorf("there is nothing called %.100q", name)
+	}
+	return nil
+}
+
+// tableExtensions are the endings of tables.
+var tableExtensions = []string{".csv", ".tsv", ".txt", ".parquet"}
+
+// tables are the names of the tables.
+func (w *workspace) tables() (names []string) {
+	entries, _ := fs.ReadDir(w.root.FS(), tablesDir)
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && local(entry.Name()) == nil && slices.Contains(tableExtensions, strings.ToLower(path.Ext(entry.Name()))) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
+// hasTable fails unless there is such a table, which is a file and no link.
+func (w *workspace) hasTable(name string) error {
+	if !slices.Contains(w.tables(), name) {
+		return fmt.Errorf("there is no table called %.100q", name)
+	}
+	return nil
+}
+
+// keep stores an uploaded table, and returns its name. A table of the same name and content is the
+// same table; others stay as they are, since runs refer to them.
+func (w *workspace) keep(part *multipart.Part) (name string, err error) {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '-'
+		}
+		return r
+	}, strings.TrimLeft(filepath.Base(part.FileName()), "."))
+	extension := path.Ext(name)
+	if len(name) > 100 || local(name) != nil || !slices.Contains(tableExtensions, strings.ToLower(extension)) {
+		return "", fmt.Errorf("%.100q is no table: choose a file that ends in .csv, .tsv, .txt or .parquet", part.FileName())
+	}
+	content, err := io.ReadAll(part)
+	if err != nil {
+		return "", err
+	}
+	if len(content) == 0 {
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	stem := strings.TrimSuffix(name, extension)
+	for i := 2; ; i++ {
+		file, err := w.root.OpenFile(path.Join(tablesDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = file.Write(content)
+			return name, errors.Join(err, file.Close())
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		if before, err := w.root.ReadFile(path.Join(tablesDir, name)); err == nil && bytes.Equal(before, content) {
+			return name, nil
+		}
+		name = fmt.Sprintf("%s-%d%s", stem, i, extension)
+	}
+}
+
+// job is a question as it was asked: the content of serve.json.
+type job struct {
+	ID      string              `json:"-"`
+	Command string              `json:"command"`
+	Table   string              `json:"table"`
+	Flags   map[string][]string `json:"flags"`
+	Asked   time.Time           `json:"asked"`
+	State   state               `json:"state"`
+	Exit    int                 `json:"exit"`
+}
+
+// state is how far a run is.
+type state string
+
+const (
+	waiting state = "waiting"
+	running state = "running"
+	stopped state = "stopped"
+	failed  state = "failed"
+	done    state = "done"
+)
+
+// write keeps the question of a run, whose folder it makes for a new one.
+func (w *workspace) write(j *job) error {
+	if j.ID == "" {
+		j.ID = strings.ReplaceAll(j.Command, " ", "-") + j.Asked.Format("-20060102-150405-") + strings.ToLower(rand.Text()[:4])
+		if err := w.root.Mkdir(path.Join(runsDir, j.ID), 0o755); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteJSON(filepath.Join(w.dir, runsDir, j.ID, askedFile), j)
+}
+
+// read reads the question of a run. One that was made on a command line has its record alone.
+func (w *workspace) read(id string) (*job, error) {
+	none := fmt.Errorf("there is no run called %.100q", id)
+	if err := local(id); err != nil {
+		return nil, none
+	}
+	if info, err := w.root.Lstat(path.Join(runsDir, id)); err != nil || !info.IsDir() {
+		return nil, none
+	}
+	j := &job{ID: id}
+	content, err := w.root.ReadFile(path.Join(runsDir, id, askedFile))
+	if err == nil {
+		return j, json.Unmarshal(content, j)
+	}
+	h, err := w.header(id)
+	if err != nil {
+		return nil, none
+	}
+	j.Command, j.Table, j.Flags, j.Asked, j.State = h.Command, filepath.Base(h.Data), h.Flags, h.Started, running // unless nobody holds its lock
+	if h.Finished != nil {
+		j.State = done
+	}
+	return j, nil
+}
+
+// jobs are all runs, the newest first.
+func (w *workspace) jobs() (all []*job) {
+	entries, _ := fs.ReadDir(w.root.FS(), runsDir)
+	for _, entry := range entries {
+		if j, err := w.read(entry.Name()); err == nil {
+			all = append(all, j)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *job) int { return y.Asked.Compare(x.Asked) })
+	return all
+}
