@@ -71,8 +71,8 @@ func tabTo(selector string) chromedp.Action {
 	})
 }
 
-// shots looks at the open page at two widths, in both schemes, for what the pages of reports are
-// checked for too, and keeps pictures of it where they are wanted.
+// shots looks at the open page at two widths, in both schemes, with the checks of the
+// pages of reports, and keeps pictures of it where they are wanted.
 func shots(t *testing.T, name string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for _, scheme := range []string{"light", "dark"} {
@@ -182,7 +182,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 	require.Contains(t, line, "/20000")
 }
 
-// Errors of the start say what to do.
+// Errors of the start name the remedy.
 func TestServeRefuses(t *testing.T) {
 	address := serving(t, t.TempDir())
 	port := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(address)[1]

@@ -33,9 +33,9 @@ type Command struct {
 	// Name is its place in the tree of commands, such as "exact dag". Records of its runs have it.
 	Name string
 	New  func(a *shell.App) *cobra.Command
-	// Asks is its question in words, for forms, and First the flags that a form begins with, perhaps
-	// with a value; the others are folded, by their groups. Without them a form has its short
-	// description, and begins with the flags of the first group.
+	// Asks is its question in words, for forms, and First the flags that a form begins with,
+	// perhaps with a value; the others are folded, by their groups. Without them a form has its
+	// short description, and begins with the flags of the first group.
 	Asks  string
 	First []string
 	// Studied reports whether a study can repeat it.

@@ -1,6 +1,6 @@
-// Package serve shows the applications in a browser on this machine: a table is uploaded, a question
-// is asked with a form, and the report of the run is read. It is a view of the registry: forms are
-// made from the flags of commands, and runs are processes of the same program.
+// Package serve shows the applications in a browser on this machine: a table is uploaded, a
+// question is asked with a form, and the report of the run is read. It is a view of the registry:
+// forms are made from the flags of commands, and runs are processes of the same program.
 //
 // Its state is a folder, the workspace: tables/ holds uploads, runs/ the run directories, each with
 // the question as it was asked (serve.json) and the messages of its process (serve.log). A server
@@ -11,9 +11,9 @@
 //	pages of other sites            no cookie (SameSite), Origin and Sec-Fetch-Site are checked
 //	names that resolve to 127.0.0.1 only 127.0.0.1, localhost and [::1] are answered (Host)
 //	other users of the machine      a secret of 256 bits, in a file that only the owner reads
-//	servers of theirs on other ports the cookie is for a path that they do not know
+//	their servers on other ports     the cookie is for a path that they do not know
 //	paths in requests               only names, opened below an os.Root, never through links
-//	flags that name files           not in forms; what a form does not have is refused
+//	flags that name files           not in forms; only flags of the form are read
 //	scripts in names of columns     html/template; a policy without foreign or inline scripts
 //	tables that fill the memory     sizes are limited, and only child processes read tables
 //
@@ -21,8 +21,7 @@
 //	guard.go          who is answered
 //	workspace.go      tables and runs in the folder
 //	columns.go        the columns of a table, read by a process of its own
-//	fields.go         forms from flags
-//	answers.go        flags from forms
+//	fields.go         forms from flags, and flags from forms
 //	queue.go          runs that wait, run, stop and go on
 //	process_unix.go   signals of processes
 //	process_other.go  the same elsewhere

@@ -438,7 +438,7 @@ func TestProcessesThatAreGone(t *testing.T) {
 	require.Contains(t, text, "stopped")
 }
 
-// A failed run says why, and what its exit status means.
+// A failed run says why, and explains its exit status.
 func TestFailures(t *testing.T) {
 	b := open(t, t.TempDir())
 	run := b.ask(url.Values{"f.words": {"bad"}})

@@ -30,7 +30,7 @@ type server struct {
 	known     sync.Map // contents of tables, by name
 }
 
-// page is what templates show: the data of a page within the frame of all.
+// page is a page for templates: its data within the frame of all.
 type page struct {
 	Base, Version, Title string
 	Data                 any
@@ -75,7 +75,7 @@ type problem struct {
 // missing marks the error of a name that names nothing.
 func missing(err error) error { return problem{err, http.StatusNotFound} }
 
-// refused marks an error of what was sent.
+// refused marks an error of a request.
 func refused(err error) error { return problem{err, http.StatusUnprocessableEntity} }
 
 func (s *server) fail(w http.ResponseWriter, err error) {
