@@ -386,6 +386,10 @@ func TestQueue(t *testing.T) {
 	b.post(first+"/stop", nil)
 	b.reaches(first, stopped)
 	b.reaches(third, running)
+	require.Eventually(t, func() bool {
+		_, text := b.get(third + "/progress")
+		return strings.Contains(text, `"total": 10`)
+	}, 20*time.Second, 10*time.Millisecond, "a program that has just started does not listen to interrupts yet")
 	status, _ := b.post(third+"/remove", nil)
 	require.Equal(t, 422, status, "a run that goes on is not removed")
 
