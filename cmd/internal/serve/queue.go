@@ -30,12 +30,24 @@ type queue struct {
 	ended   sync.WaitGroup
 	closed  bool
 	waiting []*job
-	running map[string]*os.Process
+	running map[string]*process
+}
+
+// process computes a run.
+type process struct {
+	*os.Process
+	asked bool // to stop
+}
+
+// stop asks the process to stop.
+func (p *process) stop() error {
+	p.asked = true
+	return interrupt(p.Process)
 }
 
 // newQueue is the queue of a workspace, with the runs that waited when the last server ended.
 func newQueue(space *workspace, program func(ctx context.Context, args ...string) *exec.Cmd, parallel int) *queue {
-	q := &queue{space: space, program: program, parallel: parallel, running: map[string]*os.Process{}}
+	q := &queue{space: space, program: program, parallel: parallel, running: map[string]*process{}}
 	for _, j := range slices.Backward(space.jobs()) {
 		if j.State == waiting {
 			q.waiting = append(q.waiting, j)
@@ -87,7 +99,8 @@ func (q *queue) start() {
 		}
 		j.State, j.Exit = running, 0
 		_ = q.space.write(j)
-		q.running[j.ID] = cmd.Process
+		p := &process{Process: cmd.Process}
+		q.running[j.ID] = p
 		q.ended.Go(func() {
 			_ = cmd.Wait() // its status says it
 			_ = log.Close()
@@ -95,6 +108,9 @@ func (q *queue) start() {
 			defer q.mutex.Unlock()
 			delete(q.running, j.ID)
 			status := cmd.ProcessState.ExitCode()
+			if p.asked && outcome(status) == failed {
+				status = shell.StatusInterrupted // the program did not listen yet, or cannot listen
+			}
 			q.settle(j, outcome(status), status)
 			q.start()
 		})
@@ -143,8 +159,8 @@ func (q *queue) stop(id string) error {
 			return nil
 		}
 	}
-	if process := q.running[id]; process != nil {
-		return interrupt(process)
+	if p := q.running[id]; p != nil {
+		return p.stop()
 	}
 	return errors.New("the process of this run was not started here: it is stopped where it was")
 }
@@ -182,8 +198,8 @@ func (w *workspace) header(id string) (h runs.Header, err error) {
 func (q *queue) close() {
 	q.mutex.Lock()
 	q.closed = true
-	for _, process := range q.running {
-		_ = interrupt(process) // it may have ended
+	for _, p := range q.running {
+		_ = p.stop() // it may have ended
 	}
 	q.mutex.Unlock()
 	q.ended.Wait()
