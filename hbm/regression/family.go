@@ -60,7 +60,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	}
 	fit.Resume = training.Resume
 	if r.Options.Select {
-		return plates.runSelection(ctx, device, cfg, fit, training, clock)
+		return r.runSelection(ctx, device, plates, cfg, fit, training, clock)
 	}
 	logJacobian := r.logJacobian
 	if fit.Amortize > 0 {

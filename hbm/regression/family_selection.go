@@ -65,9 +65,9 @@ func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Ti
 }
 
 // runSelection is RunFamily for a selection of terms, as a Target with a model for each selection.
-func (p *PlateModel) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun, fit hbm.Config, training *run.Training, clock *run.Clock) (*Result, error) {
-	r := p.regression
-	s, err := p.selection(device, fit, cfg.Certify.Until)
+// With Amortize the regression of plates has more rows than the table that r answers for.
+func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, plates *PlateModel, cfg FamilyRun, fit hbm.Config, training *run.Training, clock *run.Clock) (*Result, error) {
+	s, err := plates.selection(device, fit, cfg.Certify.Until)
 	if err != nil {
 		return nil, errors.Join(err, training.End(nil))
 	}

@@ -253,7 +253,7 @@ func TestWhoIsAnswered(t *testing.T) {
 	require.True(t, cookie.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
 	require.Equal(t, b.base+"/", cookie.Path, "servers on other ports do not get it")
-	status, text := b.get("/?token=0"+b.token[1:], func(r *http.Request) { r.Header.Del("Cookie") })
+	status, text := b.get("/?token=x"+b.token[1:], func(r *http.Request) { r.Header.Del("Cookie") })
 	require.Equal(t, 403, status)
 	require.Contains(t, text, "the address that vti serve printed")
 	require.Contains(t, response.Header.Get("Content-Security-Policy"), "default-src 'none'")
