@@ -24,7 +24,7 @@ func documents(t *testing.T) map[string]string {
 		require.NoError(t, err)
 		pages[path] = string(content)
 	}
-	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "testdata/README.md", "testdata/outside/README.md"} {
+	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "testdata/README.md", "lab/outside/README.md"} {
 		read(path)
 	}
 	require.NoError(t, filepath.WalkDir("docs", func(path string, entry fs.DirEntry, err error) error {

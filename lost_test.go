@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 var errLost = errors.New("INTERNAL: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")

@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // The step on a table has the sign of the negative gradient, approaches the natural gradient for

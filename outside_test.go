@@ -15,7 +15,7 @@ import (
 )
 
 // outsideFolder is a separate module, whose programs import vti like any user's.
-const outsideFolder = "testdata/outside"
+const outsideFolder = "lab/outside"
 
 // runOutside builds and runs a program of the outside module, and returns its lines.
 func runOutside(t *testing.T, arguments ...string) []string {
@@ -42,7 +42,7 @@ func near(t *testing.T, what string, want, got, se float64) {
 
 // The inclusion probabilities agree with the sum over all subsets.
 func TestOutsideVariables(t *testing.T) {
-	lines := runOutside(t, "./variables", "../diabetes.csv", "y")
+	lines := runOutside(t, "./variables", "../../testdata/diabetes.csv", "y")
 	require.Equal(t, "trusted", lines[0])
 	data, err := table.ReadFile("testdata/diabetes.csv")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/transdim/vti/gradest"
 	"github.com/transdim/vti/internal/evaluate"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )

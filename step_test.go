@@ -7,8 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 func TestSchedules(t *testing.T) {

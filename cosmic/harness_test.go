@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // batch is the input of a flow: masks that include the full and the empty model, feats, and z or

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // Chains over graphs of categories agree with exact sums within 4 of their standard errors: of 12

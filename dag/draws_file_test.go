@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	files "github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // The file of draws has graphs in proportion to probability, and densities agree with loops over

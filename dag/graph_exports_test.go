@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/query"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/lab/dagtest"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )

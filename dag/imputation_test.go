@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their

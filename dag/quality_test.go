@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // TestQualityOfGraphFlow compares the posterior over graphs of 3 to 5 nodes by a flow with a

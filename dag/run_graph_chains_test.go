@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // A run of chains over more nodes than can be summed has files, parameters and metrics. The same

@@ -11,7 +11,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
@@ -19,6 +18,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // One flow with a learned q(m), node by node and undivided, finds the edge probabilities of the

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // A run over three nodes has the same answer for the same seed and small errors of the evidences. A

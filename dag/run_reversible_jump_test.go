@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/lab/dagtest"
 	"github.com/transdim/vti/rjmcmc"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gradest"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // A toy q(m): three models with these logits and losses, and the gradient of its expected loss

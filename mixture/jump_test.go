@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // logDeterminant is the log absolute determinant of the derivative of f at x by finite

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/transdim/vti/internal/memory"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Impossible sizes are refused before any allocation, with the memory that they need in the error.

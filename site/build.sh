@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 pages=$work/pages
 mkdir -p "$pages/reference" "$pages/examples/notebooks"
 git ls-files -co --exclude-standard README.md CONTRIBUTING.md CHANGELOG.md 'docs/*.md' 'docs/*.svg' 'docs/*.png' python/README.md r/README.md \
-	testdata/README.md testdata/outside/README.md | xargs -I{} install -Dm644 {} "$pages/{}"
+	testdata/README.md lab/outside/README.md | xargs -I{} install -Dm644 {} "$pages/{}"
 cp "$notebooks"/*.ipynb "$pages/examples/notebooks"
 cp site/extra.css "$pages"
 cp site/mkdocs.yml site/links.py "$work"

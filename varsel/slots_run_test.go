@@ -10,7 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )

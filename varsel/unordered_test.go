@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/lab/dagtest"
 	"github.com/transdim/vti/modelcheck"
 )
 

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // Total effects of linear mechanisms are (I − B)⁻¹, with B the weights by effect and cause; total

@@ -11,12 +11,12 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // The log joint of every family and mechanism agrees with loops over rows.

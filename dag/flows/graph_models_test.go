@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 

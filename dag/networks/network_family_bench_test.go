@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // BenchmarkNetworkSweep moves all ten hidden units and the noise of a family with four parents

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // askDraws answers a query from draws of graphs.

@@ -13,13 +13,13 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/dagtest"
 	"github.com/transdim/vti/table"
 )
 

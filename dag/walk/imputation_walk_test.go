@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // Chains over missing cells stopped in a round continue to the bits of uninterrupted chains.

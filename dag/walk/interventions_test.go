@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
 
-	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/dagtest"
 )
 
 // enumerated is the posterior of edges by a loop over all graphs, from the density of each node in

@@ -27,8 +27,8 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Two classes in each of three schools, and teachers across.

@@ -1,6 +1,6 @@
 // Command variables selects the predictors of a CSV file that matter, and estimates their effects.
 //
-//	go run ./variables ../diabetes.csv y
+//	go run ./variables ../../testdata/diabetes.csv y
 package main
 
 import (
