@@ -161,6 +161,7 @@ func TestDagBadInput(t *testing.T) {
 		"unknown node":               {"dag data.csv --forbid aa->b", `forbid: edge "aa->b": no node "aa"; the nearest are ["a"]`},
 		"required cycle":             {"dag data.csv --require a->b --require b->a", "no graph is left: the required edges make a cycle, a -> b -> a"},
 		"contradiction":              {"exact dag data.csv --require a->b --forbid a->b", "no graph is left: a->b is required and forbidden"},
+		"tiers twice":                {"dag data.csv --tier a --tiers none.txt", "--tier and --tiers both name tiers"},
 		"no file of tiers":           {"dag data.csv --tiers none.txt", "--tiers: open none.txt"},
 		"two priors of edges":        {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
 		"too many parents":           {"dag data.csv --expected-degree 3", "want less than 1 in graphs"},

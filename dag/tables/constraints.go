@@ -60,10 +60,19 @@ func ReadTiers(path string) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tiers [][]string
-	for line := range strings.Lines(string(content)) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
+	lines := strings.Split(string(content), "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") })
+	tiers := ParseTiers(lines)
+	if len(tiers) == 0 {
+		return nil, fmt.Errorf("%s: got an empty file, want a line of node names for each tier", path)
+	}
+	return tiers, nil
+}
+
+// ParseTiers reads tiers of nodes separated by commas. Blank ones are skipped.
+func ParseTiers(lines []string) (tiers [][]string) {
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		var tier []string
@@ -72,10 +81,7 @@ func ReadTiers(path string) ([][]string, error) {
 		}
 		tiers = append(tiers, tier)
 	}
-	if len(tiers) == 0 {
-		return nil, fmt.Errorf("%s: got an empty file, want a line of node names for each tier", path)
-	}
-	return tiers, nil
+	return tiers
 }
 
 // Edge reads a pair of nodes written as "a->b".

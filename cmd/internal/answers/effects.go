@@ -152,7 +152,7 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 		return err
 	}
 	result.Schema, result.RunDir = shell.SchemaOf("effects"), dir
-	if verdict, err := verdictOf(dir); err == nil && verdict != "trusted" && verdict != "exact" {
+	if verdict, err := application.VerdictOf(dir); err == nil && verdict != "trusted" && verdict != "exact" {
 		result.Notes = append([]string{"the run is " + verdict + ": so is what is said here"}, result.Notes...)
 	}
 	if f.out == "" {

@@ -108,7 +108,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	if err != nil {
 		return nil, "", err
 	}
-	verdict, err := verdictOf(dir)
+	verdict, err := application.VerdictOf(dir)
 	return rows, verdict, err
 }
 

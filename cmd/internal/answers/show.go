@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
@@ -127,7 +126,7 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 		header := stored.Header
 		one := listedRun{RunDir: path, Command: header.Command, Data: header.Data, Started: header.Started, Finished: header.Finished != nil, Seconds: header.Seconds}
 		if one.Finished {
-			if one.Verdict, err = verdictOf(path); err != nil {
+			if one.Verdict, err = application.VerdictOf(path); err != nil {
 				fmt.Fprintf(a.Stderr, "vti: %v\n", err)
 				continue
 			}
@@ -156,22 +155,4 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 	}
 	table.Print(a.Text)
 	return nil
-}
-
-func verdictOf(dir string) (string, error) {
-	var result struct {
-		Certificate, Diagnostics *struct {
-			Verdict vti.Verdict `json:"verdict"`
-		}
-	}
-	if err := rundir.ReadResult(dir, &result); err != nil {
-		return "", err
-	}
-	switch {
-	case result.Certificate != nil:
-		return result.Certificate.Verdict.String(), nil
-	case result.Diagnostics != nil:
-		return result.Diagnostics.Verdict.String(), nil
-	}
-	return "exact", nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
@@ -181,4 +182,23 @@ func (r Registry) Formats() (names []string) {
 		names = append(names, application.Formats...)
 	}
 	return names
+}
+
+// VerdictOf is the verdict in the result of a run; exact where none was needed.
+func VerdictOf(dir string) (string, error) {
+	var result struct {
+		Certificate, Diagnostics *struct {
+			Verdict vti.Verdict `json:"verdict"`
+		}
+	}
+	if err := rundir.ReadResult(dir, &result); err != nil {
+		return "", err
+	}
+	switch {
+	case result.Certificate != nil:
+		return result.Certificate.Verdict.String(), nil
+	case result.Diagnostics != nil:
+		return result.Diagnostics.Verdict.String(), nil
+	}
+	return "exact", nil
 }

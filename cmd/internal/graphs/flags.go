@@ -17,6 +17,7 @@ import (
 type modelFlags struct {
 	record           dag.Record // as they ask for it
 	tiers, edgePrior string
+	tier             []string
 	na               cli.MissingPolicy
 	sigma            cli.Scale
 	cli.Output
@@ -45,7 +46,8 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	cli.Group(cmd, "Constraints", func() {
 		flags.StringArrayVar(&constraints.Forbid, "forbid", nil, "forbidden `edge` a->b, or several separated by commas; may be repeated")
 		flags.StringArrayVar(&constraints.Require, "require", nil, "required `edge` a->b, or several separated by commas; may be repeated")
-		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
+		flags.StringArrayVar(&f.tier, "tier", nil, "`nodes` of the next tier, separated by commas: no edge leads from a later tier to an earlier one (once for each tier, the first first)")
+		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line for each tier, in place of --tier")
 		flags.StringSliceVar(&constraints.Exogenous, "exogenous", nil, "columns without parents, such as indicators of interventions with unknown targets, separated by commas")
 		flags.Var(cli.Count{Value: &constraints.MaxParents, Least: 1}, "max-parents", "largest number of parents of a node (default any)")
 	})
@@ -99,7 +101,11 @@ func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 		return nil, fmt.Errorf("--hidden and --no-bias are for --sem mlp")
 	}
 	var err error
+	record.Constraints.Tiers = tables.ParseTiers(f.tier)
 	if f.tiers != "" {
+		if len(f.tier) > 0 {
+			return nil, fmt.Errorf("--tier and --tiers both name tiers: give one of them")
+		}
 		if record.Constraints.Tiers, err = tables.ReadTiers(f.tiers); err != nil {
 			return nil, fmt.Errorf("--tiers: %w", err)
 		}

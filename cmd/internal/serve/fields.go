@@ -21,8 +21,9 @@ type question struct {
 	Resumable bool     // a run that was stopped can go on
 }
 
-// withheld are flags that the server sets itself, and flags of the machine.
-var withheld = []string{"out", "json", "quiet", "no-report", "resume", "stack", "device"}
+// withheld are flags that the server sets itself, and flags of the machine. Other flags that name a
+// file can name a table of the workspace.
+var withheld = []string{"out", "json", "quiet", "no-report", "resume", "stack", "device", "pjrt-plugin", "from"}
 
 // questions are the commands of the registry that take a table, and make a run with a report. Those
 // with a question in words are first.
@@ -35,8 +36,7 @@ func questions(all application.Registry, d *cli.Description) (list []*question) 
 			}
 			q := &question{d.Commands[at], cmp.Or(command.Asks, d.Commands[at].Short), command.First, d.Commands[at].Has("resume")}
 			q.Flags = slices.DeleteFunc(slices.Clone(q.Flags), func(f cli.DescribedFlag) bool {
-				// A form names no files, whatever a flag would do with them.
-				return slices.Contains(withheld, f.Name) || f.Value == "file" || f.Value == "directory"
+				return slices.Contains(withheld, f.Name)
 			})
 			list = append(list, q)
 		}
@@ -55,15 +55,15 @@ type group struct {
 	Fields []field
 }
 
-// field is a flag in a form, with its values.
+// field is a flag in a form, with its values, and the columns and files that it can name.
 type field struct {
 	cli.DescribedFlag
-	Columns, Values []string
+	Columns, Files, Values []string
 }
 
 // form is the form of a question about the columns, filled with values of flags, or with those that
 // a form begins with.
-func (q *question) form(columns []string, values map[string][]string) []group {
+func (q *question) form(columns, files []string, values map[string][]string) []group {
 	groups, rank := []group{{}}, map[string]int{}
 	preset := map[string][]string{}
 	for i, named := range q.first {
@@ -86,7 +86,7 @@ func (q *question) form(columns []string, values map[string][]string) []group {
 		if at < 0 {
 			at, groups = len(groups), append(groups, group{Title: title})
 		}
-		groups[at].Fields = append(groups[at].Fields, field{flag, columns, values[flag.Name]})
+		groups[at].Fields = append(groups[at].Fields, field{flag, columns, files, values[flag.Name]})
 	}
 	return groups
 }
@@ -106,6 +106,8 @@ func (f field) Kind() string {
 		return "columns"
 	case f.DescribedFlag.Columns && !f.Several():
 		return "column"
+	case f.Value == "file":
+		return "file"
 	case f.Type == "stringArray":
 		return "lines"
 	case strings.Join(f.Words, "") != "":
@@ -163,15 +165,17 @@ func (f field) Other() string {
 
 // flags are the values of flags in a form that was sent. Of anything else that was sent nothing is
 // read; the command judges the values.
-func (q *question) flags(sent url.Values) (map[string][]string, error) {
+func (q *question) flags(sent url.Values, files []string) (map[string][]string, error) {
 	values := map[string][]string{}
-	for _, g := range q.form(nil, nil) {
+	for _, g := range q.form(nil, files, nil) {
 		for _, f := range g.Fields {
 			given := slices.DeleteFunc(slices.Clone(sent["f."+f.Name]), func(value string) bool { return value == "" })
 			if len(given) == 0 {
 				continue
 			}
 			switch number := strings.TrimSpace(sent.Get("n." + f.Name + "." + given[0])); {
+			case f.Kind() == "file" && !slices.Contains(files, given[0]):
+				return nil, fmt.Errorf("%s: there is no table called %.100q", f.Label(), given[0])
 			case f.Type == "stringArray":
 				given = strings.FieldsFunc(strings.Join(given, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
 			case f.DescribedFlag.Columns && f.Several():

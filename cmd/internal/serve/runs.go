@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
@@ -23,6 +24,7 @@ import (
 type shownRun struct {
 	*job
 	Asks, Line, Message, Meaning string
+	Verdict                      string // of an answer
 	Before, Done, Total          int
 	Goes                         bool // it waits or runs
 	Resumable, Known             bool // Known: its question and its table are here
@@ -50,7 +52,10 @@ func (s *server) look(id string) (*shownRun, error) {
 		v.Done, _ = strconv.Atoi(match[1])
 		v.Total, _ = strconv.Atoi(match[2])
 	}
-	if j.State == failed {
+	switch j.State {
+	case done:
+		v.Verdict, _ = application.VerdictOf(path.Join(s.space.dir, runsDir, id)) // without it the list has its state
+	case failed:
 		v.Message, v.Meaning = messageOf(string(messages)), meaning(j.Exit)
 	}
 	return v, nil

@@ -74,7 +74,7 @@ func play(args []string) {
 		fmt.Fprintln(os.Stderr, "step 3/10")
 		if _, err := os.Stat("go"); err == nil {
 			must(os.WriteFile(filepath.Join(dir, report.File), []byte("<html><head></head><body>The answer.</body></html>"), 0o600))
-			must(os.WriteFile(filepath.Join(dir, "result.json"), []byte(`{"answer": "yes"}`), 0o600))
+			must(os.WriteFile(filepath.Join(dir, "result.json"), []byte(`{"answer": "yes", "certificate": {"verdict": "doubtful"}}`), 0o600))
 			os.Exit(0)
 		}
 		select {
@@ -108,7 +108,7 @@ func toyCommands() *cli.Description {
 		f.String(name, "", "a `directory`")
 	}
 	f.Bool("no-report", false, "no page")
-	f.String("plugin", "", "a `file` of code")
+	f.String("matrix", "", "a `file` of numbers")
 	cli.CompleteColumns(toy, "column", "columns")
 	cli.CompleteWith(toy, "mode", "fast", "slow")
 	cli.CompleteWith(toy, "prior", "few:2\tabout # of them", "all\tall of them")
@@ -311,7 +311,7 @@ func TestUploads(t *testing.T) {
 		says          string
 	}{
 		{"x.exe", "MZ", 422, "choose a file that ends in"},
-		{"x.csv", "", 422, "x.csv is empty"},
+		{"x.csv", "", 422, "the file is empty"},
 		{"x.csv", "a,a\n1,2\n", 422, "x.csv"},
 		{"x.parquet", "PAR1 and no more PAR1", 422, "x.parquet"},
 		{"x.csv", "a\n" + strings.Repeat("1\n", 1<<20), 413, "larger than 1 MiB"},
@@ -319,7 +319,9 @@ func TestUploads(t *testing.T) {
 		status, text := b.upload(c.name, c.content)
 		require.Equal(t, c.status, status, c.name)
 		require.Contains(t, text, c.says)
-		require.Empty(t, b.space.tables())
+		left, err := os.ReadDir(filepath.Join(b.dir, tablesDir))
+		require.NoError(t, err)
+		require.Empty(t, left)
 	}
 	_, first := b.upload("x.csv", "a\n1\n")
 	_, again := b.upload("x.csv", "a\n1\n")
@@ -335,14 +337,14 @@ func TestUploads(t *testing.T) {
 	require.NotContains(t, text, "<script>alert")
 }
 
-// A form has the flags of its command except for files, and sends back only these.
+// A form has the flags of its command, and sends back only these. Files are tables of the workspace.
 func TestForms(t *testing.T) {
 	b := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600))
 	run := b.ask(url.Values{
 		"f.column": {"b"}, "f.columns": {"a", "b"}, "f.lines": {"x->y\r\ny->z"}, "f.prior": {"few:2"}, "n.prior.few:2": {"5"}, "f.mode": {"slow"},
-		"f.words": {"--out=elsewhere; $(rm)"}, "f.check": {"true"},
-		"f.out": {"x"}, "f.resume": {"x"}, "f.plugin": {"x"}, "f.no-report": {"true"}, "f.unknown": {"x"}, // which the form does not have
+		"f.words": {"--out=elsewhere; $(rm)"}, "f.check": {"true"}, "f.matrix": {"tables/x.csv"},
+		"f.out": {"x"}, "f.resume": {"x"}, "f.no-report": {"true"}, "f.unknown": {"x"}, // which the form does not have
 	})
 	b.reaches(run, done)
 	content, err := os.ReadFile(filepath.Join(b.dir, run, "args.json"))
@@ -350,18 +352,25 @@ func TestForms(t *testing.T) {
 	var args []string
 	require.NoError(t, json.Unmarshal(content, &args))
 	require.Equal(t, []string{"toy", "tables/x.csv", "--out=" + run[1:], "--check=true", "--column=b", "--columns=a,b", "--lines=x->y", "--lines=y->z",
-		"--mode=slow", "--prior=few:5", "--words=--out=elsewhere; $(rm)"}, args)
+		"--matrix=tables/x.csv", "--mode=slow", "--prior=few:5", "--words=--out=elsewhere; $(rm)"}, args)
 	_, text := b.get("/tables/x.csv/ask?command=toy&from=" + filepath.Base(run))
-	for _, part := range []string{`<option value="b" selected>b</option>`, `value="few:2" checked`, `name="n.prior.few:2" value="5"`, `<option value="slow" selected>`, "x-&gt;y\ny-&gt;z"} {
+	for _, part := range []string{`<option value="b" selected>b</option>`, `value="few:2" checked`, `name="n.prior.few:2" value="5"`, `<option value="slow" selected>`, `<option value="tables/x.csv" selected>`, "x-&gt;y\ny-&gt;z"} {
 		require.Contains(t, text, part, "asked again")
 	}
-	for _, part := range []string{"f.out", "f.resume", "f.no-report", "f.plugin"} {
+	_, home := b.get("/")
+	require.Contains(t, home, `<span class="state doubtful">doubtful</span>`)
+	for _, part := range []string{"f.out", "f.resume", "f.no-report"} {
 		require.NotContains(t, text, part)
 	}
 	_, text = b.get("/tables/x.csv/ask?command=toy")
 	require.Regexp(t, `name="f.check" value="true"[^>]* checked`, text, "as First presets it")
 	status, _ := b.post("/tables/x.csv/ask?command=toy", url.Values{"f.words": {"a\x00b"}})
 	require.Equal(t, 422, status)
+	for _, path := range []string{"/etc/passwd", "x.csv", "tables/../.vti-serve-key", "tables/none.csv"} {
+		status, text = b.post("/tables/x.csv/ask?command=toy", url.Values{"f.matrix": {path}})
+		require.Equal(t, 422, status)
+		require.Contains(t, text, "there is no table called")
+	}
 	status, _ = b.post("/tables/x.csv/ask?command=toy", url.Values{"f.words": {strings.Repeat("x", 2<<20)}})
 	require.Equal(t, 422, status, "too much")
 	status, _ = b.post("/tables/x.csv/ask?command=serve", nil)

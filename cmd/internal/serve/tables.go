@@ -99,7 +99,7 @@ func (s *server) form(w http.ResponseWriter, r *http.Request) error {
 			values = map[string][]string{}
 		}
 	}
-	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(c.names(), values)})
+	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(c.names(), s.space.files(), values)})
 }
 
 // asked puts a question in the queue.
@@ -115,7 +115,7 @@ func (s *server) asked(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return refused(err)
 	}
-	values, err := q.flags(r.PostForm)
+	values, err := q.flags(r.PostForm, s.space.files())
 	if err != nil {
 		return refused(err)
 	}

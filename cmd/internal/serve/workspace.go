@@ -1,8 +1,8 @@
 package serve
 
 import (
-	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/transdim/vti/internal/rundir"
@@ -27,8 +28,9 @@ const (
 
 // workspace is the folder of a server. Nothing outside is opened by a name from a request.
 type workspace struct {
-	dir  string
-	root *os.Root
+	dir    string
+	root   *os.Root
+	naming sync.Mutex // of an upload
 }
 
 // openWorkspace makes the folder and its parts, and checks that they can be written.
@@ -71,6 +73,14 @@ func (w *workspace) tables() (names []string) {
 	return names
 }
 
+// files are the tables as flags name them.
+func (w *workspace) files() (paths []string) {
+	for _, name := range w.tables() {
+		paths = append(paths, path.Join(tablesDir, name))
+	}
+	return paths
+}
+
 // hasTable fails unless there is such a table, which is a file and no link.
 func (w *workspace) hasTable(name string) error {
 	if !slices.Contains(w.tables(), name) {
@@ -92,28 +102,53 @@ func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 	if len(name) > 100 || local(name) != nil || !slices.Contains(tableExtensions, strings.ToLower(extension)) {
 		return "", fmt.Errorf("%.100q is no table: choose a file that ends in .csv, .tsv, .txt or .parquet", part.FileName())
 	}
-	content, err := io.ReadAll(part)
+	draft := path.Join(tablesDir, "."+rand.Text())
+	defer func() { _ = w.root.Remove(draft) }() // unless it has its name
+	content, err := w.receive(part, draft)
 	if err != nil {
 		return "", err
 	}
-	if len(content) == 0 {
-		return "", fmt.Errorf("%s is empty", name)
-	}
+	w.naming.Lock()
+	defer w.naming.Unlock()
 	stem := strings.TrimSuffix(name, extension)
 	for i := 2; ; i++ {
-		file, err := w.root.OpenFile(path.Join(tablesDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			_, err = file.Write(content)
-			return name, errors.Join(err, file.Close())
-		}
-		if !errors.Is(err, fs.ErrExist) {
+		before, err := w.sum(path.Join(tablesDir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return name, w.root.Rename(draft, path.Join(tablesDir, name))
+		case err != nil:
 			return "", err
-		}
-		if before, err := w.root.ReadFile(path.Join(tablesDir, name)); err == nil && bytes.Equal(before, content) {
+		case before == content:
 			return name, nil
 		}
 		name = fmt.Sprintf("%s-%d%s", stem, i, extension)
 	}
+}
+
+// receive writes what comes to a file, and returns its checksum.
+func (w *workspace) receive(from io.Reader, name string) (sum [sha256.Size]byte, err error) {
+	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return sum, err
+	}
+	hash := sha256.New()
+	size, err := io.Copy(io.MultiWriter(file, hash), from)
+	if err = errors.Join(err, file.Close()); err == nil && size == 0 {
+		err = errors.New("the file is empty")
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), err
+}
+
+// sum is the checksum of a file.
+func (w *workspace) sum(name string) (sum [sha256.Size]byte, err error) {
+	file, err := w.root.Open(name)
+	if err != nil {
+		return sum, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
 // job is a question as it was asked: the content of serve.json.

@@ -234,6 +234,7 @@ def calibrate_dag(
     na: Literal['refuse', 'drop', 'impute'] | str | None = None,
     forbid: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
+    tier: str | Sequence[str] | None = None,
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
@@ -333,9 +334,11 @@ def calibrate_dag(
         Forbidden edge a->b, or several separated by commas; may be repeated.
     require
         Required edge a->b, or several separated by commas; may be repeated.
+    tier
+        Nodes of the next tier, separated by commas: no edge leads from a later tier to an earlier
+        one (once for each tier, the first first).
     tiers
-        File with a line of nodes for each tier, separated by commas: no edge leads from a later
-        tier to an earlier one.
+        File with a line for each tier, in place of ``tier``.
     exogenous
         Columns without parents, such as indicators of interventions with unknown targets, separated
         by commas.
@@ -451,6 +454,7 @@ def calibrate_dag(
         ("na", "name", na),
         ("forbid", "stringArray", forbid),
         ("require", "stringArray", require),
+        ("tier", "stringArray", tier),
         ("tiers", "file", tiers),
         ("exogenous", "stringSlice", exogenous),
         ("max-parents", "count", max_parents),
@@ -1330,6 +1334,7 @@ def dag(
     na: Literal['refuse', 'drop', 'impute'] | str | None = None,
     forbid: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
+    tier: str | Sequence[str] | None = None,
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
@@ -1444,9 +1449,11 @@ def dag(
         Forbidden edge a->b, or several separated by commas; may be repeated.
     require
         Required edge a->b, or several separated by commas; may be repeated.
+    tier
+        Nodes of the next tier, separated by commas: no edge leads from a later tier to an earlier
+        one (once for each tier, the first first).
     tiers
-        File with a line of nodes for each tier, separated by commas: no edge leads from a later
-        tier to an earlier one.
+        File with a line for each tier, in place of ``tier``.
     exogenous
         Columns without parents, such as indicators of interventions with unknown targets, separated
         by commas.
@@ -1568,6 +1575,7 @@ def dag(
         ("na", "name", na),
         ("forbid", "stringArray", forbid),
         ("require", "stringArray", require),
+        ("tier", "stringArray", tier),
         ("tiers", "file", tiers),
         ("exogenous", "stringSlice", exogenous),
         ("max-parents", "count", max_parents),
@@ -1907,6 +1915,7 @@ def exact_dag(
     na: Literal['refuse', 'drop', 'impute'] | str | None = None,
     forbid: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
+    tier: str | Sequence[str] | None = None,
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
@@ -1973,9 +1982,11 @@ def exact_dag(
         Forbidden edge a->b, or several separated by commas; may be repeated.
     require
         Required edge a->b, or several separated by commas; may be repeated.
+    tier
+        Nodes of the next tier, separated by commas: no edge leads from a later tier to an earlier
+        one (once for each tier, the first first).
     tiers
-        File with a line of nodes for each tier, separated by commas: no edge leads from a later
-        tier to an earlier one.
+        File with a line for each tier, in place of ``tier``.
     exogenous
         Columns without parents, such as indicators of interventions with unknown targets, separated
         by commas.
@@ -2038,6 +2049,7 @@ def exact_dag(
         ("na", "name", na),
         ("forbid", "stringArray", forbid),
         ("require", "stringArray", require),
+        ("tier", "stringArray", tier),
         ("tiers", "file", tiers),
         ("exogenous", "stringSlice", exogenous),
         ("max-parents", "count", max_parents),
@@ -2676,6 +2688,7 @@ def rjmcmc_dag(
     na: Literal['refuse', 'drop', 'impute'] | str | None = None,
     forbid: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
+    tier: str | Sequence[str] | None = None,
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
@@ -2748,9 +2761,11 @@ def rjmcmc_dag(
         Forbidden edge a->b, or several separated by commas; may be repeated.
     require
         Required edge a->b, or several separated by commas; may be repeated.
+    tier
+        Nodes of the next tier, separated by commas: no edge leads from a later tier to an earlier
+        one (once for each tier, the first first).
     tiers
-        File with a line of nodes for each tier, separated by commas: no edge leads from a later
-        tier to an earlier one.
+        File with a line for each tier, in place of ``tier``.
     exogenous
         Columns without parents, such as indicators of interventions with unknown targets, separated
         by commas.
@@ -2824,6 +2839,7 @@ def rjmcmc_dag(
         ("na", "name", na),
         ("forbid", "stringArray", forbid),
         ("require", "stringArray", require),
+        ("tier", "stringArray", tier),
         ("tiers", "file", tiers),
         ("exogenous", "stringSlice", exogenous),
         ("max-parents", "count", max_parents),
