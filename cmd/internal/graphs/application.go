@@ -19,7 +19,7 @@ func Application() *application.Application {
 		Page:  report.GraphPage,
 		Commands: []application.Command{
 			{Name: "dag", New: dagCommand, Studied: true, Again: discoveryAgain, Asks: "Which columns depend on which?",
-				First: []string{"exclude", "discrete", "continuous", "require", "forbid", "graph-prior"}},
+				First: []string{"exclude", "discrete", "continuous", "tier", "require", "forbid", "graph-prior"}},
 			{Name: "dag query", New: dagQueryCommand},
 			{Name: "exact dag", New: exactDagCommand, Studied: true},
 			{Name: "rjmcmc dag", New: rjmcmcDagCommand, Studied: true},

@@ -46,7 +46,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	columns, model := &record.Frame, &record.Model
 	f.na = "refuse"
 	cli.Group(cmd, "Model", func() {
-		flags.StringVarP(&columns.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
+		flags.StringVarP(&columns.Formula, "formula", "f", "", "`formula`: response ~ terms + (terms | group), as in lme4 and brms")
 		flags.VarP(cli.Name(response{&columns.Response}), "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&columns.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")

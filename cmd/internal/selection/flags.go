@@ -30,7 +30,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	cli.Group(cmd, "Table", func() {
 		flags.StringVarP(&columns.Target, "target", "t", "", "column of the response (required without a formula)")
-		flags.StringVarP(&f.formula, "formula", "f", "", "response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2) + z*w")
+		flags.StringVarP(&f.formula, "formula", "f", "", "`formula`: response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2) + z*w")
 		flags.StringSliceVar(&columns.Always, "always", nil, "columns, or terms of the formula, that are in every model, separated by commas")
 		flags.StringSliceVar(&columns.Exclude, "exclude", nil, "columns that are not used")
 		flags.StringSliceVar(&columns.Factors, "factor", nil, "numeric columns whose values are labels; text columns are always factors")

@@ -570,7 +570,7 @@ def calibrate_hbm(
     groups
         Groups of generated tables (default 8).
     formula
-        Response ~ terms + (terms | group), as in lme4 and brms.
+        Formula: response ~ terms + (terms | group), as in lme4 and brms.
     likelihood
         Gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson,
         gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or
@@ -955,8 +955,8 @@ def calibrate_varsel(
     target
         Column of the response (required without a formula).
     formula
-        Response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2)
-        + z*w.
+        Formula: response ~ terms to select from, instead of the columns of the table, such as y ~
+        poly(x, 2) + z*w.
     always
         Columns, or terms of the formula, that are in every model, separated by commas.
     exclude
@@ -1783,8 +1783,8 @@ def exact(
     target
         Column of the response (required without a formula).
     formula
-        Response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2)
-        + z*w.
+        Formula: response ~ terms to select from, instead of the columns of the table, such as y ~
+        poly(x, 2) + z*w.
     always
         Columns, or terms of the formula, that are in every model, separated by commas.
     exclude
@@ -2204,7 +2204,7 @@ def hbm(
         A pandas or Polars data frame, a pyarrow Table, a mapping of columns, or the path of a CSV
         or Parquet file.
     formula
-        Response ~ terms + (terms | group), as in lme4 and brms.
+        Formula: response ~ terms + (terms | group), as in lme4 and brms.
     likelihood
         Gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson,
         gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or
@@ -3035,8 +3035,8 @@ def rjmcmc_varsel(
     target
         Column of the response (required without a formula).
     formula
-        Response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2)
-        + z*w.
+        Formula: response ~ terms to select from, instead of the columns of the table, such as y ~
+        poly(x, 2) + z*w.
     always
         Columns, or terms of the formula, that are in every model, separated by commas.
     exclude
@@ -3439,8 +3439,8 @@ def varsel(
     target
         Column of the response (required without a formula).
     formula
-        Response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2)
-        + z*w.
+        Formula: response ~ terms to select from, instead of the columns of the table, such as y ~
+        poly(x, 2) + z*w.
     always
         Columns, or terms of the formula, that are in every model, separated by commas.
     exclude
