@@ -46,7 +46,7 @@ type lines struct {
 }
 
 func newLines(t testing.TB, spread float64, hints bool) *lines {
-	encoder, err := encode.New(encode.Config{Kind: encode.DeepSets, Hidden: 32})
+	encoder, err := encode.New(encode.Config{Hidden: 32})
 	require.NoError(t, err)
 	return &lines{spread, hints, encoder}
 }

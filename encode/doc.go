@@ -4,11 +4,9 @@
 //
 // # Encoders
 //
-//	DeepSets     features of each row, their mean, features of that (Zaheer et al. 2017)
-//	Transformer  attention without positions; the output of a class token (Vaswani et al. 2017)
-//	InducedSets  attention through a few learned points, linear in the rows (Lee et al. 2019)
-//	Table        columns as sets of cells, then attention over columns: the encoding of a
-//	             column moves with the column
+//	Encoder  features of each row, their mean or another function of sets, features of that
+//	Table    columns as sets of cells, then attention over columns: the encoding of a column moves
+//	         with the column
 //
 // # Notation
 //
@@ -23,7 +21,7 @@
 // encoding too. How many rows there are is part of every encoding: means and attention alone
 // forget it.
 //
-//	encoder, err := encode.New(encode.Config{Kind: encode.DeepSets, Hidden: 64})
+//	encoder, err := encode.New(encode.Config{Hidden: 64})
 //	...
 //	context := encoder.Encode(ctx, rows, present) // [T, 64]
 //

@@ -1,4 +1,4 @@
-package encode
+package encode_test
 
 import (
 	"fmt"
@@ -12,7 +12,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/networks"
 	"github.com/transdim/vti/lab/testkit"
 )
 
@@ -120,7 +122,7 @@ func shake(flat any, r *rand.Rand) {
 
 func isTrue(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
 
-var all = []Kind{DeepSets, Transformer, InducedSets}
+var all = []networks.Encoder{networks.DeepSets, networks.Transformer, networks.InducedSets}
 
 // types are the float types with the tolerance of sums in another order.
 var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4}
@@ -132,37 +134,37 @@ func TestEncodersAreInvariant(t *testing.T) {
 	for _, kind := range all {
 		for dtype, tolerance := range types {
 			t.Run(fmt.Sprintf("%v/%v", kind, dtype), func(t *testing.T) {
-				encoder, err := New(Config{Kind: kind, Hidden: 8, Heads: 2, Points: 3, Seed: 1})
+				encoder, err := encode.New(kind.In(encode.Config{Hidden: 8, Heads: 2, Seed: 1}))
 				require.NoError(t, err)
-				encode := func(rows, present numbers) []float64 {
+				encoded := func(rows, present numbers) []float64 {
 					return evaluate(t, func(ctx *context.Context, in []*Node) []*Node {
 						return []*Node{encoder.Encode(ctx, in[0], isTrue(in[1]))}
 					}, dtype, rows, present)[0]
 				}
 				rows, present := random(1, 2, n, r), presence(n, 4, 6)
-				want := encode(rows, present)
+				want := encoded(rows, present)
 				order := []int{5, 2, 0, 3, 1, 4}
-				require.InDeltaSlice(t, want, encode(rows.permuted(1, order), present.permuted(1, order)), tolerance)
+				require.InDeltaSlice(t, want, encoded(rows.permuted(1, order), present.permuted(1, order)), tolerance)
 
 				absent := random(1, 2, n, r)
 				for i := 4 * r; i < n*r; i++ {
 					absent.values[i] = 1e6
 				}
-				require.Equal(t, want, encode(absent, present))
+				require.Equal(t, want, encoded(absent, present))
 
 				changed := random(1, 2, n, r)
 				changed.values[1] += 0.5
-				got := encode(changed, present)
+				got := encoded(changed, present)
 				require.Greater(t, distance(want[:8], got[:8]), 0.01)
 				require.InDeltaSlice(t, want[8:], got[8:], tolerance) // another set
-				require.Greater(t, distance(want, encode(rows, presence(n, 3, 6))), 0.01)
+				require.Greater(t, distance(want, encoded(rows, presence(n, 3, 6))), 0.01)
 
 				// twice the same rows say more than once
 				twice, half := numbers{dims: []int{1, n, r}}, presence(n, 3)
 				twice.values = append(append([]float64{}, rows.values[:3*r]...), rows.values[:3*r]...)
-				require.Greater(t, distance(encode(twice, presence(n, 6)), encode(twice, half)), 0.01)
+				require.Greater(t, distance(encoded(twice, presence(n, 6)), encoded(twice, half)), 0.01)
 
-				for _, v := range encode(rows, presence(n, 0, 0)) {
+				for _, v := range encoded(rows, presence(n, 0, 0)) {
 					require.False(t, math.IsNaN(v) || math.IsInf(v, 0))
 				}
 			})
@@ -174,24 +176,24 @@ func TestEncodersAreInvariant(t *testing.T) {
 func TestGradientsReachAllWeights(t *testing.T) {
 	build := map[string]func(ctx *context.Context, cells, rows, columns *Node) *Node{}
 	for _, kind := range all {
-		cfg := Config{Kind: kind, Hidden: 8, Heads: 2, Points: 3, Seed: 1}
-		encoder, err := New(cfg)
+		cfg := kind.In(encode.Config{Hidden: 8, Heads: 2, Seed: 1})
+		encoder, err := encode.New(cfg)
 		require.NoError(t, err)
 		build[kind.String()] = func(ctx *context.Context, cells, rows, _ *Node) *Node {
 			return encoder.Encode(ctx, Reshape(cells, 2, 5, -1), rows)
 		}
-		table, err := NewTable(cfg)
+		table, err := encode.NewTable(cfg)
 		require.NoError(t, err)
 		build["table of "+kind.String()] = func(ctx *context.Context, cells, rows, columns *Node) *Node {
 			each, whole := table.Encode(ctx, cells, rows, columns, ReduceMean(cells, 1))
 			return Concatenate([]*Node{Reshape(each, 2, -1), whole}, -1)
 		}
 	}
-	for name, encode := range build {
+	for name, encoder := range build {
 		t.Run(name, func(t *testing.T) {
 			names := []string{}
 			gradients := evaluate(t, func(ctx *context.Context, in []*Node) []*Node {
-				encoding := encode(ctx, in[0], isTrue(in[1]), isTrue(in[2]))
+				encoding := encoder(ctx, in[0], isTrue(in[1]), isTrue(in[2]))
 				loss := ReduceAllSum(Mul(encoding, Cos(MulScalar(IotaFull(encoding.Graph(), encoding.Shape()), 3))))
 				var values []*Node
 				names = names[:0]
@@ -216,9 +218,9 @@ func TestTablesAreEquivariant(t *testing.T) {
 	for _, kind := range all {
 		for dtype, tolerance := range types {
 			t.Run(fmt.Sprintf("%v/%v", kind, dtype), func(t *testing.T) {
-				table, err := NewTable(Config{Kind: kind, Hidden: h, Heads: 2, Points: 3, Seed: 1})
+				table, err := encode.NewTable(kind.In(encode.Config{Hidden: h, Heads: 2, Seed: 1}))
 				require.NoError(t, err)
-				encode := func(cells, rows, columns, about numbers) (each, whole numbers) {
+				encoded := func(cells, rows, columns, about numbers) (each, whole numbers) {
 					out := evaluate(t, func(ctx *context.Context, in []*Node) []*Node {
 						each, whole := table.Encode(ctx, in[0], isTrue(in[1]), isTrue(in[2]), in[3])
 						return []*Node{each, whole}
@@ -226,15 +228,15 @@ func TestTablesAreEquivariant(t *testing.T) {
 					return numbers{out[0], []int{2, p, h}}, numbers{out[1], []int{2, h}}
 				}
 				cells, rows, columns, about := random(1, 2, n, p, f), presence(n, 4, 5), presence(p, 3, 4), random(2, 2, p, 3)
-				each, whole := encode(cells, rows, columns, about)
+				each, whole := encoded(cells, rows, columns, about)
 
 				order := []int{4, 1, 3, 0, 2}
-				e, w := encode(cells.permuted(1, order), rows.permuted(1, order), columns, about)
+				e, w := encoded(cells.permuted(1, order), rows.permuted(1, order), columns, about)
 				require.InDeltaSlice(t, each.values, e.values, tolerance)
 				require.InDeltaSlice(t, whole.values, w.values, tolerance)
 
 				order = []int{2, 0, 3, 1}
-				e, w = encode(cells.permuted(2, order), rows, columns.permuted(1, order), about.permuted(1, order))
+				e, w = encoded(cells.permuted(2, order), rows, columns.permuted(1, order), about.permuted(1, order))
 				require.InDeltaSlice(t, each.permuted(1, order).values, e.values, tolerance)
 				require.InDeltaSlice(t, whole.values, w.values, tolerance)
 
@@ -245,13 +247,13 @@ func TestTablesAreEquivariant(t *testing.T) {
 						absent.values[at] = -1e5
 					}
 				}
-				e, w = encode(absent, rows, columns, about)
+				e, w = encoded(absent, rows, columns, about)
 				require.Equal(t, each.values, e.values)
 				require.Equal(t, whole.values, w.values)
 
 				changed := random(1, 2, n, p, f)
 				changed.values[0] += 1 // the first column of the first table
-				e, _ = encode(changed, rows, columns, about)
+				e, _ = encoded(changed, rows, columns, about)
 				for column := range 3 { // others see it through attention
 					require.Greater(t, distance(each.values[column*h:(column+1)*h], e.values[column*h:(column+1)*h]), 10*tolerance)
 				}
@@ -262,24 +264,23 @@ func TestTablesAreEquivariant(t *testing.T) {
 
 func TestConfigsAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		cfg  Config
+		cfg  encode.Config
 		want string
 	}{
-		{Config{Kind: 9}, "encode.Kind(9), want deepsets"},
-		{Config{Hidden: 10, Heads: 4}, "want a multiple of the 4 Heads"},
-		{Config{Layers: -1}, "want at least 1 each"},
+		{encode.Config{Hidden: 10, Heads: 4}, "want a multiple of the 4 Heads"},
+		{encode.Config{Layers: -1}, "want at least 1 each"},
 	} {
-		_, err := New(c.cfg)
+		_, err := encode.New(c.cfg)
 		require.ErrorContains(t, err, c.want)
-		_, err = NewTable(c.cfg)
+		_, err = encode.NewTable(c.cfg)
 		require.ErrorContains(t, err, c.want)
 	}
 	for _, kind := range all {
-		parsed, err := ParseKind(kind.String())
+		parsed, err := networks.ParseEncoder(kind.String())
 		require.NoError(t, err)
 		require.Equal(t, kind, parsed)
 	}
-	_, err := ParseKind("lstm")
+	_, err := networks.ParseEncoder("lstm")
 	require.ErrorContains(t, err, `unknown encoder "lstm"`)
 }
 

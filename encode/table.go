@@ -13,16 +13,13 @@ import (
 // attention to each other. The encoding of a column moves with it.
 type Table struct{ cfg Config }
 
-// NewTable returns the encoder of cfg, whose Kind is the encoding of the rows of a column.
+// NewTable returns the encoder of cfg, whose Pool encodes the rows of a column.
 func NewTable(cfg Config) (*Table, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	return &Table{cfg.WithDefaults()}, nil
 }
-
-// Config returns the configuration, defaults filled in.
-func (t *Table) Config() Config { return t.cfg }
 
 // Encode returns an encoding of each column [T, P, Hidden], zero where absent, and of the whole
 // table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its value and the
@@ -46,9 +43,8 @@ func (t *Table) Encode(ctx *context.Context, cells, rows, columns, about *Node) 
 		known := made.Linear(ctx.In("about"), c.Seed, about, c.Hidden, made.FanIn(inputs), made.Zeros)
 		x = Add(x, known)
 	}
-	a := attention{c.Hidden, c.Heads, c.Seed}
 	for i := range c.Layers {
-		x = a.attend(ctx.In(fmt.Sprintf("layer%d", i)), x, x, columns)
+		x = c.Attend(ctx.In(fmt.Sprintf("layer%d", i)), x, x, columns)
 	}
 	each = Where(BroadcastToShape(InsertAxes(columns, -1), x.Shape()), x, ZerosLike(x))
 	whole = made.Perceptron(ctx.In("whole"), c.Seed, Concatenate([]*Node{meanOf(each, columns), count(rows, x.DType()), count(columns, x.DType())}, -1), c.Hidden)

@@ -130,7 +130,7 @@ func NewFamily(cfg FamilyConfig) (*Family, error) {
 	if f.space, err = space.NewSubsets(f.dim(), always, groups); err != nil {
 		return nil, err
 	}
-	f.table, err = encode.NewTable(encode.Config{Kind: encode.DeepSets, Hidden: tableHidden, Layers: 2, Heads: 4})
+	f.table, err = encode.NewTable(encode.Config{Hidden: tableHidden, Layers: 2, Heads: 4})
 	return f, err
 }
 

@@ -66,6 +66,7 @@ func (k kind) hasClasses() bool { return k == classes || k == nonlinearClasses }
 // Options set the start of the networks of tasks, and their training data.
 type Options struct {
 	Encoder encode.Config
+	Kind    Encoder // of Encoder
 	// Computed reports whether q(θ | D) starts from a normal approximation computed for every data
 	// set, and not from the prior.
 	Computed bool
@@ -93,7 +94,7 @@ type Task struct {
 
 // Tasks are the tasks of the table.
 func Tasks(o Options) ([]*Task, error) {
-	encoder, err := encode.New(o.Encoder)
+	encoder, err := encode.New(o.Kind.In(o.Encoder))
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (t *Task) Width() int { return t.encoder.Config().Hidden + t.summaries() }
 
 // Settings implements amortize.Family.
 func (t *Task) Settings() any {
-	return map[string]any{"task": t.Name, "encoder": t.encoder.Config(), "computed": t.options.Computed, "source": t.options.Source.String()}
+	return map[string]any{"task": t.Name, "encoder": t.encoder.Config(), "kind": t.options.Kind.String(), "computed": t.options.Computed, "source": t.options.Source.String()}
 }
 
 // mostPaired is the largest number of predictors whose products a network reads.

@@ -100,7 +100,7 @@ func (l *Lab) measureNetwork(ctx context.Context, s exchangeableSettings, n netw
 		options.Encoder.Layers = s.EncoderLayers
 	}
 	var err error
-	if options.Encoder.Kind, err = encode.ParseKind(n.encoder); err != nil {
+	if options.Kind, err = networks.ParseEncoder(n.encoder); err != nil {
 		return nil, err
 	}
 	if options.Source, err = networks.ParseSource(n.data); err != nil {
