@@ -1,6 +1,7 @@
 package amortize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -104,21 +105,11 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	integers := map[*int]int{&c.Hidden: 64, &c.Steps: 2000, &c.Batch: 64, &c.Draws: 4, &c.LogEvery: 100}
-	for field, value := range integers {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	if c.LearningRate == 0 {
-		c.LearningRate = 2e-3
-	}
-	if c.ClipNorm == 0 {
-		c.ClipNorm = 20
-	}
-	if c.CheckpointInterval == 0 {
-		c.CheckpointInterval = 30 * time.Second
-	}
+	c.Hidden, c.Steps, c.Batch = cmp.Or(c.Hidden, 64), cmp.Or(c.Steps, 2000), cmp.Or(c.Batch, 64)
+	c.Draws, c.LogEvery = cmp.Or(c.Draws, 4), cmp.Or(c.LogEvery, 100)
+	c.LearningRate = cmp.Or(c.LearningRate, 2e-3)
+	c.ClipNorm = cmp.Or(c.ClipNorm, 20)
+	c.CheckpointInterval = cmp.Or(c.CheckpointInterval, 30*time.Second)
 	if c.Flow.Kind == cosmic.Affine && c.Flow.Layers == 0 {
 		c.Flow = cosmic.Config{Kind: cosmic.Diagonal, Layers: 2, Hidden: 64}
 	}

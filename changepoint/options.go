@@ -1,6 +1,7 @@
 package changepoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -91,12 +92,8 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Kind == Events && (o.Shortest > 0 || o.Uneven):
 		return o, errors.New("shortest segments and uneven times belong to a series, not to events")
 	}
-	if o.MeanChanges == 0 {
-		o.MeanChanges = 3
-	}
-	if o.MaxChanges == 0 {
-		o.MaxChanges = 30
-	}
+	o.MeanChanges = cmp.Or(o.MeanChanges, 3)
+	o.MaxChanges = cmp.Or(o.MaxChanges, 30)
 	if o.MaxChanges < 1 || o.MaxChanges > MostChanges {
 		return o, fmt.Errorf("largest number of changes: got %d, want 1 to %d", o.MaxChanges, MostChanges)
 	}
@@ -110,9 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Kind == Variance || o.Kind == Both {
 		least = 2 // one row has no information about a variance
 	}
-	if o.Shortest == 0 {
-		o.Shortest = least
-	}
+	o.Shortest = cmp.Or(o.Shortest, least)
 	if o.Shortest < 1 {
 		return o, fmt.Errorf("shortest segment: got %d rows, want at least 1", o.Shortest)
 	}
@@ -122,12 +117,8 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		o.Shortest = 1
 	}
-	if o.LevelSD == 0 {
-		o.LevelSD = 1
-	}
-	if o.RateShape == 0 {
-		o.RateShape = 1
-	}
+	o.LevelSD = cmp.Or(o.LevelSD, 1)
+	o.RateShape = cmp.Or(o.RateShape, 1)
 	for _, x := range []float64{o.MeanChanges, o.LevelSD, o.RateShape, o.RateExposure} {
 		if x < 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 			return o, fmt.Errorf("priors: got %g, want a positive number", x)

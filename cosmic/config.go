@@ -1,6 +1,7 @@
 package cosmic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -96,18 +97,12 @@ func (c Config) Validate() error {
 
 // WithDefaults returns c with its zero sizes replaced by their defaults.
 func (c Config) WithDefaults() Config {
-	set := func(field *int, value int) {
-		if *field == 0 {
-			*field = value
-		}
-	}
+	layers := 5
 	if c.Kind == Diagonal {
-		set(&c.Layers, 2)
+		layers = 2
 	}
-	set(&c.Layers, 5)
-	set(&c.Blocks, 2)
-	set(&c.Hidden, 32)
-	set(&c.Bins, 8)
+	c.Layers, c.Blocks = cmp.Or(c.Layers, layers), cmp.Or(c.Blocks, 2)
+	c.Hidden, c.Bins = cmp.Or(c.Hidden, 32), cmp.Or(c.Bins, 8)
 	return c
 }
 

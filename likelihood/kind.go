@@ -1,6 +1,7 @@
 package likelihood
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -263,13 +264,6 @@ func New(k Kind, shape Shape) Likelihood {
 	if k < 0 || int(k) >= len(kinds) || kinds[k].make == nil {
 		panic(fmt.Sprintf("likelihood.New: no likelihood of kind %s", k))
 	}
-	for _, field := range []struct {
-		value    *float64
-		fallback float64
-	}{{&shape.Degrees, 4}, {&shape.Outlier, 0.1}, {&shape.Ratio, 10}} {
-		if *field.value == 0 {
-			*field.value = field.fallback
-		}
-	}
+	shape.Degrees, shape.Outlier, shape.Ratio = cmp.Or(shape.Degrees, 4), cmp.Or(shape.Outlier, 0.1), cmp.Or(shape.Ratio, 10)
 	return kinds[k].make(shape)
 }

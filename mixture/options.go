@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -71,9 +72,7 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("column %q is named twice", name)
 		}
 	}
-	if o.MaxComponents == 0 {
-		o.MaxComponents = 30
-	}
+	o.MaxComponents = cmp.Or(o.MaxComponents, 30)
 	if o.MaxComponents < 1 || o.MaxComponents > MostComponents {
 		return o, fmt.Errorf("largest number of components: got %d, want 1 to %d", o.MaxComponents, MostComponents)
 	}

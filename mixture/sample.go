@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"cmp"
 	gocontext "context"
 	"math"
 	"slices"
@@ -93,12 +94,8 @@ type Sample struct {
 
 // Sample draws by two methods until both estimate p(k) to within the requested error.
 func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, error) {
-	if cfg.Sweeps == 0 {
-		cfg.Sweeps = 400_000
-	}
-	if cfg.Error == 0 {
-		cfg.Error = 0.002
-	}
+	cfg.Sweeps = cmp.Or(cfg.Sweeps, 400_000)
+	cfg.Error = cmp.Or(cfg.Error, 0.002)
 	length := max(1, min(roundSweeps, cfg.Sweeps/roundShare))
 	order := p.order()
 	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}

@@ -1,6 +1,7 @@
 package modeldist
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,9 +75,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 	}
 	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType, constraint: cfg.Constraint, power: 1}
 	a.inputs[len(cards)-1] = 2 // one feature, which the network never uses
-	if a.dtype == dtypes.InvalidDType {
-		a.dtype = dtypes.Float32
-	}
+	a.dtype = cmp.Or(a.dtype, dtypes.Float32)
 	heads := a.groupSites(cfg.SiteLogPrior)
 	if len(heads) == 0 {
 		return nil, fmt.Errorf("modeldist: every site has one outcome: there is a single model and nothing to learn")
@@ -85,9 +84,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 	if cfg.Hidden == 0 {
 		cfg.Hidden = min(max(2*width, 64), 1024)
 	}
-	if cfg.Blocks == 0 {
-		cfg.Blocks = 2
-	}
+	cfg.Blocks = cmp.Or(cfg.Blocks, 2)
 	net, err := made.New(made.Config{
 		Inputs: width, Context: cfg.Context, Hidden: cfg.Hidden, Blocks: cfg.Blocks, Heads: heads, Seed: cfg.Seed,
 	})

@@ -1,6 +1,7 @@
 package modeldist
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,9 +56,7 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 		return nil, err
 	}
 	limit := cfg.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
+	limit = cmp.Or(limit, DefaultLimit)
 	count, ok := space.CountCodes(cards)
 	if !ok || count > limit {
 		return nil, tooLarge(count, ok, limit)

@@ -1,6 +1,7 @@
 package modeldist
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -65,17 +66,8 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	if cfg.LogOdds == nil {
 		cfg.LogOdds = make([]float64, items)
 	}
-	if cfg.DType == dtypes.InvalidDType {
-		cfg.DType = dtypes.Float32
-	}
-	for _, size := range []struct {
-		field    *int
-		fallback int
-	}{{&cfg.Active, 512}, {&cfg.Embedding, 16}, {&cfg.Hidden, 64}} {
-		if *size.field == 0 {
-			*size.field = size.fallback
-		}
-	}
+	cfg.DType = cmp.Or(cfg.DType, dtypes.Float32)
+	cfg.Active, cfg.Embedding, cfg.Hidden = cmp.Or(cfg.Active, 512), cmp.Or(cfg.Embedding, 16), cmp.Or(cfg.Hidden, 64)
 	l := &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}
 	hidden, embedding := float64(cfg.Hidden), float64(cfg.Embedding)
 	numbers := embedding*float64(l.active+items) + 2*hidden*(embedding+hidden) // of the weights

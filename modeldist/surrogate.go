@@ -1,6 +1,7 @@
 package modeldist
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -87,9 +88,7 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if cfg.Inducing < 0 {
 		return nil, fmt.Errorf("modeldist: %d inducing codes, want at least 1 (or 0 for the default)", cfg.Inducing)
 	}
-	if cfg.Beta == 0 {
-		cfg.Beta = DefaultBeta
-	}
+	cfg.Beta = cmp.Or(cfg.Beta, DefaultBeta)
 	table, err := NewCategorical(cards, CategoricalConfig{LogPrior: cfg.LogPrior, Limit: cfg.Limit})
 	if err != nil {
 		return nil, err

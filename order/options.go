@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -82,23 +83,16 @@ func (o Options) withDefaults() (Options, error) {
 	case !(o.UnitRoot >= 0 && o.UnitRoot < 1):
 		return o, fmt.Errorf("prior probability of a unit root: got %g, want 0 to below 1", o.UnitRoot)
 	}
-	standard := func(value *int, otherwise int) {
-		if *value == 0 {
-			*value = otherwise
-		}
-	}
-	standard(&o.MaxOrder, [...]int{Autoregression: 10, Polynomial: 8, Spline: 6}[o.Kind])
+	o.MaxOrder = cmp.Or(o.MaxOrder, [...]int{Autoregression: 10, Polynomial: 8, Spline: 6}[o.Kind])
 	if o.MaxOrder < 1 {
 		return o, fmt.Errorf("largest order: got %d, want at least 1", o.MaxOrder)
 	}
 	if !spline {
 		return o, nil
 	}
-	standard(&o.Degree, 3)
-	standard(&o.Candidates, 40)
-	if o.MeanKnots == 0 {
-		o.MeanKnots = 3
-	}
+	o.Degree = cmp.Or(o.Degree, 3)
+	o.Candidates = cmp.Or(o.Candidates, 40)
+	o.MeanKnots = cmp.Or(o.MeanKnots, 3)
 	switch {
 	case o.Degree < 1 || o.Degree > mostDegree:
 		return o, fmt.Errorf("degree of a spline: got %d, want 1 to %d", o.Degree, mostDegree)

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,9 +130,7 @@ const CurvePoints = 41
 // responses, not responses of means. For hierarchical models they describe a group whose effects
 // are zero, not averages over groups.
 func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects, error) {
-	if cfg.Level == 0 {
-		cfg.Level = 0.95
-	}
+	cfg.Level = cmp.Or(cfg.Level, 0.95)
 	if err := (Config{Level: cfg.Level}).Validate(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -88,9 +89,7 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Level == 0 {
-		cfg.Level = 0.95
-	}
+	cfg.Level = cmp.Or(cfg.Level, 0.95)
 	result := &Result{Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Categories: rows.Categories, Notes: rows.Notes, Predictions: make([]Prediction, rows.Len())}
 	scores := make([]float64, rows.Len())
 	err := rows.each(ctx, "predicting", func(row int, eta []float64) {

@@ -19,9 +19,7 @@ var ChangesPage = Page{of: of(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
 	what := r.Data.Value
-	if what == "" {
-		what = "the rate of events"
-	}
+	what = cmp.Or(what, "the rate of events")
 	d := &document.Document{
 		Title:    fmt.Sprintf("When does %s change?", what),
 		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(r.Data.Rows, "row"), picture.Digits(float64(r.Data.From), 5), picture.Digits(float64(r.Data.To), 5), r.Data.Model),

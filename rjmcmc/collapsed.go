@@ -1,6 +1,7 @@
 package rjmcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -67,9 +68,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 		return nil, once(ctx, "burn-in", err)
 	}
 	next := cfg.First
-	if next == 0 {
-		next = cfg.Iterations
-	}
+	next = cmp.Or(next, cfg.Iterations)
 	for done := 0; done < cfg.Iterations; next = 2 * done {
 		n := (min(next, cfg.Iterations) - done) / cfg.Thin
 		if err := parallel.Do(cfg.Chains, func(k int) error { return chains[k].run(ctx, n, cfg.Thin, sites, dim) }); err != nil {

@@ -1,6 +1,7 @@
 package rjmcmc
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -191,17 +192,9 @@ func (c Config) withDefaults(dim int) Config {
 		joints = 0
 	}
 	pick(&c.Joints, joints)
-	if c.InitScale == 0 {
-		c.InitScale = 1
-	}
-	if c.DType == dtypes.InvalidDType {
-		c.DType = dtypes.Float64
-	}
-	if c.CheckpointEvery == 0 {
-		c.CheckpointEvery = DefaultCheckpointEvery
-	}
-	if c.MaxNonFinite == 0 {
-		c.MaxNonFinite = 0.01
-	}
+	c.InitScale = cmp.Or(c.InitScale, 1)
+	c.DType = cmp.Or(c.DType, dtypes.Float64)
+	c.CheckpointEvery = cmp.Or(c.CheckpointEvery, DefaultCheckpointEvery)
+	c.MaxNonFinite = cmp.Or(c.MaxNonFinite, 0.01)
 	return c
 }

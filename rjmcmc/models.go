@@ -1,6 +1,7 @@
 package rjmcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -67,15 +68,11 @@ type modelRow struct {
 
 // NewModels starts chains. It fails where a start has no mass.
 func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
-	if cfg.Slots == 0 {
-		cfg.Slots = cfg.Items
-	}
+	cfg.Slots = cmp.Or(cfg.Slots, cfg.Items)
 	if cfg.Powers == nil {
 		cfg.Powers = defaultPowers()
 	}
-	if cfg.BurnIn == 0 {
-		cfg.BurnIn = DefaultModelBurnIn
-	}
+	cfg.BurnIn = cmp.Or(cfg.BurnIn, DefaultModelBurnIn)
 	if len(cfg.Starts) == 0 || len(cfg.Powers) == 0 {
 		return nil, fmt.Errorf("rjmcmc: got %d starts of chains and %d powers, want at least one of each", len(cfg.Starts), len(cfg.Powers))
 	}

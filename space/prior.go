@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -100,12 +101,8 @@ func ParsePrior(s string) (Prior, error) {
 // WithDefaults replaces zeros by their defaults.
 func (p Prior) WithDefaults() Prior {
 	if p.Kind == BetaBinomialPrior {
-		if p.A == 0 {
-			p.A = 1
-		}
-		if p.B == 0 {
-			p.B = 1
-		}
+		p.A = cmp.Or(p.A, 1)
+		p.B = cmp.Or(p.B, 1)
 	}
 	return p
 }

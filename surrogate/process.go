@@ -1,6 +1,7 @@
 package surrogate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -75,9 +76,7 @@ func NewProcess(cards []int, inducing int) *Process {
 	if len(cards) == 0 || inducing < 0 {
 		panic(fmt.Sprintf("surrogate.NewProcess: %d sites and %d inducing codes", len(cards), inducing))
 	}
-	if p.capacity == 0 {
-		p.capacity = DefaultInducing
-	}
+	p.capacity = cmp.Or(p.capacity, DefaultInducing)
 	p.capacity = min(p.capacity, p.count)
 	p.kernel = kernel{scale: 1, relevance: slices.Repeat([]float64{math.Exp(relevanceCentre)}, len(cards))}
 	return p

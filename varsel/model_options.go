@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -65,14 +66,8 @@ func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 
 // withDefaults replaces zeros by their defaults.
 func (o ModelOptions) withDefaults() ModelOptions {
-	for _, field := range []struct {
-		value    *float64
-		fallback float64
-	}{{&o.Sigma1, 1}, {&o.Sigma2, 10}, {&o.Outlier, 0.1}, {&o.Degrees, 4}, {&o.SlabScale, 1.5}} {
-		if *field.value == 0 {
-			*field.value = field.fallback
-		}
-	}
+	o.Sigma1, o.Sigma2, o.Outlier = cmp.Or(o.Sigma1, 1), cmp.Or(o.Sigma2, 10), cmp.Or(o.Outlier, 0.1)
+	o.Degrees, o.SlabScale = cmp.Or(o.Degrees, 4), cmp.Or(o.SlabScale, 1.5)
 	o.Prior = o.Prior.WithDefaults()
 	return o
 }

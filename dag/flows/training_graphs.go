@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -46,9 +47,7 @@ func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Tar
 	}
 	if p.Model.Mechanism == sem.MLP {
 		mechanism = Collapsed{NewAdditive(p)}
-		if fit.Flow.Layers == 0 {
-			fit.Flow.Layers = networksLayers
-		}
+		fit.Flow.Layers = cmp.Or(fit.Flow.Layers, networksLayers)
 	}
 	models, err := NewGraphModels(p.Structure, 0, fit.Seed)
 	fit.Models, fit.Batch = models, max(fit.Batch, 2)*p.Structure.Nodes

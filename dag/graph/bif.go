@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -381,9 +382,7 @@ func PlainNames(names []string, keep func(rune) bool) []string {
 			}
 			return '_'
 		}, name)
-		if word == "" {
-			word = "_"
-		}
+		word = cmp.Or(word, "_")
 		for slices.Contains(plain[:k], word) {
 			word += "_"
 		}

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -42,15 +43,9 @@ type ModelOptions struct {
 }
 
 func (o ModelOptions) withDefaults() ModelOptions {
-	if o.Hidden == 0 {
-		o.Hidden = 10
-	}
-	if o.PriorSD == 0 {
-		o.PriorSD = 1
-	}
-	if o.ImaginarySampleSize == 0 {
-		o.ImaginarySampleSize = 1
-	}
+	o.Hidden = cmp.Or(o.Hidden, 10)
+	o.PriorSD = cmp.Or(o.PriorSD, 1)
+	o.ImaginarySampleSize = cmp.Or(o.ImaginarySampleSize, 1)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package sem
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -47,27 +48,17 @@ func (s Simulation) WithDefaults() Simulation {
 	if s.Graph != nil {
 		s.Nodes = s.Graph.Nodes()
 	}
-	if s.Nodes == 0 {
-		s.Nodes = 10
-	}
-	if s.Rows == 0 {
-		s.Rows = 1024
-	}
+	s.Nodes = cmp.Or(s.Nodes, 10)
+	s.Rows = cmp.Or(s.Rows, 1024)
 	if s.ExpectedDegree > 0 && s.EdgeProbability == 0 {
 		s.EdgeProbability = s.ExpectedDegree / (float64(s.Nodes-1) / 2)
 	}
-	if s.EdgeProbability == 0 {
-		s.EdgeProbability = 0.5
-	}
+	s.EdgeProbability = cmp.Or(s.EdgeProbability, 0.5)
 	if s.Mechanism == AnyMechanism {
 		s.Mechanism = Linear
 	}
-	if s.Hidden == 0 {
-		s.Hidden = 10
-	}
-	if s.Noise == 0 {
-		s.Noise = 1
-	}
+	s.Hidden = cmp.Or(s.Hidden, 10)
+	s.Noise = cmp.Or(s.Noise, 1)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	gocontext "context"
 	"errors"
 	"fmt"
@@ -47,15 +48,9 @@ type ChainConfig struct {
 }
 
 func (c ChainConfig) withDefaults() ChainConfig {
-	if c.Chains == 0 {
-		c.Chains = 6
-	}
-	if c.Rounds == 0 {
-		c.Rounds = 6
-	}
-	if c.Candidates == 0 {
-		c.Candidates = 12
-	}
+	c.Chains = cmp.Or(c.Chains, 6)
+	c.Rounds = cmp.Or(c.Rounds, 6)
+	c.Candidates = cmp.Or(c.Candidates, 12)
 	return c
 }
 

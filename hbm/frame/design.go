@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,9 +33,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 				}
 				return nil, nil, fmt.Errorf("%s: %s%s is constant (%v in every row): the intercept takes its place", t.Path, where, p.Name, p.Values[0])
 			}
-			if p.Name == "" {
-				p.Name = formula.InterceptName
-			}
+			p.Name = cmp.Or(p.Name, formula.InterceptName)
 			columns = append(columns, Column{Name: f.ownName(p.Name), Term: place, Step: oneLine(p.Step)})
 			values = append(values, p.Values)
 		}

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -88,14 +89,8 @@ type NormalPrior struct {
 
 // withDefaults replaces zeros by the defaults.
 func (o Options) withDefaults() Options {
-	for _, field := range []struct {
-		value    *float64
-		fallback float64
-	}{{&o.CoefficientScale, 1.5}, {&o.InterceptScale, 10}, {&o.SDScale, 1}, {&o.Correlation, 2}, {&o.Degrees, 4}} {
-		if *field.value == 0 {
-			*field.value = field.fallback
-		}
-	}
+	o.CoefficientScale, o.InterceptScale, o.SDScale = cmp.Or(o.CoefficientScale, 1.5), cmp.Or(o.InterceptScale, 10), cmp.Or(o.SDScale, 1)
+	o.Correlation, o.Degrees = cmp.Or(o.Correlation, 2), cmp.Or(o.Degrees, 4)
 	o.Models = o.Models.WithDefaults()
 	return o
 }

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	gocontext "context"
 	"errors"
 	"math"
@@ -28,11 +29,6 @@ const (
 
 // Training fills in the fields that fit leaves open and the problem decides.
 func (r *Regression) Training(fit vti.Config) vti.Config {
-	set := func(field *int, value int) {
-		if *field == 0 {
-			*field = value
-		}
-	}
 	steps, batch := defaultSteps, defaultBatch
 	if !r.Frame.Response.Conjugate() {
 		batch = quadratureBatch
@@ -40,9 +36,8 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	if r.Frame.Response == likelihood.StudentKind {
 		steps = studentSteps
 	}
-	set(&fit.Steps, steps)
-	set(&fit.Batch, batch)
-	set(&fit.Flow.Layers, defaultLayers)
+	fit.Steps, fit.Batch = cmp.Or(fit.Steps, steps), cmp.Or(fit.Batch, batch)
+	fit.Flow.Layers = cmp.Or(fit.Flow.Layers, defaultLayers)
 	return fit
 }
 

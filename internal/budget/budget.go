@@ -2,6 +2,7 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -34,9 +35,7 @@ func Start(limit time.Duration) Time { return Time{time.Now(), limit} }
 
 // Or is a time that is limited by default.
 func (t Time) Or(limit time.Duration) Time {
-	if t.Limit == 0 {
-		t.Limit = limit
-	}
+	t.Limit = cmp.Or(t.Limit, limit)
 	return t
 }
 

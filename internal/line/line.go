@@ -5,6 +5,7 @@
 package line
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -115,15 +116,9 @@ func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)
 	if o.Low == 0 && o.High == 0 {
 		o.Low, o.High = math.Inf(-1), math.Inf(1)
 	}
-	if o.Depth == 0 {
-		o.Depth = 36
-	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-6
-	}
-	if o.Most == 0 {
-		o.Most = 1 << 16
-	}
+	o.Depth = cmp.Or(o.Depth, 36)
+	o.Tolerance = cmp.Or(o.Tolerance, 1e-6)
+	o.Most = cmp.Or(o.Most, 1<<16)
 	return &lattice[T]{Options: o, logDensity: logDensity, top: math.Inf(-1)}
 }
 

@@ -6,6 +6,7 @@
 package mode
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/transdim/vti/internal/dense"
@@ -49,12 +50,8 @@ const (
 // Both may keep their results at a point: newton is only called where value was called last, and
 // the last calls of both are at the x that Climb leaves, so that a factor of H belongs to the mode.
 func Climb(x []float64, value func(x []float64) float64, newton func(x, step []float64) (decrement float64, ok bool), o Options) (r Result) {
-	if o.Enough == 0 {
-		o.Enough = 1e-10
-	}
-	if o.Steps == 0 {
-		o.Steps = 100
-	}
+	o.Enough = cmp.Or(o.Enough, 1e-10)
+	o.Steps = cmp.Or(o.Steps, 100)
 	step, trial := make([]float64, len(x)), make([]float64, len(x))
 	r.Value = value(x)
 	for ; ; r.Steps++ {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -31,9 +32,7 @@ type Adam struct {
 // of a shape that broadcasts to the shape of the gradient: rows may be of different age.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
 	beta2 := a.SecondDecay
-	if beta2 == 0 {
-		beta2 = 0.999
-	}
+	beta2 = cmp.Or(beta2, 0.999)
 	newFirst = Add(MulScalar(first, beta1), MulScalar(gradient, 1-beta1))
 	newSecond = Add(MulScalar(second, beta2), MulScalar(Square(gradient), 1-beta2))
 	// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.

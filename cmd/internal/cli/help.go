@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,9 +46,7 @@ func SetHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := cmd.OutOrStdout()
 		text := cmd.Long
-		if text == "" {
-			text = cmd.Short
-		}
+		text = cmp.Or(text, cmd.Short)
 		fmt.Fprintf(w, "%s\n\n", wrapped(text))
 		printUsage(w, cmd)
 	})
