@@ -3,9 +3,11 @@ package varsel
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
@@ -35,6 +37,9 @@ type SlotTarget struct {
 	sd      []float64
 	sizes   []float64 // log p(m) by size
 	start   *wide.Screening
+
+	making sync.Mutex
+	made   map[dtypes.DType]*tensors.Tensor // columns for graphs
 }
 
 // slotSpace describes lists to networks by known features of their predictors.
@@ -152,9 +157,37 @@ func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	}
 	columns := Add(Mul(space.TakeColumns(codes, slots), Const(g, [][]int32{ofSlot})), Const(g, [][]int32{places}))
 	columns = Min(columns, Const(g, int32(len(t.columns)-1))) // "no more" is the column of zeros
-	table := ConvertDType(Const(g, t.columns), dtype)
+	table := ConstCachedTensor(g, t.table(dtype))
 	rows := table.Shape().Dim(1)
 	return StopGradient(Reshape(Gather(table, Reshape(columns, batch*dim, 1)), batch, dim, rows))
+}
+
+// table returns the columns as a tensor, the same for all graphs. graph.Const, which works by
+// reflection, takes 5 s for 5,000 columns of as many rows.
+func (t *SlotTarget) table(dtype dtypes.DType) *tensors.Tensor {
+	t.making.Lock()
+	defer t.making.Unlock()
+	if t.made[dtype] == nil {
+		if t.made == nil {
+			t.made = map[dtypes.DType]*tensors.Tensor{}
+		}
+		if dtype == dtypes.Float32 {
+			t.made[dtype] = tableOf[float32](t.columns)
+		} else {
+			t.made[dtype] = tableOf[float64](t.columns)
+		}
+	}
+	return t.made[dtype]
+}
+
+func tableOf[T float32 | float64](columns [][]float64) *tensors.Tensor {
+	flat := make([]T, 0, len(columns)*len(columns[0]))
+	for _, column := range columns {
+		for _, x := range column {
+			flat = append(flat, T(x))
+		}
+	}
+	return tensors.FromFlatDataAndDimensions(flat, len(columns), len(columns[0]))
 }
 
 // logScaleOf is Target.logScaleOf for packed coordinates.
