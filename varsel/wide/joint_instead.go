@@ -100,7 +100,6 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 		highest, next := leastStep, []int(nil)
 		try := func(base []int, before float64, evidence []float64) {
 			if more, ok := s.enters(base, before, evidence, nil, highest); ok {
-				s.find(model)
 				highest, next = before+evidence[more]+s.gain(len(base)), append(slices.Clone(base), more)
 			}
 		}
@@ -110,7 +109,6 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 			evidence := s.scan(rest)
 			less := -evidence[member] - s.gain(len(rest))
 			if less > highest {
-				s.find(model)
 				highest, next = less, rest
 			}
 			evidence[member] = math.NaN()

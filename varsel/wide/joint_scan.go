@@ -71,17 +71,14 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		root[i] = math.Sqrt(math.Max(w, 0))
 		rest[i] = root[i] * f.response[i]
 	}
-	column := func(j int) []float64 {
-		x := make([]float64, rows)
-		floats.MulTo(x, t.Columns[j], root)
-		return x
-	}
 	var basis [][]float64
 	for _, j := range f.coordinates(model) {
-		x := column(j)
+		x := make([]float64, rows)
+		vectors.Mul(x, t.Columns[j], root)
 		floats.AddScaled(rest, -t.Mean[j], x)
-		if unit, length := outside(x, basis); length > 0 {
-			basis = append(basis, unit)
+		if length := outside(x, basis); length > 0 {
+			floats.Scale(1/length, x)
+			basis = append(basis, x)
 		}
 	}
 	outside(rest, basis)
@@ -94,32 +91,39 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		}
 	}
 	type candidate struct {
-		predictor     int
-		unit          []float64
-		along, length float64
-		sd            float64
+		predictor, column int
+		unit              []float64
+		along, length     float64
 	}
 	var candidates []candidate
+	s.columns = make([]float64, 0, len(t.Columns)*rows)
 	for predictor, p := range f.design.Predictors {
 		if slices.Contains(model, predictor) {
 			continue
 		}
 		for _, j := range p.Coordinates {
-			x := column(j)
-			if unit, length := outside(x, basis); length > 0 {
-				candidates = append(candidates, candidate{predictor, unit, floats.Dot(unit, rest), length, t.SD[j]})
+			at := len(s.columns)
+			x := s.columns[at : at+rows]
+			vectors.Mul(x, t.Columns[j], root)
+			if length := outside(x, basis); length > 0 {
+				vectors.MulScalar(x, x, 1/length)
+				candidates = append(candidates, candidate{predictor, j, x, floats.Dot(x, rest), length})
+				s.columns = s.columns[:at+rows]
 			}
 		}
 	}
 	if len(candidates) > mostPaired {
 		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(math.Abs(b.along), math.Abs(a.along)) })
-		candidates = candidates[:mostPaired]
+		candidates, s.columns = candidates[:mostPaired], make([]float64, 0, mostPaired*rows)
+		for _, c := range candidates {
+			s.columns = append(s.columns, c.unit...)
+		}
 	}
 	for _, c := range candidates {
-		s.columns = append(s.columns, c.unit...)
 		s.predictor = append(s.predictor, c.predictor)
 		s.along = append(s.along, c.along)
-		ridge := 1 / (c.sd * c.sd * c.length * c.length)
+		scale := t.SD[c.column] * c.length
+		ridge := 1 / (scale * scale)
 		s.ridge = append(s.ridge, ridge)
 		alone := math.Max(0, s.gain(c.along, 0, 0, ridge, math.Inf(1)))
 		s.alone, s.price = append(s.alone, alone), append(s.price, alone+math.Log1p(1/(ridge*s.base()))/2)
@@ -128,9 +132,9 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	return s
 }
 
-// outside removes from x, in place, its projection on orthogonal unit vectors, and scales the rest
-// to length 1. It returns the length of the rest, 0 if that is rounding.
-func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
+// outside removes from x its projection on orthogonal unit vectors, and returns the length of the
+// rest, 0 if that is rounding.
+func outside(x []float64, basis [][]float64) (length float64) {
 	before := floats.Norm(x, 2)
 	for range 2 { // twice is enough for orthogonality to rounding
 		for _, u := range basis {
@@ -139,11 +143,9 @@ func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
 	}
 	length = floats.Norm(x, 2)
 	if !(length*length > collinear*before*before) || math.IsInf(length, 0) {
-		return nil, 0
+		return 0
 	}
-	unit = slices.Clone(x)
-	floats.Scale(1/length, unit)
-	return unit, length
+	return length
 }
 
 // pairs is the number of pairs of columns.
@@ -159,14 +161,15 @@ func (s *jointScan) shorten(most int) {
 	s.lengths = most
 	s.short = make([]float64, count*most)
 	random := stream.Rand(0, "pairs of predictors")
+	place, sign := make([]int, s.rows), make([]float64, s.rows)
 	for i := range s.rows {
-		at, sign := random.IntN(most), float64(1-2*random.IntN(2))
-		for c := range count {
-			s.short[c*most+at] += sign * s.columns[c*s.rows+i]
-		}
+		place[i], sign[i] = random.IntN(most), float64(1-2*random.IntN(2))
 	}
 	for c := range count {
 		column := s.short[c*most : (c+1)*most]
+		for i, x := range s.columns[c*s.rows : (c+1)*s.rows] {
+			column[place[i]] += sign[i] * x
+		}
 		if length := floats.Norm(column, 2); length > 0 {
 			floats.Scale(1/length, column)
 		}
