@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
@@ -159,21 +162,21 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	if p == 0 {
 		return nil, fmt.Errorf("%s: no predictor is left to select from", path)
 	}
-	var factor mat.PivotedCholesky
-	factor.Factorize(mat.NewSymDense(p, s.Correlations), leastPivot)
-	order, rows := factor.ColumnPivots(nil), factor.Rank()
+	order := make([]int, p)
+	// mat.PivotedCholesky also estimates the condition, which takes a fifth of its time
+	factor, rows, _ := lapack64.Pstrf(blas64.Symmetric{N: p, Stride: p, Data: slices.Clone(s.Correlations), Uplo: blas.Upper}, order, leastPivot, make([]float64, 2*p))
 	d.X, d.Y, d.Scaling = mat.NewDense(1+rows, p+1, nil), make([]float64, 1+rows), NewScaling(p+1)
 	d.X.Set(0, 0, math.Sqrt(float64(s.Rows)))
-	upper := factor.RawU()
+	upper := func(k, c int) float64 { return factor.Data[k*p+c] }
 	for k := range rows {
 		to, q := d.X.RawRowView(1+k), root*s.Along[order[k]]
 		for c := k; c < p; c++ {
-			to[1+order[c]] = root * upper.At(k, c)
+			to[1+order[c]] = root * upper(k, c)
 		}
 		for i := range k {
-			q -= d.Y[1+i] * upper.At(i, k)
+			q -= d.Y[1+i] * upper(i, k)
 		}
-		d.Y[1+k] = q / upper.At(k, k)
+		d.Y[1+k] = q / upper(k, k)
 		s.Explained += d.Y[1+k] * d.Y[1+k] / root / root
 	}
 	if left := s.left(d.X, root); !(left <= leastLeft) {
