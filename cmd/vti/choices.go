@@ -38,9 +38,9 @@ func calibrateCommand(a *shell.App, all application.Registry) *cobra.Command {
 and parameters.
 
 The output directory has results.jsonl, with a line for each problem, summary.json, calibration.svg
-and calibration.png. A study that was stopped continues when it is started again with the same --out.
-To repeat a single problem, use the command that is given with each result, which has --only and its
-number.
+and calibration.png. A study that was stopped continues when it is started again with the same
+--out. To repeat a single problem, use the command that is given with each result, which has --only
+and its number.
 
 vtilab calibrate has the same studies with a comparison of trusted answers with exact ones, where
 these can be computed by other code, and difficult tables (--hard).

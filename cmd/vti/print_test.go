@@ -10,10 +10,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/varsel"
 )
@@ -26,6 +28,17 @@ func TestGridAligns(t *testing.T) {
 	var out strings.Builder
 	g.Print(&out)
 	assert.Equal(t, "               A  B          C\n  x         1.25  one\n  longer σ     3  two words  4\n", out.String())
+}
+
+func TestHelpFitsTerminals(t *testing.T) {
+	commands := []*cobra.Command{rootCommand(&shell.App{})}
+	for len(commands) > 0 {
+		cmd := commands[0]
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 100, "%s: %s", cmd.CommandPath(), line)
+		}
+		commands = append(commands[1:], cmd.Commands()...)
+	}
 }
 
 func TestProgressIsPlainAwayFromATerminal(t *testing.T) {

@@ -30,8 +30,9 @@ func commandsOf(a *shell.App, all application.Registry) *cobra.Command {
 		Long: `vti answers questions of structure about a table: which predictors matter (varsel), which columns
 depend on which (dag), which effects vary by group (hbm --select).
 
-Each answer is a model. vti computes the posterior probability of every model, and of every part of
-one, with the parameters averaged over models, and says whether its own answer can be trusted.`,
+Each possible answer is a model. vti computes the posterior probability of every model, and of every
+part of one, with the parameters averaged over models, and says whether its own answer can be
+trusted.`,
 		Example: `  vti varsel testdata/diabetes.csv --target y
   vti dag data.csv
   vti hbm testdata/radon.csv --formula "log_radon ~ floor + (1 + floor | county)" --select

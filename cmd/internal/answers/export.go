@@ -43,9 +43,10 @@ func Export(a *shell.App, all application.Registry) *cobra.Command {
 		Use:   "export RUN",
 		Short: "Write a finished run for other tools",
 		Long: `Writes the draws of a finished run as ArviZ InferenceData, a Zarr store that xarray opens: posterior
-(beta, gamma, sigma, … with the names of predictors as coordinates), sample_stats (log densities, the number of the
-model) and, where the run predicts a response, log_likelihood, posterior_predictive and observed_data, so that
-plot_forest, loo, compare and plot_ppc work at once. Independent draws are written as four chains.
+(beta, gamma, sigma, … with the names of predictors as coordinates), sample_stats (log densities,
+the number of the model) and, where the run predicts a response, log_likelihood,
+posterior_predictive and observed_data, so that plot_forest, loo, compare and plot_ppc work at once.
+Independent draws are written as four chains.
 
 Runs on graphs can also be written as a graph. dot and graphml have all edges with a probability of
 at least --least (default 0.1). bnlearn (a model string), dagitty and bif (a network over categories

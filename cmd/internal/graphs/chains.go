@@ -26,10 +26,10 @@ func rjmcmcDagCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "dag TABLE",
 		Short: "Discover graphs by reversible-jump MCMC, with linear mechanisms",
-		Long: `Samples the posterior of vti dag --sem linear by reversible-jump MCMC: chains that change the order of the
-nodes and the edges along it and move the parameters of all mechanisms. They use nothing of the structure
-that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat and the effective
-sample size show whether they have mixed.`,
+		Long: `Samples the posterior of vti dag --sem linear by reversible-jump MCMC: chains that change the order
+of the nodes and the edges along it and move the parameters of all mechanisms. They use nothing of
+the structure that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat
+and the effective sample size show whether they have mixed.`,
 		Example: "  vti rjmcmc dag data.csv --iterations 5000",
 	}, func() application.Question[*dag.Record] { return &rjmcmcDagFlags{} })
 }

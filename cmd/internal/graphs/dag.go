@@ -67,9 +67,10 @@ columns, and a minute for 14. With linear mechanisms the evidences are closed fo
 is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns, are
 sampled by Markov chains (--structure chains), which run until they agree; with networks, from 12
 columns on, from a list of sets of parents that grows where they are probable. --structure flow, the
-method of the paper, trains one flow for the parameters of mechanisms together with a distribution q(m)
-over orders and the edges along them, for any number of columns, linear mechanisms and networks: node
-by node, or with --undivided for all columns together, as published. The answer comes with a verdict:
+method of the paper, trains one flow for the parameters of mechanisms together with a distribution
+q(m) over orders and the edges along them, for any number of columns, linear mechanisms and
+networks: node by node, or with --undivided for all columns together, as published. The answer comes
+with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it

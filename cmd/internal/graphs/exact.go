@@ -23,9 +23,10 @@ func exactDagCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "dag TABLE",
 		Short: "Discover graphs exactly, with evidences in closed form",
-		Long: `Computes the same answer as vti dag, with the same priors, from scores in closed form; with --sem linear an
-unknown noise scale is integrated numerically. The sums over graphs are exact, for up to 14 columns (20 with
---prior-orders): 13 columns take about 20 seconds of one core, 14 a minute, and fewer much less.`,
+		Long: `Computes the same answer as vti dag, with the same priors, from scores in closed form; with --sem
+linear an unknown noise scale is integrated numerically. The sums over graphs are exact, for up to
+14 columns (20 with --prior-orders): 13 columns take about 20 seconds of one core, 14 a minute, and
+fewer much less.`,
 		Example: `  vti exact dag data.csv
   vti exact dag data.csv --sigma 1 --scale center --json`,
 	}, func() application.Question[*dag.Record] { return &exactDagFlags{} })

@@ -34,11 +34,12 @@ func simulateDagCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dag --out FILE --truth FILE",
 		Short: "Simulate a table for graph discovery",
-		Long: `Writes a table (CSV) and the adjacency matrix of the graph behind it, as vti dag --truth reads it. The same
-flags give the same files, and fewer rows are the first ones of more.
+		Long: `Writes a table (CSV) and the adjacency matrix of the graph behind it, as vti dag --truth reads it.
+The same flags give the same files, and fewer rows are the first ones of more.
 
-The design is that of Davies et al. (2025), appendix F.1: a uniformly random order of the nodes, each edge
-along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7], and normal noise.`,
+The design is that of Davies et al. (2025), appendix F.1: a uniformly random order of the nodes,
+each edge along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7],
+and normal noise.`,
 		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
   vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1
   vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv

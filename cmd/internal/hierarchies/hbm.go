@@ -27,20 +27,21 @@ interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a |
 and effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is
 crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor, scale and offset
 apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithmetic, C(x,
-reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth function,
-and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
-cbind(successes, failures) ~ and successes | trials(n) ~ are binomial responses, for --likelihood
-logistic, each trial a row. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
-number of identical rows.
+reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth
+function, and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all
+pairwise interactions, and y ~ . all columns that are not named. cbind(successes, failures) ~ and
+successes | trials(n) ~ are binomial responses, for --likelihood logistic, each trial a row. y |
+weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the number of
+identical rows.
 
 By default (--family marginal) effects are integrated out and nothing is trained. With a Gaussian
 response this is exact, for all groupings. Otherwise effects are drawn from a Laplace approximation,
 except for those of the largest grouping, which are integrated out by quadrature, and importance
 weights correct the result. If the log density of a row is not concave, a flow learns the remaining
 parameters. The other families approximate the effects of all groupings: pavi-f by a flow shared by
-all groups with free parameters for each, pavi-e and, of nested groupings only, adavi by networks that
-read the rows of a group, and joint, branch, amortized-branch and meanfield by normal distributions.
-Importance weights correct and judge the answer:
+all groups with free parameters for each, pavi-e and, of nested groupings only, adavi by networks
+that read the rows of a group, and joint, branch, amortized-branch and meanfield by normal
+distributions. Importance weights correct and judge the answer:
 
   trusted    the numbers hold to within their Monte Carlo errors
   doubtful   they may hold, but the computation does not show it

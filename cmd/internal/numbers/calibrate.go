@@ -75,8 +75,8 @@ func calibrateOrderCommand(a *shell.App) *cobra.Command {
 	cmd := classicStudy(a, &cobra.Command{
 		Use:   "order --out DIRECTORY",
 		Short: "Measure vti order",
-		Long: `Draws polynomials or splines and values about them from the priors of vti order, and runs it on each.
-Autoregressions cannot be drawn: Zellner's prior refers to the series itself.`,
+		Long: `Draws polynomials or splines and values about them from the priors of vti order, and runs it on
+each. Autoregressions cannot be drawn: Zellner's prior refers to the series itself.`,
 		Example: "  vti calibrate order --replicates 50 --model spline --out studies/spline",
 	}, func(rows int) (calibrate.Source, error) {
 		if options.Kind == order.Autoregression {

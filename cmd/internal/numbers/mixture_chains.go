@@ -35,7 +35,7 @@ of the indicator of each number with a probability of at least 0.001:
 
   trusted    R-hat up to 1.01, 400 effective draws and as many changes of the number of components
   doubtful   R-hat up to 1.1
-failed the chains do not agree on one posterior (exit status 3)
+  failed     the chains do not agree on one posterior (exit status 3)
 
 As with vti mixture, the verdict is at best doubtful if the largest number allowed is probable.
 These chains need many --iterations; --max-components excludes numbers on which they would otherwise

@@ -38,7 +38,7 @@ R-hat and the effective sample size measure:
 
   trusted    R-hat up to 1.01 and 400 effective draws, for every predictor and the log density
   doubtful   R-hat up to 1.1
-failed the chains do not agree on one posterior (exit status 3)`,
+  failed     the chains do not agree on one posterior (exit status 3)`,
 		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y
   vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
   vti rjmcmc varsel testdata/prostate.csv --target lpsa --likelihood robust --temperatures 12

@@ -33,8 +33,8 @@ func simulateVarselCommand(a *shell.App) *cobra.Command {
 		Short: "Simulate a table for variable selection",
 		Long: `Writes a table (CSV, response y) and prints which predictors matter in it: few effects, of absolute
 size from 1 down to 0.3 and with random signs, at random positions among normal predictors whose
-neighbours correlate, and a normal response, or that of another --likelihood. The same flags give the
-same file.`,
+neighbours correlate, and a normal response, or that of another --likelihood. The same flags give
+the same file.`,
 		Example: `  vti simulate varsel --rows 300 --predictors 1000 --effects 8 --correlation 0.5 --out wide.csv
   vti varsel wide.csv --target y`,
 		Args: cobra.NoArgs,

@@ -117,7 +117,7 @@ func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 func varselCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
-		Short: "Select variables: train, certify, and say which predictors matter",
+		Short: "Select variables: which predictors matter",
 		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
 
 Every column but the target is a predictor that a model may include or not; text columns become

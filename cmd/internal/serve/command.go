@@ -32,13 +32,16 @@ func Command(a *shell.App, all application.Registry) *cobra.Command {
 		Use:   "serve [FOLDER]",
 		Short: "Ask and read answers in a browser on this machine",
 		Long: `Shows tables, questions, runs and reports in a browser on this machine. Tables are uploaded into
-FOLDER/tables, and runs are kept in FOLDER/runs, by default of the present folder, so that runs of the
-command line in runs/ are there too. Runs wait for each other; they can be stopped and resumed, and
-survive a restart.
+FOLDER/tables, and runs are kept in FOLDER/runs, by default of the present folder, so that runs of
+the command line in runs/ are there too. Runs wait for each other; they can be stopped and resumed,
+and survive a restart.
 
-Only this machine is answered, and only a browser that has opened the printed address, whose token is
-a secret of the folder. To use it from another machine, forward the port: ssh -L 7410:127.0.0.1:7410
-HOST. Ctrl-C stops the server and its runs, which keep their checkpoints.`,
+Only this machine is answered, and only a browser that has opened the printed address, whose token
+is a secret of the folder. To use it from another machine, forward the port:
+
+  ssh -L 7410:127.0.0.1:7410 HOST
+
+Ctrl-C stops the server and its runs, which keep their checkpoints.`,
 		Example: `  vti serve
   vti serve study --open`,
 		Args: cli.Arguments(0, 1, "at most one folder"),

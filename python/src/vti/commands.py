@@ -2900,7 +2900,7 @@ def rjmcmc_mixture(
 
       trusted    R-hat up to 1.01, 400 effective draws and as many changes of the number of components
       doubtful   R-hat up to 1.1
-    failed the chains do not agree on one posterior (exit status 3)
+      failed     the chains do not agree on one posterior (exit status 3)
 
     As with vti mixture, the verdict is at best doubtful if the largest number allowed is probable.
     These chains need many ``iterations``; ``max_components`` excludes numbers on which they would
@@ -3025,7 +3025,7 @@ def rjmcmc_varsel(
 
       trusted    R-hat up to 1.01 and 400 effective draws, for every predictor and the log density
       doubtful   R-hat up to 1.1
-    failed the chains do not agree on one posterior (exit status 3)
+      failed     the chains do not agree on one posterior (exit status 3)
 
     Parameters
     ----------
@@ -3413,7 +3413,7 @@ def varsel(
     on_failed: Literal["raise", "warn", "ignore"] = "raise",
     progress: bool | None = None,
 ) -> Result:
-    """Select variables: train, certify, and say which predictors matter.
+    """Select variables: which predictors matter.
 
     Selects the predictors of a table (CSV or Parquet, with a header row).
 
