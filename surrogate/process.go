@@ -150,10 +150,10 @@ func (p *Process) learnNoise(groups []group) {
 
 func (p *Process) summarize(groups []group) {
 	position := p.positions()
-	for _, own := range groups {
-		if i, ok := position[own.model]; ok {
-			gain := p.seen[i].variance / (p.seen[i].variance + p.noise.value/own.count)
-			p.seen[i].mean += gain * (own.mean - p.seen[i].mean)
+	for _, group := range groups {
+		if i, ok := position[group.model]; ok {
+			gain := p.seen[i].variance / (p.seen[i].variance + p.noise.value/group.count)
+			p.seen[i].mean += gain * (group.mean - p.seen[i].mean)
 			p.seen[i].variance *= 1 - gain
 		}
 	}
@@ -161,16 +161,16 @@ func (p *Process) summarize(groups []group) {
 
 func (p *Process) positions() map[int]int {
 	position := make(map[int]int, len(p.seen))
-	for i, own := range p.seen {
-		position[own.model] = i
+	for i, group := range p.seen {
+		position[group.model] = i
 	}
 	return position
 }
 
 func (p *Process) observations(groups []group) []summary {
 	observed := make([]summary, len(groups))
-	for i, own := range groups {
-		observed[i] = summary{own.model, own.mean, p.noise.value / own.count}
+	for i, group := range groups {
+		observed[i] = summary{group.model, group.mean, p.noise.value / group.count}
 	}
 	return observed
 }
@@ -186,9 +186,9 @@ func (p *Process) relearn(groups []group) {
 	chosen, left := choose(append(slices.Clone(p.seen), fresh...), p.capacity)
 	p.seen, p.codes = chosen, nil
 	values, variances := make([]float64, len(chosen)), make([]float64, len(chosen))
-	for i, own := range chosen {
-		p.codes = append(p.codes, p.decode(own.model))
-		values[i], variances[i] = own.mean, own.variance
+	for i, group := range chosen {
+		p.codes = append(p.codes, p.decode(group.model))
+		values[i], variances[i] = group.mean, group.variance
 	}
 	p.kernel, p.constant = fitKernel(p.kernel, p.codes, values, variances)
 	p.restart()
@@ -244,8 +244,8 @@ func (p *Process) condition(observed []summary) {
 	for first := 0; first < len(observed); first += block {
 		part := observed[first:min(first+block, len(observed))]
 		codes := make([][]int32, len(part))
-		for i, own := range part {
-			codes[i] = p.decode(own.model)
+		for i, group := range part {
+			codes[i] = p.decode(group.model)
 		}
 		whitened, rest := p.whiten(codes) // [M_u, b]
 		var spread, within mat.Dense
@@ -253,12 +253,12 @@ func (p *Process) condition(observed []summary) {
 		within.Mul(whitened.T(), &spread)
 		innovation := mat.NewSymDense(len(part), nil)
 		misses := mat.NewVecDense(len(part), nil)
-		for i, own := range part {
+		for i, group := range part {
 			for j := range i + 1 {
 				innovation.SetSym(i, j, (within.At(i, j)+within.At(j, i))/2)
 			}
-			innovation.SetSym(i, i, within.At(i, i)+rest[i]+own.variance)
-			misses.SetVec(i, own.mean-p.constant-mat.Dot(whitened.ColView(i), p.mean))
+			innovation.SetSym(i, i, within.At(i, i)+rest[i]+group.variance)
+			misses.SetVec(i, group.mean-p.constant-mat.Dot(whitened.ColView(i), p.mean))
 		}
 		var cholesky mat.Cholesky
 		for extra := jitter * p.kernel.scale; !cholesky.Factorize(innovation); extra *= 10 {
@@ -302,8 +302,8 @@ func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) 
 
 func codesOf(p *Process, groups []group) [][]int32 {
 	codes := make([][]int32, len(groups))
-	for i, own := range groups {
-		codes[i] = p.decode(own.model)
+	for i, group := range groups {
+		codes[i] = p.decode(group.model)
 	}
 	return codes
 }

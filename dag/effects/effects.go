@@ -70,7 +70,7 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			slopes[i] = slope(p, theta, e) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
 		}
 		slices.Sort(slopes)
-		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
+		effect := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
 		mean, sd := stat.MeanStdDev(slopes, nil)
 		between, drawn := sd, sd/math.Sqrt(float64(draws))
 		if exact != nil {
@@ -79,9 +79,9 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			mean, sd, between, drawn = weight*unit, math.Sqrt(variance)*unit, math.Sqrt(ofMeans)*unit, 0
 		}
 		se := math.Hypot(drawn, between/math.Sqrt(graphs*probabilities[e.From][e.To]))
-		own.Mean, own.MeanSE, own.SD = report.Number(mean), report.Number(se), report.Number(sd)
-		own.Q025, own.Q975 = report.Number(slopes[draws*25/1000]), report.Number(slopes[draws*975/1000])
-		list = append(list, own)
+		effect.Mean, effect.MeanSE, effect.SD = report.Number(mean), report.Number(se), report.Number(sd)
+		effect.Q025, effect.Q975 = report.Number(slopes[draws*25/1000]), report.Number(slopes[draws*975/1000])
+		list = append(list, effect)
 	}
 	return list, nil
 }
@@ -104,19 +104,19 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	known := map[dgraph.Family]moments{}
 	forms := p.Forms()
 	of := func(f dgraph.Family) moments {
-		own, ok := known[f]
+		moments, ok := known[f]
 		if !ok {
-			own.means, own.variances = forms[f.Node].Moments(f.Parents)
-			known[f] = own
+			moments.means, moments.variances = forms[f.Node].Moments(f.Parents)
+			known[f] = moments
 		}
-		return own
+		return moments
 	}
 	return func(e dgraph.Edge) (mean, variance, between float64) {
 		var shares, means, variances []float64
 		for k, f := range posterior.Families {
 			if f.Node == e.To && f.Parents.Has(e.From) && posterior.Shares[k] > negligibleShare {
-				own, at := of(f), f.Parents.And(dgraph.Below(e.From)).Len()
-				shares, means, variances = append(shares, posterior.Shares[k]), append(means, own.means[at]), append(variances, own.variances[at])
+				moments, at := of(f), f.Parents.And(dgraph.Below(e.From)).Len()
+				shares, means, variances = append(shares, posterior.Shares[k]), append(means, moments.means[at]), append(variances, moments.variances[at])
 			}
 		}
 		mean = stat.Mean(means, shares)
@@ -221,11 +221,11 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			for k, row := range counted {
 				residuals[k] = (p.Data.X.At(row, j) - fitted[k]) / sigma
 			}
-			own := statistics(residuals)
+			observed := statistics(residuals)
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)
 				for k, to := range []*report.Number{&check.Spread, &check.Skewness, &check.Kurtosis} {
-					*to += report.Number(share * dgraph.Indicator(other[k] >= own[k]))
+					*to += report.Number(share * dgraph.Indicator(other[k] >= observed[k]))
 				}
 			}
 		}

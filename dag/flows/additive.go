@@ -53,11 +53,11 @@ func NewAdditive(p *score.Problem) *Additive {
 
 // MechanismOf returns the mechanisms of a problem, with quadratics for linear ones.
 func MechanismOf(p *score.Problem) Mechanism {
-	own := NewAdditive(p)
-	if own.layout.Mechanism == sem.Linear {
-		return linear{own}
+	target := NewAdditive(p)
+	if target.layout.Mechanism == sem.Linear {
+		return linear{target}
 	}
-	return own
+	return target
 }
 
 // Nodes returns N.
@@ -112,21 +112,21 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	}
 	l := t.layout
 	part := func(from, size int) *graph.Node { return graph.SliceAxis(theta, 1, graph.AxisRange(from, from+size)) }
-	hidden, own := t.hidden(node, theta)
+	hidden, response := t.hidden(node, theta)
 	mean := graph.ReduceSum(graph.Mul(hidden, graph.InsertAxes(part(l.W2(), l.Hidden), -1)), 1)
 	if l.Bias {
 		mean = graph.Add(mean, part(l.B2(), 1))
 	}
-	squares := graph.Square(graph.Sub(own, mean))
+	squares := graph.Square(graph.Sub(response, mean))
 	if t.counted != nil {
 		squares = graph.Mul(squares, t.countedOf(node, theta.DType()))
 	}
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and node
-// values [B,n].
-func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
+// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and the response,
+// the values of node [B,n].
+func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node) {
 	l, g := t.layout, node.Graph()
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
@@ -134,18 +134,18 @@ func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
 	// [B, H, n]; this order of operands, with a single sum over units, avoids a transposition
 	hidden = graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
-	own = graph.Gather(values, index)
+	response = graph.Gather(values, index)
 	if t.centers != nil {
 		// [B, N]
 		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index)
 		hidden = graph.Sub(hidden, graph.InsertAxes(graph.Einsum("bi,bih->bh", centers, first), -1))
-		own = graph.Sub(own, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, oneHot(node, nodes, theta.DType())), -1), -1))
+		response = graph.Sub(response, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, oneHot(node, nodes, theta.DType())), -1), -1))
 	}
 	if l.Bias {
 		bias := graph.SliceAxis(theta, 1, graph.AxisRange(l.B1(), l.B1()+l.Hidden))
 		hidden = graph.Add(hidden, graph.InsertAxes(bias, -1))
 	}
-	return graph.MaxScalar(hidden, 0), own
+	return graph.MaxScalar(hidden, 0), response
 }
 
 // countedOf marks the rows of the data that count for nodes [B] -> [B,n].
@@ -174,9 +174,9 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma *graph.Node) *graph.Node {
 	sd := t.problem.Model.PriorSD
 	columns := graph.AxisRange(0, weights)
-	own, used := graph.SliceAxis(theta, 1, columns), graph.SliceAxis(mask, 1, columns)
-	logDensity := graph.AddScalar(graph.MulScalar(graph.Square(own), -0.5/(sd*sd)), -math.Log(sd)-score.HalfLog2Pi)
-	sum := graph.ReduceSum(graph.Where(used, logDensity, graph.ZerosLike(own)), -1)
+	values, used := graph.SliceAxis(theta, 1, columns), graph.SliceAxis(mask, 1, columns)
+	logDensity := graph.AddScalar(graph.MulScalar(graph.Square(values), -0.5/(sd*sd)), -math.Log(sd)-score.HalfLog2Pi)
+	sum := graph.ReduceSum(graph.Where(used, logDensity, graph.ZerosLike(values)), -1)
 	if t.layout.Sigma > 0 {
 		return sum
 	}
@@ -246,11 +246,11 @@ func (t *Additive) grams() (all [][][]float64) {
 		root := mat.NewDense(nodes, nodes, t.roots[j*nodes*nodes:][:nodes*nodes])
 		var gram mat.Dense
 		gram.Mul(root.T(), root)
-		own := make([][]float64, nodes)
-		for i := range own {
-			own[i] = gram.RawRowView(i)
+		gramRows := make([][]float64, nodes)
+		for i := range gramRows {
+			gramRows[i] = gram.RawRowView(i)
 		}
-		all = append(all, own)
+		all = append(all, gramRows)
 	}
 	return all
 }

@@ -72,12 +72,12 @@ func (s *Scores) nextLevel(f int) int {
 	if len(islands) == 0 {
 		return 0
 	}
-	top, own := islands[len(islands)-1].Level, s.settled(f)
-	if top == mostLevel || len(own) < levelCounts || own[0].Level < top {
+	top, settled := islands[len(islands)-1].Level, s.settled(f)
+	if top == mostLevel || len(settled) < levelCounts || settled[0].Level < top {
 		return top
 	}
-	spread := stat.StdDev(logEvidences(own), nil)
-	if spread > levelSpread && len(own) >= levelIslands || spread > 2*levelSpread && s.Listed {
+	spread := stat.StdDev(logEvidences(settled), nil)
+	if spread > levelSpread && len(settled) >= levelIslands || spread > 2*levelSpread && s.Listed {
 		return top + 1
 	}
 	return top
@@ -201,8 +201,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
 	var small []int
 	for i, f := range s.problem.Families {
-		own := f.Parents.Len() - s.problem.Structure.Required[f.Node].Len()
-		if (own <= pilotSize || all) && !s.exact[i] {
+		chosen := f.Parents.Len() - s.problem.Structure.Required[f.Node].Len()
+		if (chosen <= pilotSize || all) && !s.exact[i] {
 			small = append(small, i)
 		}
 	}
@@ -306,7 +306,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	for _, f := range families[:min(len(families), batchFamilies)] {
 		level := s.nextLevel(f)
 		count := max(len(s.settled(f))/2, firstIslands)
-		if own := s.settled(f); len(own) > 0 && own[0].Level < level {
+		if settled := s.settled(f); len(settled) > 0 && settled[0].Level < level {
 			count = levelCounts
 		}
 		for range count {
@@ -366,8 +366,8 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 		}
 		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, sweeps).LogEvidence}
 	})
-	for k, own := range pilots {
-		to[batch[k]] = own.LogEvidence
+	for k, pilot := range pilots {
+		to[batch[k]] = pilot.LogEvidence
 	}
 	return err
 }
@@ -383,8 +383,8 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	count := map[int]int{}
 	for k, f := range batch {
 		levels[k] = s.nextLevel(f)
-		for _, own := range s.islands[f] {
-			place[k] += int(dgraph.Indicator(own.Level == levels[k]))
+		for _, one := range s.islands[f] {
+			place[k] += int(dgraph.Indicator(one.Level == levels[k]))
 		}
 		place[k] += count[f]
 		first[k] = len(s.islands[f]) + count[f]
@@ -401,10 +401,10 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		}
 		return newNetworkFamily(p, f).temper(random, l, f, chains, sweeps*islandCost(levels[k]))
 	})
-	for k, own := range found {
-		own.Level = levels[k]
-		s.islands[batch[k]] = append(s.islands[batch[k]], own)
-		s.spent += islandCost(own.Level)
+	for k, one := range found {
+		one.Level = levels[k]
+		s.islands[batch[k]] = append(s.islands[batch[k]], one)
+		s.spent += islandCost(one.Level)
 	}
 	s.fine += len(batch)
 	s.status(fmt.Sprintf("%s of particles", english.Count(s.fine, "fine island")))

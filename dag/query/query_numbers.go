@@ -83,7 +83,7 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 			continue
 		}
 		means[j] = intercept
-		own := math.Exp(2 * l.LogSigma(thetas[j]))
+		variance := math.Exp(2 * l.LogSigma(thetas[j]))
 		for i := range parents[j].Nodes() {
 			means[j] += thetas[j][i] * means[i]
 		}
@@ -95,9 +95,9 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 			covariance.SetSym(j, k, sum)
 		}
 		for i := range parents[j].Nodes() {
-			own += thetas[j][i] * covariance.At(i, j)
+			variance += thetas[j][i] * covariance.At(i, j)
 		}
-		covariance.SetSym(j, j, own)
+		covariance.SetSym(j, j, variance)
 	}
 	return means, covariance
 }
@@ -118,28 +118,28 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 
 // answerNumbers fills an answer about a number. weights add up to one.
 func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
-	own := make([]float64, len(answers))
+	values := make([]float64, len(answers))
 	if r.sign != "" {
 		for k, one := range answers {
-			if own[k] = one.below(r.value); r.sign == ">" {
-				own[k] = one.above(r.value)
+			if values[k] = one.below(r.value); r.sign == ">" {
+				values[k] = one.above(r.value)
 			}
 		}
-		mean, se := weightedMean(own, weights, independent)
-		a.Probabilities = []ProbabilityAnswer{{fmt.Sprintf("%s %g", r.sign, r.value), mean, se, spreadOf(own, graphs)}}
+		mean, se := weightedMean(values, weights, independent)
+		a.Probabilities = []ProbabilityAnswer{{fmt.Sprintf("%s %g", r.sign, r.value), mean, se, spreadOf(values, graphs)}}
 		return
 	}
 	low, high, squares := math.Inf(1), math.Inf(-1), 0.0
 	for k, one := range answers {
-		own[k] = one.mean[0]
-		low, high = math.Min(low, own[k]-6*one.sd), math.Max(high, own[k]+6*one.sd)
+		values[k] = one.mean[0]
+		low, high = math.Min(low, values[k]-6*one.sd), math.Max(high, values[k]+6*one.sd)
 		for _, row := range one.rows {
 			low, high = math.Min(low, row.Mean-6*row.SD), math.Max(high, row.Mean+6*row.SD)
 		}
 	}
-	mean, se := weightedMean(own, weights, independent)
+	mean, se := weightedMean(values, weights, independent)
 	for k, one := range answers {
-		squares += weights[k] * (dgraph.Square(one.sd) + dgraph.Square(own[k]-float64(mean)))
+		squares += weights[k] * (dgraph.Square(one.sd) + dgraph.Square(values[k]-float64(mean)))
 	}
 	quantile := func(level float64) report.Number {
 		from, to := low, high
@@ -156,7 +156,7 @@ func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []condi
 		}
 		return report.Number(to)
 	}
-	a.Expectation = &ExpectationAnswer{Mean: mean, SE: se, PredictiveSD: report.Number(math.Sqrt(squares)), PredictiveQ05: quantile(0.05), PredictiveQ95: quantile(0.95), Spread: spreadOf(own, graphs)}
+	a.Expectation = &ExpectationAnswer{Mean: mean, SE: se, PredictiveSD: report.Number(math.Sqrt(squares)), PredictiveQ05: quantile(0.05), PredictiveQ95: quantile(0.95), Spread: spreadOf(values, graphs)}
 }
 
 // normalBelow is the probability that a normal variable, which may have no variance, is at most x.

@@ -76,12 +76,12 @@ func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil
 	}
-	own := s.known[cells]
-	if own == nil {
-		own = s.rising(s.Size / float64(cells))
-		s.known[cells] = own
+	table := s.known[cells]
+	if table == nil {
+		table = s.rising(s.Size / float64(cells))
+		s.known[cells] = table
 	}
-	return own
+	return table
 }
 
 func (s *countStack) Push(place int) {
@@ -110,11 +110,11 @@ func (s *countStack) combinationsOf(depth int) *countFrame {
 	}
 	before := s.combinationsOf(depth - 1)
 	item := s.items[f.place]
-	own := int32(s.levels[item])
-	next := s.cleared(before.seen * int(own))
+	levels := int32(s.levels[item])
+	next := s.cleared(before.seen * int(levels))
 	f.of, f.seen, f.rows = slices.Grow(f.of[:0], len(before.of))[:len(before.of)], 0, true
 	for row, code := range s.codes[item] {
-		number := &next[before.of[row]*own+code]
+		number := &next[before.of[row]*levels+code]
 		if *number == 0 {
 			f.seen++
 			*number = int32(f.seen)
@@ -177,23 +177,23 @@ func (s *countStack) sort() {
 // split divides masks by the levels of one more column, if that is worth it.
 func (s *countStack) split() {
 	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
-	own := s.levels[s.items[f.place]]
+	levels := s.levels[s.items[f.place]]
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
-	if len(before.masks)*own > len(s.at) {
+	if len(before.masks)*levels > len(s.at) {
 		return
 	}
 	f.sorted = true
 	f.masks, f.totals = f.masks[:0], f.totals[:0]
 	for from := 0; from < len(before.masks); from += words {
 		mask := before.masks[from : from+words]
-		for level := range own {
+		for level := range levels {
 			plane := s.plane(f.place, level, words)
 			for w, bits := range mask {
 				f.masks = append(f.masks, bits&plane[w])
 			}
-			own := f.masks[len(f.masks)-words:]
+			pattern := f.masks[len(f.masks)-words:]
 			for c := range cells {
-				f.totals = append(f.totals, int32(ones(own[s.starts[c]:s.starts[c+1]])))
+				f.totals = append(f.totals, int32(ones(pattern[s.starts[c]:s.starts[c+1]])))
 			}
 		}
 	}
@@ -214,38 +214,38 @@ func ones(words []uint64) (count int) {
 func (s *countStack) Evidences(out []float64) {
 	f := &s.frames[s.depth]
 	for place := range out {
-		own := s.levels[s.items[place]]
-		cells := f.cells * own
-		if f.sorted && cells <= mostDense && len(f.masks)*(own-1) <= len(s.at) {
-			out[place] = s.sumWords(f, place, own, s.table(cells))
+		levels := s.levels[s.items[place]]
+		cells := f.cells * levels
+		if f.sorted && cells <= mostDense && len(f.masks)*(levels-1) <= len(s.at) {
+			out[place] = s.sumWords(f, place, levels, s.table(cells))
 		} else {
-			out[place] = s.sumRows(place, own, cells)
+			out[place] = s.sumRows(place, levels, cells)
 		}
 	}
 }
 
-func (s *countStack) sumRows(place, own, cells int) float64 {
+func (s *countStack) sumRows(place, levels, cells int) float64 {
 	f := s.combinationsOf(s.depth)
-	counts := s.cleared(f.seen * own)
+	counts := s.cleared(f.seen * levels)
 	for row, code := range s.codes[s.items[place]] {
-		counts[int(f.of[row])*own+int(code)]++
+		counts[int(f.of[row])*levels+int(code)]++
 	}
 	return s.sum(counts, cells)
 }
 
 // sumWords counts word by word. Rows of a cell that have none of the other levels have the first.
-func (s *countStack) sumWords(f *countFrame, place, own int, table []float64) (sum float64) {
+func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64) (sum float64) {
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
 	ends := s.starts[1:]
 	for m := 0; m*words < len(f.masks); m++ {
 		mask, totals := f.masks[m*words:][:words], f.totals[m*cells:][:cells]
-		if own == 2 {
+		if levels == 2 {
 			sum += sumPairs(mask, s.plane(place, 1, words), totals, ends, table)
 			continue
 		}
 		for c, left := range totals {
 			from, to := s.starts[c], s.starts[c+1]
-			for level := 1; level < own && left > 0; level++ {
+			for level := 1; level < levels && left > 0; level++ {
 				plane := s.plane(place, level, words)[from:to]
 				n := 0
 				for w, rows := range mask[from:to] {

@@ -81,26 +81,26 @@ func mirror(x, center []float64) {
 	floats.AddScaled(x, 2, center)
 }
 
-func (q *logisticProposal) weigh(random *rand.Rand, most int) (own logisticEvidence) {
+func (q *logisticProposal) weigh(random *rand.Rand, most int) (evidence logisticEvidence) {
 	draws := &logisticDraws{}
 	for count := min(max(startRows/len(q.family.form.levels), fewestPairs), mostStart); ; count *= 2 {
 		for len(draws.pairs) < count {
 			q.pair(random, draws)
 		}
-		own = newLogisticEvidence(draws.logs, draws.pairs)
-		if own.enough() || count >= most {
-			return own
+		evidence = newLogisticEvidence(draws.logs, draws.pairs)
+		if evidence.enough() || count >= most {
+			return evidence
 		}
 	}
 }
 
 // newLogisticEvidence is the mean of weights, by logs of them and of the means of pairs.
-func newLogisticEvidence(logs, pairs []float64) (own logisticEvidence) {
-	own.value, own.se = psis.LogMeanExp(pairs)
-	own.se = math.Hypot(own.se, leastError)
-	own.kHat = psis.Smooth(logs).K
-	own.missed = psis.TailShare(own.kHat, len(logs))
-	return own
+func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
+	evidence.value, evidence.se = psis.LogMeanExp(pairs)
+	evidence.se = math.Hypot(evidence.se, leastError)
+	evidence.kHat = psis.Smooth(logs).K
+	evidence.missed = psis.TailShare(evidence.kHat, len(logs))
+	return evidence
 }
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
@@ -113,8 +113,8 @@ func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 		return logisticEvidence{math.NaN(), weightsError{se: math.NaN(), kHat: math.Inf(1), missed: 1}}
 	}
 	degrees := len(center) + moreDegrees + len(f.form.levels)/rowsPerDegree
-	if own := f.proposal(center, factor, degrees).weigh(random, modePairs); own.enough() {
-		return own
+	if evidence := f.proposal(center, factor, degrees).weigh(random, modePairs); evidence.enough() {
+		return evidence
 	}
 	return f.rays(center, factor).weigh(random, fewestRays, mostRays)
 }

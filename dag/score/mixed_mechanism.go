@@ -25,19 +25,19 @@ type MixedMechanism struct {
 
 // Mechanism is the mechanism of a family with parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
-	own := &MixedMechanism{columns: m, Node: f.Node, of: m.columns(f.Parents), theta: theta}
+	made := &MixedMechanism{columns: m, Node: f.Node, of: m.columns(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
-		own.Levels = m.Contrasts[f.Node]
+		made.Levels = m.Contrasts[f.Node]
 	}
-	return own
+	return made
 }
 
 // Predictor is the linear predictor of an outcome given a row of columns [M].
 func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
-	own := m.theta[outcome*(1+len(m.of)):]
-	sum := own[0]
+	coefficients := m.theta[outcome*(1+len(m.of)):]
+	sum := coefficients[0]
 	for a, column := range m.of {
-		sum += own[1+a] * row[column]
+		sum += coefficients[1+a] * row[column]
 	}
 	return sum
 }
@@ -140,9 +140,9 @@ func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: m.Predictor(0, row), SD: m.Noise()}
 	}
-	own := Outcome{Levels: make([]float64, len(m.Levels))}
-	m.Probabilities(row, own.Levels)
-	return own
+	outcome := Outcome{Levels: make([]float64, len(m.Levels))}
+	m.Probabilities(row, outcome.Levels)
+	return outcome
 }
 
 // Certain is the distribution of a node whose value is known.
@@ -150,27 +150,27 @@ func (m *MixedMechanism) Certain(x float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: x}
 	}
-	own := Outcome{Levels: make([]float64, len(m.Levels))}
-	own.Levels[int(x)] = 1
-	return own
+	outcome := Outcome{Levels: make([]float64, len(m.Levels))}
+	outcome.Levels[int(x)] = 1
+	return outcome
 }
 
 // Draw draws a value of the node given a row of columns.
 func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
-	own := m.Outcome(row)
-	if own.Levels != nil {
-		return float64(pick.Index(own.Levels, random.Float64()))
+	outcome := m.Outcome(row)
+	if outcome.Levels != nil {
+		return float64(pick.Index(outcome.Levels, random.Float64()))
 	}
-	return own.Mean + own.SD*random.NormFloat64()
+	return outcome.Mean + outcome.SD*random.NormFloat64()
 }
 
 // LogDensity is the log density of a value of the node given a row of columns.
 func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
-	own := m.Outcome(row)
-	if own.Levels != nil {
-		return math.Log(own.Levels[int(x)])
+	outcome := m.Outcome(row)
+	if outcome.Levels != nil {
+		return math.Log(outcome.Levels[int(x)])
 	}
-	return -dgraph.Square((x-own.Mean)/own.SD)/2 - math.Log(own.SD) - HalfLog2Pi
+	return -dgraph.Square((x-outcome.Mean)/outcome.SD)/2 - math.Log(outcome.SD) - HalfLog2Pi
 }
 
 // Outcome is the distribution of the target in a simulated row: normal, or probabilities of

@@ -43,8 +43,8 @@ const imputeCandidates = 7
 
 // newImputer completes the table with values from other rows of the column.
 func newImputer(p *score.Problem, random *rand.Rand) *imputer {
-	data, own := *p.Data, *p
-	data.X, own.Data = mat.DenseCopyOf(p.Data.X), &data
+	data, copied := *p.Data, *p
+	data.X, copied.Data = mat.DenseCopyOf(p.Data.X), &data
 	for row, nodes := range data.Missing {
 		for _, j := range nodes {
 			for {
@@ -55,7 +55,7 @@ func newImputer(p *score.Problem, random *rand.Rand) *imputer {
 			}
 		}
 	}
-	return &imputer{problem: &own, random: random, mechanisms: data.Mechanisms()}
+	return &imputer{problem: &copied, random: random, mechanisms: data.Mechanisms()}
 }
 
 // cells returns the values of the missing cells, row by row.
@@ -79,11 +79,11 @@ func (m *imputer) setCells(values []float64) {
 
 // step moves the graph, and then draws the missing cells.
 func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
-	own, err := candidatesOf(ctx, m.problem, candidates)
+	found, err := candidatesOf(ctx, m.problem, candidates)
 	if err != nil {
 		return err
 	}
-	tables, err := own.newTables(ctx, 1)
+	tables, err := found.newTables(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -94,15 +94,15 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	clear(m.walk.known) // scores of the previous table
 	m.walk.rescore()
 	m.walk.sweep()
-	if err := own.err(); err != nil {
+	if err := found.err(); err != nil {
 		return err
 	}
-	m.thetas = make([][]float64, len(own.forms))
+	m.thetas = make([][]float64, len(found.forms))
 	if m.problem.Model.Mechanism == sem.Categorical {
 		m.drawCategories()
 		return nil
 	}
-	return m.drawNumbers(own.forms)
+	return m.drawNumbers(found.forms)
 }
 
 // numberMechanism is a mechanism of a numeric node with its parameters.
@@ -136,16 +136,16 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 			if place == tables.NoMechanism {
 				continue
 			}
-			own := drawn[j][place]
+			child := drawn[j][place]
 			// weight is the coefficient of node i in the residual
-			weight := func(i int) float64 { return dgraph.Indicator(i == j) - own.theta[i] }
-			residual := -own.intercept
+			weight := func(i int) float64 { return dgraph.Indicator(i == j) - child.theta[i] }
+			residual := -child.intercept
 			for i, x := range values {
 				if !slices.Contains(nodes, i) {
 					residual += weight(i) * x
 				}
 			}
-			size := math.Exp(-2 * l.LogSigma(own.theta))
+			size := math.Exp(-2 * l.LogSigma(child.theta))
 			for a, i := range nodes {
 				right.SetVec(a, right.AtVec(a)-size*weight(i)*residual)
 				for b, k := range nodes[:a+1] {
@@ -189,12 +189,12 @@ func (c *cellCounts) levels(d *tables.Data, row []float64) []float64 {
 	for _, i := range c.parents {
 		combination = combination*uint64(len(d.Levels[i])) + uint64(row[i])
 	}
-	own := c.counts[combination]
-	if own == nil {
-		own = make([]float64, len(d.Levels[c.node]))
-		c.counts[combination] = own
+	counts := c.counts[combination]
+	if counts == nil {
+		counts = make([]float64, len(d.Levels[c.node]))
+		c.counts[combination] = counts
 	}
-	return own
+	return counts
 }
 
 func (m *imputer) drawCategories() {
@@ -229,11 +229,11 @@ func (m *imputer) drawCategories() {
 			for level := range probabilities {
 				values[j], probabilities[level] = float64(level), 1
 				for _, c := range concerned {
-					own, total := c.levels(d, values), 0.0
-					for _, count := range own {
+					counts, total := c.levels(d, values), 0.0
+					for _, count := range counts {
 						total += count + c.cell
 					}
-					probabilities[level] *= (own[int(values[c.node])] + c.cell) / total
+					probabilities[level] *= (counts[int(values[c.node])] + c.cell) / total
 				}
 			}
 			values[j] = float64(pick.Index(probabilities, m.random.Float64()))

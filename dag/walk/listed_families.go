@@ -30,12 +30,12 @@ func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *l
 	for i, f := range scores.Families {
 		l.of[f.Node] = append(l.of[f.Node], listedFamily{parents: f.Parents, logWeight: s.Prior.LogWeight(f.Node, f.Parents) + beta*scores.LogEvidence[i], place: i})
 	}
-	for _, own := range l.of {
-		slices.SortFunc(own, func(a, b listedFamily) int {
+	for _, list := range l.of {
+		slices.SortFunc(list, func(a, b listedFamily) int {
 			return cmp.Or(cmp.Compare(b.logWeight, a.logWeight), cmp.Compare(a.place, b.place))
 		})
-		for k := range own {
-			own[k].share = math.Exp(own[k].logWeight - own[0].logWeight)
+		for k := range list {
+			list[k].share = math.Exp(list[k].logWeight - list[0].logWeight)
 		}
 	}
 	return l
@@ -48,15 +48,15 @@ const leastOfList = 1e-6
 // sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf
 // for none; visit, if not nil, is called with each that matters and its weight up to a factor.
 func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
-	own, largest, total := l.of[j], 0.0, 0.0
+	list, largest, total := l.of[j], 0.0, 0.0
 	far := false // shares have few digits left, or none
-	for k := range own {
-		f := &own[k]
+	for k := range list {
+		f := &list[k]
 		if !f.parents.Within(from) {
 			continue
 		}
 		if total == 0 {
-			largest = own[0].logWeight
+			largest = list[0].logWeight
 			if far = largest-f.logWeight > farBelow; far {
 				largest = f.logWeight
 			}
@@ -69,7 +69,7 @@ func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily,
 		if visit != nil {
 			visit(f, weight)
 		}
-		if weight*float64(len(own)-k) < leastOfList*total {
+		if weight*float64(len(list)-k) < leastOfList*total {
 			break
 		}
 	}
@@ -82,9 +82,9 @@ func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily,
 // pick is the family of a node at which the sum of probabilities reaches u, among those with
 // parents in a set; logTotal is the log of the sum of their weights.
 func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chosen *listedFamily) {
-	own := l.of[j]
-	for k := range own {
-		if f := &own[k]; f.parents.Within(from) {
+	list := l.of[j]
+	for k := range list {
+		if f := &list[k]; f.parents.Within(from) {
 			chosen = f
 			if u -= math.Exp(f.logWeight - logTotal); u <= 0 {
 				break
@@ -109,8 +109,8 @@ type listedWalk struct {
 func (w *listedWalk) use(families *listedFamilies) {
 	w.families = families
 	for j, parents := range w.parents {
-		own := families.of[j]
-		w.graph[j] = &own[slices.IndexFunc(own, func(f listedFamily) bool { return f.parents == parents })]
+		list := families.of[j]
+		w.graph[j] = &list[slices.IndexFunc(list, func(f listedFamily) bool { return f.parents == parents })]
 	}
 }
 

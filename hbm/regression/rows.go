@@ -55,24 +55,24 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	if err != nil {
 		return nil, err
 	}
-	own, err := frame.New(seen, r.Record.Frame)
+	fitted, err := frame.New(seen, r.Record.Frame)
 	if err != nil {
 		return nil, err
 	}
-	rows := &predict.Rows{Discrete: own.Response.Discrete(), Survival: own.Response.Survival()}
-	if own.Response.HasCategories() {
-		if rows.Categories = own.Labels; !own.Response.Ordered() {
-			rows.Unordered = likelihood.AgainstFirst(len(own.Labels))
+	rows := &predict.Rows{Discrete: fitted.Response.Discrete(), Survival: fitted.Response.Survival()}
+	if fitted.Response.HasCategories() {
+		if rows.Categories = fitted.Labels; !fitted.Response.Ordered() {
+			rows.Unordered = likelihood.AgainstFirst(len(fitted.Labels))
 		}
 	} else {
-		rows.Labels = own.Labels
-		rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
+		rows.Labels = fitted.Labels
+		rows.Response = likelihood.New(fitted.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
 	}
-	design, first := own, 0
+	design, first := fitted, 0
 	if fresh != nil {
-		labels := own.Formula.Labels()
+		labels := fitted.Formula.Labels()
 		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
-		if design, first, err = own.Below(seen, fresh, r.Record.Frame, rows, opt.repeat); err != nil {
+		if design, first, err = fitted.Below(seen, fresh, r.Record.Frame, rows, opt.repeat); err != nil {
 			return nil, err
 		}
 	}
@@ -83,12 +83,12 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	if design.Offset != nil {
 		rows.Offset = design.Offset[first:]
 	}
-	column := r.fillPopulation(rows, stored, own, design, first)
+	column := r.fillPopulation(rows, stored, fitted, design, first)
 	for k, g := range design.Groupings {
 		if !opt.groups && !g.Smooth { // a smooth function is of the population
 			continue
 		}
-		if err := r.fillGrouping(rows, stored.Len(), column, own, own.Groupings[k], g, first); err != nil {
+		if err := r.fillGrouping(rows, stored.Len(), column, fitted, fitted.Groupings[k], g, first); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +97,7 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 
 // fillPopulation puts the draws of population effects beside their columns. It returns the draws of
 // a coordinate by its name, nil if the run does not have it.
-func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own, design *frame.Frame, first int) (column func(name string) []float64) {
+func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitted, design *frame.Frame, first int) (column func(name string) []float64) {
 	at := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
 		if _, repeated := at[name]; !repeated { // population effects come first
@@ -115,11 +115,11 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 		}
 		return values
 	}
-	if rows.Scale = column(own.Response.Scale()); rows.Scale == nil {
+	if rows.Scale = column(fitted.Response.Scale()); rows.Scale == nil {
 		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
 	}
-	if names := own.CutNames(); names != nil {
-		categories := likelihood.NewCategories(own.Response, len(own.Labels)).(likelihood.OrderedCategories)
+	if names := fitted.CutNames(); names != nil {
+		categories := likelihood.NewCategories(fitted.Response, len(fitted.Labels)).(likelihood.OrderedCategories)
 		points := make([][]float64, stored.Len())
 		for _, name := range names {
 			for s, point := range column(name) {
@@ -136,7 +136,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	for _, weight := range design.Weights[min(first, len(design.Weights)):] {
 		rows.RowScale = append(rows.RowScale, 1/math.Sqrt(weight))
 	}
-	for plane, prefix := range own.PlaneNames() {
+	for plane, prefix := range fitted.PlaneNames() {
 		for j, c := range design.Columns {
 			name, coefficient := prefix+c.Text(), column(prefix+c.Name)
 			if c.Step != "" {
@@ -150,7 +150,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 
 // fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping,
 // and g the grouping of the rows.
-func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *frame.Frame, seen, g *frame.Grouping, first int) error {
+func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, fitted *frame.Frame, seen, g *frame.Grouping, first int) error {
 	var levels []string // of the rows, each once
 	place := map[int]int{}
 	index := make([]int, len(g.Index)-first)
@@ -161,7 +161,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		}
 		index[i] = place[level]
 	}
-	names := own.VaryingNames(g)
+	names := fitted.VaryingNames(g)
 	effects := make([][][]float64, len(names)) // by plane and column, and level
 	var fresh []int
 	for k, level := range levels {
@@ -192,7 +192,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 			factor := spread.factor(s)
 			for _, k := range fresh {
 				random := stream.Rand(uint64(s), "predict/group/"+g.Name+"/"+levels[k])
-				for c, effect := range own.NewEffects(factor, random) {
+				for c, effect := range fitted.NewEffects(factor, random) {
 					effects[c][k][s] = effect
 				}
 			}
@@ -254,11 +254,11 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	if seen, err = r.Record.Table(); err != nil {
 		return "", nil, nil, err
 	}
-	own, err := frame.New(seen, r.Record.Frame)
+	fitted, err := frame.New(seen, r.Record.Frame)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	f := own.Formula
+	f := fitted.Formula
 	seen = seen.WithLabels(f.Labels()...)
 	used, err := frame.UsedColumns(seen, r.Record.Frame, f)
 	if err != nil {

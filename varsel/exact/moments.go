@@ -88,19 +88,19 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 				weights[other] = all[c]
 			}
 		}
-		var own moments
+		var sum moments
 		by.each(weights, func(t int, mean, variance float64) {
 			given[t] = component{w.shares[t] * w.Probability, mean, math.Sqrt(variance)}
-			own.add(given[t].weight, mean, variance)
+			sum.add(given[t].weight, mean, variance)
 		})
-		into[j].all.merge(own)
+		into[j].all.merge(sum)
 		switch {
 		case resolved:
 			into[j].components = append(into[j].components, given...)
 		case listed:
-			into[j].components = append(into[j].components, component{own.mass, own.mean, own.sd()})
+			into[j].components = append(into[j].components, component{sum.mass, sum.mean, sum.sd()})
 		default:
-			into[j].rest.merge(own)
+			into[j].rest.merge(sum)
 		}
 	}
 	if w.noise.SD > 0 {
@@ -110,13 +110,13 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 
 // addScale adds the posterior of σ, in a unit.
 func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
-	var own moments
+	var sum moments
 	for t, x := range w.at {
-		own.add(w.shares[t]*w.Probability, unit*math.Exp(x), 0)
+		sum.add(w.shares[t]*w.Probability, unit*math.Exp(x), 0)
 	}
-	to.all.merge(own)
+	to.all.merge(sum)
 	if !resolved {
-		to.rest.merge(own)
+		to.rest.merge(sum)
 		return
 	}
 	fine := w.interpolate()
@@ -133,9 +133,9 @@ func (p *Posterior) Moments() (means, variances []float64) {
 	for k := range weights {
 		clear(weights)
 		weights[k] = 1
-		var own moments
-		by.each(weights, func(t int, mean, variance float64) { own.add(p.shares[t], mean, variance) })
-		means, variances = append(means, own.mean), append(variances, own.squares/own.mass)
+		var sum moments
+		by.each(weights, func(t int, mean, variance float64) { sum.add(p.shares[t], mean, variance) })
+		means, variances = append(means, sum.mean), append(variances, sum.squares/sum.mass)
 	}
 	return means, variances
 }

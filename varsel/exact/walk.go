@@ -119,18 +119,18 @@ func (e *enumeration) largest() uint32 {
 
 // walker is a copy of w with separate memory, at the model without predictors.
 func (w *walk) walker() *walk {
-	own, points := *w, len(w.u)
-	own.coordinates, own.mask = nil, 0
-	own.factor, own.z = make([]float64, w.dim*(w.dim+1)/2*points), make([]float64, w.dim*points)
-	own.pivot, own.score, own.terms = make([]float64, points), make([]float64, points), make([]float64, points)
-	own.ends = make([]ending, w.dim+1)
-	for i := range own.ends {
-		own.ends[i] = ending{logDet: make([]float64, points), squares: make([]float64, points)}
+	copied, points := *w, len(w.u)
+	copied.coordinates, copied.mask = nil, 0
+	copied.factor, copied.z = make([]float64, w.dim*(w.dim+1)/2*points), make([]float64, w.dim*points)
+	copied.pivot, copied.score, copied.terms = make([]float64, points), make([]float64, points), make([]float64, points)
+	copied.ends = make([]ending, w.dim+1)
+	for i := range copied.ends {
+		copied.ends[i] = ending{logDet: make([]float64, points), squares: make([]float64, points)}
 	}
 	for _, j := range w.Always {
-		own.push(j)
+		copied.push(j)
 	}
-	return &own
+	return &copied
 }
 
 func (w *walk) push(j int) {
@@ -141,20 +141,20 @@ func (w *walk) push(j int) {
 		w.pivot[t], w.score[t] = 1+gram[j]*u, w.linear[j]*u+w.nu[j]
 	}
 	for i, other := range w.coordinates {
-		own, lower, z, g := at(row, i), w.factor[i*(i+1)/2*points:], at(w.z, i), gram[other]
+		entry, lower, z, g := at(row, i), w.factor[i*(i+1)/2*points:], at(w.z, i), gram[other]
 		for t, u := range w.u {
-			own[t] = g * u
+			entry[t] = g * u
 		}
 		for a := range i {
 			before, l := at(row, a), at(lower, a)
 			for t, v := range before {
-				own[t] -= l[t] * v
+				entry[t] -= l[t] * v
 			}
 		}
 		diagonal := at(lower, i)
-		for t, v := range own {
+		for t, v := range entry {
 			v *= diagonal[t]
-			own[t] = v
+			entry[t] = v
 			w.pivot[t] -= v * v
 			w.score[t] -= v * z[t]
 		}
@@ -212,18 +212,18 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 	var lock sync.Mutex // guards done and Progress
 	done, heads := 0, 1<<(walkedGroups/2)
 	return parallel.Each(ctx, heads, func(int) func(head int) error {
-		own, code := w.walker(), make([]int32, len(e.Groups))
-		fixed := len(own.coordinates)
+		walker, code := w.walker(), make([]int32, len(e.Groups))
+		fixed := len(walker.coordinates)
 		return func(head int) error {
-			own.coordinates, own.mask = own.coordinates[:fixed], uint32(head)
+			walker.coordinates, walker.mask = walker.coordinates[:fixed], uint32(head)
 			for g := range walkedGroups / 2 {
 				if head>>g&1 == 1 {
 					for _, j := range e.Groups[g] {
-						own.push(j)
+						walker.push(j)
 					}
 				}
 			}
-			own.visit(walkedGroups/2, code)
+			walker.visit(walkedGroups/2, code)
 			lock.Lock()
 			defer lock.Unlock()
 			if done += len(e.logJoint) / heads; e.Progress != nil {

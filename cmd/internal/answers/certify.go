@@ -71,7 +71,7 @@ SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 
 // runCertify certifies a run again, or makes the pieces of a shard.
 func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *application.Recertification, shards *cli.Shards, merge bool) error {
-	own, err := shards.Own()
+	part, err := shards.Own()
 	if err != nil {
 		return err
 	}
@@ -93,24 +93,24 @@ func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *app
 	if err != nil {
 		return err
 	}
-	own.Dir = pieces
+	part.Dir = pieces
 	if !shards.Given() {
 		if !merge && !rundir.Exists(pieces) {
-			own = nil // nothing to share
+			part = nil // nothing to share
 		}
-		return r.App.Execute(cmd.Context(), j, sharing(t, own))
+		return r.App.Execute(cmd.Context(), j, sharing(t, part))
 	}
-	return makePieces(r.App, cmd, dir, j, t, own)
+	return makePieces(r.App, cmd, dir, j, t, part)
 }
 
 // sharing is a task that certifies again, as one shard.
-func sharing(t shell.Task, own *shard.Shard) shell.Task {
+func sharing(t shell.Task, part *shard.Shard) shell.Task {
 	compute := t.Compute
 	t.Resumable = false
 	t.Compute = func(ctx context.Context, s *shell.Session) (shell.Judged, error) {
-		s.Again, s.Shard = true, own
-		if own != nil {
-			own.Status = s.Status
+		s.Again, s.Shard = true, part
+		if part != nil {
+			part.Status = s.Status
 		}
 		return compute(ctx, s)
 	}
@@ -154,7 +154,7 @@ type shardReport struct {
 
 // makePieces runs a certification in a copy of a trained run: shards do not wait for the lock of
 // the run, and only the one that merges writes to it.
-func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, own *shard.Shard) error {
+func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, part *shard.Shard) error {
 	scratch, err := os.MkdirTemp("", "vti-shard-")
 	if err != nil {
 		return shell.Failed(err)
@@ -172,7 +172,7 @@ func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t sh
 			return shell.Failed(err)
 		}
 	}
-	s := &shell.Session{Dir: scratch, Resume: true, Again: true, Shard: own, Shown: j.Progress(a)}
+	s := &shell.Session{Dir: scratch, Resume: true, Again: true, Shard: part, Shown: j.Progress(a)}
 	j.Resume = scratch
 	if t.Computes {
 		if s.Device, err = j.Open(true); err != nil {
@@ -180,16 +180,16 @@ func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t sh
 		}
 		defer s.Device.Close()
 	}
-	own.Status = s.Status
+	part.Status = s.Status
 	_, err = t.Compute(cmd.Context(), s)
 	s.Shown.End()
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w\nthe pieces so far are in %s; to continue: give the same command again", err, own.Dir)
+		return fmt.Errorf("%w\nthe pieces so far are in %s; to continue: give the same command again", err, part.Dir)
 	}
 	if err != nil {
 		return shell.Failed(err)
 	}
-	r := shardReport{own.Index, own.Count, own.Computed(), own.Read(), own.Dir}
+	r := shardReport{part.Index, part.Count, part.Computed(), part.Read(), part.Dir}
 	if j.Output.Json {
 		return a.PrintJSON(r)
 	}
