@@ -46,7 +46,7 @@ func (p *Picture) Write(dir string) error {
 	}
 	pixels := p.newPixels()
 	defer used.Put(pixels)
-	c := canvas{gg.NewContextForRGBA(pixels), map[typeface]font.Face{}}
+	c := canvas{gg.NewContextForRGBA(pixels), map[float64]font.Face{}}
 	c.SetLineCapButt()
 	c.SetInterpolator(imagedraw.ApproxBiLinear) // letters keep their size
 	c.SetColor(printed[Surface])
@@ -79,9 +79,6 @@ func (m mark) printedAttributes() string {
 	if m.shape == dots {
 		attributes += ` stroke-linecap="round"`
 	}
-	if m.style.Bold {
-		attributes += ` font-weight="bold"`
-	}
 	return attributes
 }
 
@@ -109,16 +106,10 @@ func (p *Picture) newPixels() *image.RGBA {
 	return pixels
 }
 
-// typeface is a font of a size in points.
-type typeface struct {
-	size float64
-	bold bool
-}
-
 // canvas draws on pixels.
 type canvas struct {
 	*gg.Context
-	faces map[typeface]font.Face
+	faces map[float64]font.Face // by size in points
 }
 
 func (c canvas) draw(m mark) {
@@ -154,13 +145,13 @@ func (c canvas) draw(m mark) {
 }
 
 func (c canvas) write(m mark) {
-	face, made := c.faces[typeface{m.size, m.style.Bold}]
+	face, made := c.faces[m.size]
 	if !made {
 		var err error
-		if face, err = opentype.NewFace(fontOf(m.style.Bold), &opentype.FaceOptions{Size: m.size, DPI: resolution}); err != nil {
+		if face, err = opentype.NewFace(sans(), &opentype.FaceOptions{Size: m.size, DPI: resolution}); err != nil {
 			panic(err) // only where the options are not finite
 		}
-		c.faces[typeface{m.size, m.style.Bold}] = face
+		c.faces[m.size] = face
 	}
 	c.SetFontFace(face)
 	x, y := pixel(m.points[0].X), pixel(m.points[0].Y)
@@ -169,5 +160,5 @@ func (c canvas) write(m mark) {
 	if m.style.Upright {
 		c.RotateAbout(-math.Pi/2, x, y)
 	}
-	c.DrawString(m.text, x-pixel(textWidth(m.text, m.size, m.style.Bold))*float64(m.anchor)/2, y+pixel(baseline*m.size))
+	c.DrawString(m.text, x-pixel(TextWidth(m.text, m.size))*float64(m.anchor)/2, y+pixel(baseline*m.size))
 }

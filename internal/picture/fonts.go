@@ -3,7 +3,6 @@ package picture
 import (
 	"sync"
 
-	"codeberg.org/go-fonts/liberation/liberationsansbold"
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	xfont "golang.org/x/image/font"
 	"golang.org/x/image/font/opentype"
@@ -11,32 +10,21 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// fonts are the fonts that measure and write pictures, regular and bold: their metrics are the
-// metrics of Arial and Helvetica.
-var fonts = sync.OnceValue(func() (list [2]*opentype.Font) {
-	for k, content := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF} {
-		var err error
-		if list[k], err = opentype.Parse(content); err != nil {
-			panic(err) // part of the program
-		}
+// sans is the font that measures and writes pictures: its metrics are the metrics of Arial and
+// Helvetica.
+var sans = sync.OnceValue(func() *opentype.Font {
+	font, err := opentype.Parse(liberationsansregular.TTF)
+	if err != nil {
+		panic(err) // part of the program
 	}
-	return list
+	return font
 })
 
 const fontFamily = "Liberation Sans, Arial, Helvetica, sans-serif"
 
-func fontOf(bold bool) *opentype.Font {
-	if bold {
-		return fonts()[1]
-	}
-	return fonts()[0]
-}
-
 // TextWidth is the width of a text in points.
-func TextWidth(s string, size float64) float64 { return textWidth(s, size, false) }
-
-func textWidth(s string, size float64, bold bool) float64 {
-	font := fontOf(bold)
+func TextWidth(s string, size float64) float64 {
+	font := sans()
 	unit := fixed.Int26_6(font.UnitsPerEm()) // at this size lengths are in units of the font
 	var buffer sfnt.Buffer
 	var before sfnt.GlyphIndex

@@ -44,9 +44,6 @@ func (m mark) inline(out *strings.Builder) {
 	case area:
 		classes += " fill"
 	case label:
-		if m.style.Bold {
-			classes += " bold"
-		}
 		classes += " fill"
 	}
 	m.write(out, `class="`+classes+`"`+more)
@@ -89,7 +86,7 @@ func (m mark) write(out *strings.Builder, attributes string) {
 		// the middle of letters without descenders is 0.35 of the size above the base line; a font
 		// wider than the measured one is squeezed into the room of labels
 		fmt.Fprintf(out, `<text %s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
-			attributes, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(textWidth(m.text, m.size, m.style.Bold)), turn, html.EscapeString(m.text), tip)
+			attributes, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(TextWidth(m.text, m.size)), turn, html.EscapeString(m.text), tip)
 	}
 }
 

@@ -52,9 +52,6 @@ func New(name, title string, width, height float64) *Picture {
 	return &Picture{Name: name, Title: title, Width: width, Height: height}
 }
 
-// Empty reports whether nothing is drawn.
-func (p *Picture) Empty() bool { return len(p.marks) == 0 }
-
 type shape int
 
 const (
@@ -92,8 +89,8 @@ type Style struct {
 	Hint string
 	// Opacity between 0 and 1; 0 stands for 1.
 	Opacity float64
-	// Dashed lines; Bold and Upright (rotated by a quarter, to be read from the right) texts.
-	Dashed, Bold, Upright bool
+	// Dashed lines; Upright texts, rotated by a quarter, to be read from the right.
+	Dashed, Upright bool
 	// Group and Value join the marks of one thing, which a page can show or hide by its value.
 	Group string
 	Value float64

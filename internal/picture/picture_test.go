@@ -41,7 +41,7 @@ func examples() []*Picture {
 func TestInline(t *testing.T) {
 	for _, p := range examples() {
 		p.Text = "What is to be seen."
-		require.False(t, p.Empty(), p.Name)
+		require.NotEmpty(t, p.marks, p.Name)
 		svg := p.Inline()
 		require.NotContains(t, svg, "NaN", p.Name)
 		decoder := xml.NewDecoder(strings.NewReader(svg))
