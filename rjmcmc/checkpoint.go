@@ -42,7 +42,7 @@ func (s *sampler) settings() (json.RawMessage, error) {
 	return json.Marshal(map[string]any{
 		"chains": c.Chains, "burn_in": c.BurnIn, "iterations": c.Iterations, "thin": c.Thin, "temperatures": c.Temperatures,
 		"jumps": c.Jumps, "swaps": c.Swaps, "walks": c.Walks, "joints": c.Joints, "init_scale": c.InitScale,
-		"dtype": c.DType.String(), "seed": c.Seed, "starts": digest(c.Starts), "weights": digest(c.Weights),
+		"dtype": c.DType.String(), "seed": c.Seed, "starts": digest(c.Starts),
 		"backend": s.density.backend, "sites": len(s.cards), "cards": digest(s.cards), "coordinates": s.dim,
 	})
 }

@@ -35,10 +35,10 @@ func (s stopping) Err() error {
 func TestResumedRunsAreTheSameRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	base := Config{Chains: 6, BurnIn: 60, Iterations: 60, Thin: 3, Seed: 5}
-	tempered, single, weighted, early, longer := base, base, base, base, base
+	tempered, single, jumping, early, longer := base, base, base, base, base
 	tempered.Temperatures = 3
 	single.DType = dtypes.Float32
-	weighted.Weights, weighted.Jumps = uneven, 2
+	jumping.Jumps = 2
 	early.Enough = func(r *Result) bool { return r.Draws() >= 6*6 }
 	longer.Further = func(r *Result) int { return max(12, 3*(40-r.Draws()/r.Chains)) * min(1, 40-r.Draws()/r.Chains) }
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestResumedRunsAreTheSameRun(t *testing.T) {
 		{"tempered", correlatedLinear(t), tempered},
 		{"float32", correlatedLinear(t), single},
 		{"ended early", correlatedLinear(t), early},
-		{"lists with weights", approximated{smallList(t)}, weighted},
+		{"lists with an approximation", approximated{smallList(t)}, jumping},
 		{"lists without", smallList(t), base},
 	} {
 		t.Run(c.name, func(t *testing.T) {

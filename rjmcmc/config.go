@@ -52,10 +52,6 @@ type Config struct {
 	// Starts are the models (codes of length S) in which chains start: chain c in Starts[c mod
 	// len(Starts)]. Empty means models drawn from sparse to dense.
 	Starts [][]int32
-	// Weights holds one positive number per item of a space of lists, such as its one-predictor
-	// evidence: new members are first proposed in proportion to it. Burn-in replaces the weights.
-	// nil means the weights of the space. The posterior does not depend on them.
-	Weights []float64
 
 	// Temperatures is the number of copies of each chain. The first copy samples the posterior, the
 	// others sample flatter densities, down to the prior of models (tempering.go). Neighbouring
@@ -151,20 +147,6 @@ func (c Config) fits(sp space.Space) error {
 		}
 		if isList && !lists.Valid(code) {
 			return fmt.Errorf("rjmcmc: Starts[%d] = %v is not an ascending list of items below %d", i, code, lists.Items())
-		}
-	}
-	if c.Weights == nil {
-		return nil
-	}
-	if !isList {
-		return fmt.Errorf("rjmcmc: Weights are those of items, and the models of a %T are not lists of items", sp)
-	}
-	if len(c.Weights) != lists.Items() {
-		return fmt.Errorf("rjmcmc: %d Weights for %d items", len(c.Weights), lists.Items())
-	}
-	for item, weight := range c.Weights {
-		if !(weight > 0) || math.IsInf(weight, 1) {
-			return fmt.Errorf("rjmcmc: weight of item %d is %v, want a positive number", item, weight)
 		}
 	}
 	return nil

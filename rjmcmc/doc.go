@@ -35,10 +35,10 @@
 //
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
 // space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
-// learns from the odds of earlier proposals (initially Config.Weights), and the ratio accounts for
-// them. The coordinates of later members are shifted to their new slots. If a target has a
-// quadratic of each model ([QuadraticTarget]), it gives the proposals of births and the map of kept
-// coordinates; for other targets on lists, births come from the pooled spread of each slot.
+// learns from the odds of earlier proposals, and the ratio accounts for them. The coordinates of
+// later members are shifted to their new slots. If a target has a quadratic of each model
+// ([QuadraticTarget]), it gives the proposals of births and the map of kept coordinates; for other
+// targets on lists, births come from the pooled spread of each slot.
 //
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
 // long to leave a set of predictors that stand in for others: check RHat and ESS first.

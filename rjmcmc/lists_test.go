@@ -205,14 +205,12 @@ func smallList(t testing.TB) listTarget {
 	return newListTarget(t, l, 4, groups)
 }
 
-var uneven = []float64{5, 0.3, 1, 2, 0.1, 1, 3}
-
 func TestListsAgainstEnumeration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
 	l := smallList(t)
-	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1, Weights: uneven}
+	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1}
 	for name, target := range map[string]Target{"no approximation": l, "exact": approximated{l}, "wrong": tilted{approximated{l}}} {
 		t.Run(name, func(t *testing.T) {
 			cfg := base
@@ -257,7 +255,7 @@ func TestBrokenListMovesAreCaught(t *testing.T) {
 	}
 	for name, breakIt := range breakers {
 		t.Run(name, func(t *testing.T) {
-			s, err := newSampler(testkit.Backend(t), tilted{approximated{l}}, Config{Chains: 64, BurnIn: 60, Jumps: 2, Iterations: 400, Thin: 2, Seed: 1, Weights: uneven})
+			s, err := newSampler(testkit.Backend(t), tilted{approximated{l}}, Config{Chains: 64, BurnIn: 60, Jumps: 2, Iterations: 400, Thin: 2, Seed: 1})
 			require.NoError(t, err)
 			breakIt(s)
 			r, err := s.run(context.Background())
@@ -290,6 +288,4 @@ func TestStarts(t *testing.T) {
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{5, 2, 7, 7}}}), "not an ascending list")
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1}}}), "1 site, want 4")
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1, 2, 3, 8}}}), "outcome 8 at site 3")
-	assert.ErrorContains(t, run(Config{Weights: []float64{1}}), "1 Weights for 7 items")
-	assert.ErrorContains(t, run(Config{Weights: []float64{1, 1, 1, 0, 1, 1, 1}}), "weight of item 3")
 }

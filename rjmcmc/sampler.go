@@ -125,11 +125,6 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if err := s.prepareModels(backend); err != nil {
 		return nil, err
 	}
-	if s.list != nil && cfg.Weights != nil {
-		if err := s.proposeBy(newItemWeights(s.list.Items(), cfg.Weights).renew()); err != nil {
-			return nil, err
-		}
-	}
 	s.beginAdapting()
 	return s, nil
 }
@@ -179,7 +174,7 @@ func (s *sampler) beginAdapting() {
 		r := &s.rungs[i]
 		r.adapter = newAdapter(&r.tuning, s.dim, s.cfg.BurnIn)
 		if s.list != nil && i == 0 {
-			r.adapter.items = newItemWeights(s.list.Items(), s.cfg.Weights)
+			r.adapter.items = newItemWeights(s.list.Items(), nil)
 		}
 		if s.list != nil || s.density.quadratic != nil {
 			r.adapter.fit = nil

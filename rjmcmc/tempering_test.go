@@ -104,7 +104,7 @@ func TestTemperedLists(t *testing.T) {
 	}
 	l := smallList(t)
 	r, err := Run(context.Background(), testkit.Backend(t), approximated{l},
-		Config{Chains: 48, BurnIn: 300, Iterations: 600, Thin: 2, Seed: 1, Weights: uneven, Jumps: 2, Temperatures: 4})
+		Config{Chains: 48, BurnIn: 300, Iterations: 600, Thin: 2, Seed: 1, Jumps: 2, Temperatures: 4})
 	require.NoError(t, err)
 	z, _, where := l.worst(t, r)
 	assert.Less(t, z, sigmas, where)
