@@ -38,7 +38,7 @@ var layers = map[string]float64{
 	"cosmic": 2, "encode": 2, "modeldist": 2, "rjmcmc": 2,
 	"internal/document": 1,
 	"varsel/design":     1.5, "hbm/frame": 1.5,
-	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1.1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"varsel/exact": 1.6, "varsel/regression": 1.7, "varsel/wide": 2.2,
 	"simd": 0, "table": 0,
 }

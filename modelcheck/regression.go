@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Kind is the kind of values of a response.
@@ -23,6 +24,19 @@ const (
 	// Category responses are the numbers of categories, 0, 1, 2, ….
 	Category
 )
+
+// KindOf returns the kind of the values of a response.
+func KindOf(kind likelihood.Kind) Kind {
+	switch {
+	case kind.Binary():
+		return Binary
+	case kind.HasCategories():
+		return Category
+	case kind.Discrete():
+		return Count
+	}
+	return Continuous
+}
 
 // Column is a named column of a table, in the units of the table.
 type Column struct {

@@ -19,7 +19,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{
-		Kind:     checkedKind(p.Model.Likelihood),
+		Kind:     modelcheck.KindOf(p.Model.Likelihood),
 		Response: modelcheck.Column{Name: design.ResponseName(), Values: design.Response()},
 		Rows:     modelcheck.RowNames{Numbers: design.Places, Unit: design.PlaceUnit},
 		Checked:  modelcheck.CheckedRows(design.Rows(), modelcheck.MostChecked),
@@ -129,19 +129,6 @@ func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 		sd = scale
 	}
 	return mean, sd
-}
-
-// checkedKind is the kind of the values of a response.
-func checkedKind(kind likelihood.Kind) modelcheck.Kind {
-	switch {
-	case kind.Binary():
-		return modelcheck.Binary
-	case kind.HasCategories():
-		return modelcheck.Category
-	case kind.Discrete():
-		return modelcheck.Count
-	}
-	return modelcheck.Continuous
 }
 
 // remedies are the flags that remedy a finding of the check.

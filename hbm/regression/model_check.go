@@ -53,7 +53,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		return nil, nil
 	}
 	in := modelcheck.RegressionInput{
-		Kind:     checkedKind(r.Frame.Response),
+		Kind:     modelcheck.KindOf(r.Frame.Response),
 		Response: modelcheck.Column{Name: r.Frame.ShiftedName(), Values: r.Frame.Shifted()},
 		Rows:     modelcheck.RowNames{Numbers: r.Frame.Places, Unit: r.Frame.PlaceUnit},
 		Checked:  kept.rows,
@@ -93,19 +93,6 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	}
 	report, err := modelcheck.Regression(ctx, in)
 	return &report, err
-}
-
-// checkedKind returns the kind of values of a response.
-func checkedKind(kind likelihood.Kind) modelcheck.Kind {
-	switch {
-	case kind.Binary():
-		return modelcheck.Binary
-	case kind.HasCategories():
-		return modelcheck.Category
-	case kind.Discrete():
-		return modelcheck.Count
-	}
-	return modelcheck.Continuous
 }
 
 // remedies are the flags that answer a failed check.
