@@ -189,7 +189,7 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 			}
 			logits = onlyAllowed(logits, graph.Stack(allowed, 1))
 		}
-		logProbs := logSoftmax(logits)
+		logProbs := made.LogSoftmax(logits)
 		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
 		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
 		// A selection and not a product with 0 and 1: excluded outcomes have log probability -Inf.
@@ -291,11 +291,4 @@ func (s siteGroup) initialOf(slot int) [][]float64 {
 		return nil
 	}
 	return s.initial[slot : slot+1]
-}
-
-// logSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row;
-// the gradient stays finite.
-func logSoftmax(x *graph.Node) *graph.Node {
-	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
-	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
 }

@@ -97,7 +97,7 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	if l.active < l.items {
 		change := made.Variable(ctx, g, l.cfg.Seed, "tail", dtypes.Float64, made.Zeros, l.items-l.active)
 		h.tail = graph.Add(graph.Const(g, l.cfg.LogOdds[l.active:]), change)
-		h.tailSums = runningSums(softplus(h.tail))
+		h.tailSums = runningSums(made.Softplus(h.tail))
 	}
 	return h
 }
@@ -175,7 +175,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1))
 	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
 	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
-	total := graph.ReduceSum(graph.ConvertDType(graph.Where(reached, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64), 1)
+	total := graph.ReduceSum(graph.ConvertDType(graph.Where(reached, made.Softplus(odds), graph.ZerosLike(odds)), dtypes.Float64), 1)
 	chosen := h.at(summary, graph.Reshape(drawn, -1))
 	total = graph.Sub(graph.ReduceSum(graph.Reshape(graph.ConvertDType(chosen, dtypes.Float64), l.slots, batch), 0), total)
 	if h.tail != nil {
@@ -219,7 +219,7 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 		odds := h.odds(h.summary(members, count))
 		item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 1)
 		behind := graph.GreaterThan(item, graph.BroadcastToShape(graph.InsertAxes(last, -1), item.Shape()))
-		weight := graph.ConvertDType(graph.Where(behind, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64)
+		weight := graph.ConvertDType(graph.Where(behind, made.Softplus(odds), graph.ZerosLike(odds)), dtypes.Float64)
 		sum := graph.ReduceSum(weight, 1)
 		target := graph.Neg(graph.Log1P(graph.Neg(graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(t)), 1))))
 		within := graph.LessThan(target, sum)
@@ -250,14 +250,9 @@ func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	whole := graph.Squeeze(graph.SliceAxis(h.tailSums, 0, graph.AxisElem(n)), 0)
 	within := graph.LessThan(target, whole)
 	share := graph.Where(within, graph.Div(target, whole), graph.ZerosLike(target))
-	drawn := invertCDF(graph.InsertAxes(softplus(h.tail), 0), share)
+	drawn := invertCDF(graph.InsertAxes(made.Softplus(h.tail), 0), share)
 	drawn = graph.Max(drawn, first) // rounding must not go back to the last member
 	return graph.Where(within, graph.AddScalar(drawn, float64(l.active)), graph.BroadcastToShape(none, drawn.Shape()))
-}
-
-// softplus is log(1 + exp x), −log(1 − π) for log odds x.
-func softplus(x *graph.Node) *graph.Node {
-	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
 
 // runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. Products with a

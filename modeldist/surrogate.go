@@ -130,9 +130,6 @@ func (s *Surrogate) String() string {
 // Cards returns the outcome counts of the sites. Callers must not change it.
 func (s *Surrogate) Cards() []int { return s.table.Cards() }
 
-// Belief returns the belief about the models. Callers must not change it.
-func (s *Surrogate) Belief() surrogate.Belief { return s.belief }
-
 // LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
 func (s *Surrogate) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	s.variable(ctx)

@@ -72,16 +72,11 @@ func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	missing := graph.Dot(graph.OneMinus(members), required) // required parents that are not in S
 	taken := graph.Add(members, missing)
 	possible := graph.LessThan(taken, graph.MulScalar(graph.OnesLike(taken), 0.5))
-	return logSoftmax(graph.Where(possible, graph.ConvertDType(logits, dtypes.Float64), graph.MulScalar(graph.OnesLike(graph.ConvertDType(taken, dtypes.Float64)), impossible)))
+	return made.LogSoftmax(graph.Where(possible, graph.ConvertDType(logits, dtypes.Float64), graph.MulScalar(graph.OnesLike(graph.ConvertDType(taken, dtypes.Float64)), impossible)))
 }
 
 // impossible is a log weight of zero probability that keeps sums and differences finite.
 const impossible = -1e30
-
-func logSoftmax(x *graph.Node) *graph.Node {
-	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
-	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
-}
 
 // edges holds the distributions of the parents of rows inside a graph function.
 type edges struct {
@@ -121,13 +116,8 @@ func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	// chosen before, and required after
 	others := graph.Add(graph.Dot(bits, earlier), graph.Dot(e.required, graph.Transpose(earlier, 0, 1)))
 	sign := graph.ConvertDType(graph.AddScalar(graph.MulScalar(bits, 2), -1), dtypes.Float64)
-	logProb := graph.Neg(softplus(graph.Neg(graph.Mul(sign, odds))))
+	logProb := graph.Neg(made.Softplus(graph.Neg(graph.Mul(sign, odds))))
 	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
-}
-
-// softplus is log(1 + exp x).
-func softplus(x *graph.Node) *graph.Node {
-	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
 
 // sample draws bits [R,N] of 0 and 1 by uniforms [R,N].

@@ -40,5 +40,5 @@
 //		Heads: [][]int{made.Repeat(8, 1), made.Repeat(8, 1)}, // shift and scale, say
 //	})
 //	...
-//	outputs := net.Apply(ctx, x, cond) // two nodes [B, 8]
+//	outputs := net.Bind(ctx, g, x.DType(), cond).Outputs(x) // two nodes [B, 8]
 package made

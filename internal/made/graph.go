@@ -36,12 +36,6 @@ func (a affine) apply(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(x, a.weight), a.offset)
 }
 
-// Apply returns the heads for x [B, D] and cond [B, C] (nil where Context is 0): one node
-// [B, ΣHeads[h]] per head, in the dtype of x. The variables live in ctx's scope.
-func (n *Network) Apply(ctx *context.Context, x, cond *graph.Node) []*graph.Node {
-	return n.Bind(ctx, x.Graph(), x.DType(), cond).Outputs(x)
-}
-
 // Bind returns the network with the weights in ctx's scope and conditioned on cond [B, C] (nil
 // where Context is 0).
 func (n *Network) Bind(ctx *context.Context, g *graph.Graph, dtype dtypes.DType, cond *graph.Node) *Bound {

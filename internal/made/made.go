@@ -113,6 +113,3 @@ func New(cfg Config) (*Network, error) {
 	}
 	return &Network{cfg: cfg, degrees: degrees(cfg.Inputs, cfg.Hidden)}, nil
 }
-
-// Config returns the configuration the network was made from.
-func (n *Network) Config() Config { return n.cfg }

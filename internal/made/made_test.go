@@ -41,7 +41,7 @@ func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 			cond = in[1]
 			wrt = append(wrt, cond)
 		}
-		outputs := n.Apply(ctx, x, cond)
+		outputs := n.Bind(ctx, x.Graph(), x.DType(), cond).Outputs(x)
 		if !randomise {
 			return outputs
 		}
@@ -209,7 +209,7 @@ func TestContextMismatch(t *testing.T) {
 	n, err := New(Config{Inputs: 2, Hidden: 4, Context: 3, Heads: [][]int{{1, 1}}})
 	require.NoError(t, err)
 	exec, err := context.NewExec(testkit.Backend(t), context.New(), func(ctx *context.Context, x *graph.Node) *graph.Node {
-		return n.Apply(ctx, x, nil)[0]
+		return n.Bind(ctx, x.Graph(), x.DType(), nil).Outputs(x)[0]
 	})
 	require.NoError(t, err)
 	_, err = exec.Exec([][]float64{{1, 2}})

@@ -87,6 +87,18 @@ func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *g
 	return Linear(ctx.In("out"), seed, graph.Concatenate([]*graph.Node{x, inside}, -1), hidden, FanIn(inputs+hidden), Zeros)
 }
 
+// LogSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row;
+// the gradient stays finite.
+func LogSoftmax(x *graph.Node) *graph.Node {
+	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
+	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
+}
+
+// Softplus is log(1 + exp x), −log(1 − π) for log odds x.
+func Softplus(x *graph.Node) *graph.Node {
+	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
+}
+
 // row views a vector [n] as [1, n].
 func row(v *graph.Node) *graph.Node { return graph.InsertAxes(v, 0) }
 
