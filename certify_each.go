@@ -202,12 +202,7 @@ func (c *weighing) precise(tolerance float64) bool {
 		}
 		best = insertBest(best, model, 10)
 	}
-	for _, model := range best {
-		if model.LogEvidenceSE > 5*tolerance {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(best, func(m ModelEstimate) bool { return m.LogEvidenceSE > 5*tolerance })
 }
 
 // insertBest keeps the limit most probable models, in decreasing order.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -91,14 +92,7 @@ func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.
 }
 
 // coordinate is the index of a coordinate of draws, −1 for none.
-func coordinate(sample *draws.Draws, name string) int {
-	for j, other := range sample.Coordinates {
-		if other == name {
-			return j
-		}
-	}
-	return -1
-}
+func coordinate(sample *draws.Draws, name string) int { return slices.Index(sample.Coordinates, name) }
 
 // studyName identifies a study by its command, its rows, and its options in JSON without defaults.
 func studyName(command string, rows int, options any) string {

@@ -87,11 +87,6 @@ func (r *Record) Particles() bool {
 	return r.Structure != score.GraphFlow && r.Model.Mechanism == sem.MLP
 }
 
-// Trains reports whether the run trains a flow.
-func (r *Record) Trains() bool {
-	return r.Structure == score.GraphFlow
-}
-
 // FitConfig returns the training settings.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}

@@ -112,9 +112,6 @@ func (d *Device) With(backend backends.Backend) *Device {
 // Kind reports which kind was opened (never Auto).
 func (d *Device) Kind() Kind { return d.kind }
 
-// Plugin is the file of the PJRT plugin behind an XLA kind, "" for the others.
-func (d *Device) Plugin() string { return d.plugin }
-
 // String names the device for run records: its kind, or the backend of those that need no plugin.
 func (d *Device) String() string {
 	if d.kind.platform() != "" {

@@ -169,15 +169,6 @@ func (m *Model) withRole(role Role) []*Variable {
 // Name is the name of the variable.
 func (v *Variable) Name() string { return v.name }
 
-// Role says whether the variable is latent, observed or constant.
-func (v *Variable) Role() Role { return v.role }
-
-// Plates are the plates of the variable, the first axes of its values.
-func (v *Variable) Plates() []*Plate { return slices.Clone(v.plates) }
-
-// Event is the shape of the value of one member, the last axes of its values.
-func (v *Variable) Event() []int { return slices.Clone(v.event) }
-
 // Members is the number N_i of members: the product of the sizes of the plates.
 func (v *Variable) Members() int { return sizeOf(v.plates) }
 

@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -96,17 +97,10 @@ func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil
 
 // carrier is the number of the first of plates whose members determine a member of p; -1 for none.
 func (p *Plate) carrier(plates []*Plate) int {
-	for i, plate := range plates {
-		if plate == p {
-			return i
-		}
+	if i := slices.Index(plates, p); i >= 0 {
+		return i
 	}
-	for i, plate := range plates {
-		if plate.Determines(p) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(plates, func(plate *Plate) bool { return plate.Determines(p) })
 }
 
 func sizeOf(plates []*Plate) int {

@@ -90,9 +90,6 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 	return c, nil
 }
 
-// Model is the model behind the posterior.
-func (p *Posterior) Model() *Model { return p.model }
-
 // Family is the family that was fitted.
 func (p *Posterior) Family() Family { return p.config.Family }
 

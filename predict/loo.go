@@ -130,10 +130,5 @@ func (r *Rows) anyCensored() bool {
 }
 
 func binary(y []float64) bool {
-	for _, v := range y {
-		if v != 0 && v != 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != 0 && v != 1 })
 }

@@ -35,12 +35,7 @@ func (v *hierarchy) curves() (list []regression.GroupSummary) {
 
 // isBend reports whether a standard deviation belongs to a smooth function.
 func (v *hierarchy) isBend(sd string) bool {
-	for _, g := range v.curves() {
-		if sd == bendName(g) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.curves(), func(g regression.GroupSummary) bool { return sd == bendName(g) })
 }
 
 // bendName is the name of the standard deviation of a smooth function around its line.

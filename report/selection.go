@@ -190,17 +190,10 @@ func (v *selection) memberNames(code string) []string {
 	return names
 }
 
-// predictorOf is the predictor of a coefficient, −1 for none: the one that the result names, or in
-// a result of an earlier version the one of its name, or the longest one that it is a level of.
+// predictorOf is the predictor of a coefficient, −1 for none.
 func (v *selection) predictorOf(c varsel.Coefficient) int {
-	coefficient := cmp.Or(c.Predictor, c.Name)
-	if k, ok := v.places[coefficient]; ok {
+	if k, ok := v.places[c.Predictor]; ok {
 		return k
-	}
-	for at := strings.LastIndexByte(coefficient, '='); at >= 0; at = strings.LastIndexByte(coefficient[:at], '=') {
-		if k, ok := v.places[coefficient[:at]]; ok {
-			return k
-		}
 	}
 	return -1
 }

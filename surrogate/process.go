@@ -88,14 +88,6 @@ func (p *Process) Models() int { return p.count }
 // Noise returns the variance of the reward of a single draw.
 func (p *Process) Noise() float64 { return p.noise.value }
 
-// Inducing returns the number of inducing codes.
-func (p *Process) Inducing() int { return len(p.seen) }
-
-// Relevance returns r_s of each site and s². Callers must not change it.
-func (p *Process) Relevance() (relevance []float64, scale float64) {
-	return p.kernel.relevance, p.kernel.scale
-}
-
 // Observe updates with a batch.
 func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Process", p.count, models, rewards)

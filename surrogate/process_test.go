@@ -159,7 +159,7 @@ func TestProcessSharesStrength(t *testing.T) {
 	}
 	require.Less(t, math.Sqrt(square), 0.6, "the rewards of all models have a standard deviation of 4.9")
 	require.Less(t, scaled, 2.0)
-	relevance, _ := p.Relevance()
+	relevance := p.kernel.relevance
 	for s, r := range relevance { // site 0 is bit 9
 		if s == 0 || s == 5 || s == 9 {
 			require.Greater(t, r, 0.002, "site %d", s)

@@ -51,12 +51,7 @@ func (t Term) Same(u Term) bool { return len(t) == len(u) && t.Contains(u) }
 
 // Contains reports whether every variable of u is one of t.
 func (t Term) Contains(u Term) bool {
-	for _, v := range u {
-		if !slices.ContainsFunc(t, v.same) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(u, func(v Variable) bool { return !slices.ContainsFunc(t, v.same) })
 }
 
 // times is the product of two terms: a variable of both is in it once.

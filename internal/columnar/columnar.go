@@ -212,9 +212,6 @@ func (w *Writer) flush() {
 	}
 }
 
-// Err is the first error of all calls.
-func (w *Writer) Err() error { return w.err }
-
 // Close ends the file. It reports the first error of all calls, and panics when the last row is not
 // whole.
 func (w *Writer) Close() error {

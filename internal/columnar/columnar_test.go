@@ -74,7 +74,6 @@ func TestRoundTrip(t *testing.T) {
 		}
 		w.Text("level")
 	}
-	require.NoError(t, w.Err())
 	require.NoError(t, w.Close())
 	f, err := NewFile(bytes.NewReader(content.Bytes()), int64(content.Len()))
 	require.NoError(t, err)

@@ -198,10 +198,5 @@ func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) 
 }
 
 func finite(values ...float64) bool {
-	for _, x := range values {
-		if !(math.Abs(x) <= math.MaxFloat64) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(values, func(x float64) bool { return !(math.Abs(x) <= math.MaxFloat64) })
 }

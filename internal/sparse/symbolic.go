@@ -111,15 +111,6 @@ func (s *Symbolic) fill() {
 	s.panels = densePanels(s.n - s.head)
 }
 
-// Size returns the number of rows.
-func (s *Symbolic) Size() int { return s.n }
-
-// Entries returns the number of entries of a factor, its dense part included.
-func (s *Symbolic) Entries() int {
-	rest := s.n - s.head
-	return s.first[s.head] + s.head + rest*(rest+1)/2
-}
-
 // Work returns about how many multiplications a factor takes.
 func (s *Symbolic) Work() float64 {
 	work := 0.0

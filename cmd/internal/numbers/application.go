@@ -1,12 +1,16 @@
 package numbers
 
 import (
+	"github.com/spf13/pflag"
+
 	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/order"
 	"github.com/transdim/vti/report"
+	runs "github.com/transdim/vti/run"
 )
 
 // Mixtures is all that the program knows of mixtures.
@@ -59,4 +63,17 @@ func answering[P interface {
 		About: about, Page: page, Commands: commands, Open: application.OpenResult[P],
 		Compare: application.Comparing(opening(list), comparer(about)),
 	}
+}
+
+// asking are the flags of a question with options O that is answered without training.
+type asking[O any] struct {
+	record runs.Asked[O]
+	cli.Output
+}
+
+// Describe turns the command line into the record of a run.
+func (f *asking[O]) Describe(*pflag.FlagSet) (*runs.Asked[O], error) {
+	record := f.record
+	record.Seed = f.Seed
+	return &record, nil
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/cmd/internal/application"
@@ -15,10 +14,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-type changepointFlags struct {
-	record changepoint.Record
-	cli.Output
-}
+type changepointFlags struct{ asking[changepoint.Options] }
 
 // Register adds the flags to the command.
 func (f *changepointFlags) Register(cmd *cobra.Command) {
@@ -44,13 +40,6 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 	cli.CompleteColumns(cmd, "time", "value")
 	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
 	cli.CompleteWith(cmd, "places", "uniform\tchanges can be anywhere", "spaced\tchanges are seldom close together")
-}
-
-// Describe turns the command line into the record of a run.
-func (f *changepointFlags) Describe(*pflag.FlagSet) (*changepoint.Record, error) {
-	record := f.record
-	record.Seed = f.Seed
-	return &record, nil
 }
 
 func changepointsCommand(a *shell.App) *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
@@ -14,10 +13,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-type orderFlags struct {
-	record order.Record
-	cli.Output
-}
+type orderFlags struct{ asking[order.Options] }
 
 // Register adds the flags to the command.
 func (f *orderFlags) Register(cmd *cobra.Command) {
@@ -33,13 +29,6 @@ func (f *orderFlags) Register(cmd *cobra.Command) {
 	f.RegisterSampler(cmd, "of draws; probabilities of orders do not depend on it")
 	cli.CompleteColumns(cmd, "value", "time")
 	cli.CompleteWith(cmd, "model", order.KindNames()...)
-}
-
-// Describe turns the command line into the record of a run.
-func (f *orderFlags) Describe(*pflag.FlagSet) (*order.Record, error) {
-	record := f.record
-	record.Seed = f.Seed
-	return &record, nil
 }
 
 func orderCommand(a *shell.App) *cobra.Command {
