@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // Discovery is a predictor of a response, with the probability of an effect.
@@ -127,19 +129,17 @@ func readInclusion(ctx context.Context, path string, each func(response, predict
 
 // Write writes the first n as a CSV file.
 func (d *Discoveries) Write(path string, n int) error {
-	header := "response,predictor,probability,fdr"
-	if d.Known {
-		header += ",true"
+	rows := [][]string{{"response", "predictor", "probability", "fdr"}}
+	for _, found := range d.List[:n] {
+		rows = append(rows, []string{found.Response, found.Predictor, short(found.Probability), short(found.FDR)})
 	}
-	return writeLines(path, header, func(line func(...string)) {
-		for _, found := range d.List[:n] {
-			cells := []string{found.Response, found.Predictor, short(found.Probability), short(found.FDR)}
-			if d.Known {
-				cells = append(cells, strconv.FormatBool(found.True))
-			}
-			line(cells...)
+	if d.Known {
+		rows[0] = append(rows[0], "true")
+		for k, found := range d.List[:n] {
+			rows[1+k] = append(rows[1+k], strconv.FormatBool(found.True))
 		}
-	})
+	}
+	return rundir.WriteTables(filepath.Dir(path), map[string][][]string{filepath.Base(path): rows})
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

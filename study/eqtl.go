@@ -1,17 +1,14 @@
 package study
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"strconv"
-	"strings"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -41,23 +38,11 @@ type expressionEffect struct {
 	size         float64
 }
 
-func (e Expression) withDefaults() Expression {
-	for _, field := range []struct {
-		value *int
-		or    int
-	}{{&e.People, 150}, {&e.Genes, 2000}, {&e.Nearby, 8}} {
-		if *field.value == 0 {
-			*field.value = field.or
-		}
-	}
-	return e
-}
-
 // Write writes three files: expression.csv, a row a person with a column for every gene and marker;
 // nearby.csv, the pairs of genes and markers; and truth.csv, the markers with effects and the
 // effects. The same seed gives the same files.
 func (e Expression) Write(dir string) error {
-	e = e.withDefaults()
+	e.People, e.Genes, e.Nearby = cmp.Or(e.People, 150), cmp.Or(e.Genes, 2000), cmp.Or(e.Nearby, 8)
 	if e.People < 3 || e.Genes < 1 || e.Nearby < 2 || e.Nearby%2 != 0 {
 		return fmt.Errorf("got %d people, %s and %s, want at least 3, 1 and an even number from 2", e.People, english.Count(e.Genes, "gene"), english.Count(e.Nearby, "nearby marker"))
 	}
@@ -66,24 +51,16 @@ func (e Expression) Write(dir string) error {
 	genotypes := e.genotypes(random, markers)
 	effects := e.effects(random)
 	expression := e.expression(random, genotypes, effects)
-	if err := e.writeTable(filepath.Join(dir, "expression.csv"), expression, genotypes); err != nil {
-		return err
-	}
-	err := writeLines(filepath.Join(dir, "nearby.csv"), "response,predictor", func(line func(...string)) {
-		for gene := range e.Genes {
-			for k := range e.Nearby {
-				line(geneName(gene), markerName(e.first(gene)+k))
-			}
+	nearby, truth := [][]string{{"response", "predictor"}}, [][]string{{"response", "predictor", "effect"}}
+	for gene := range e.Genes {
+		for k := range e.Nearby {
+			nearby = append(nearby, []string{geneName(gene), markerName(e.first(gene) + k)})
 		}
-	})
-	if err != nil {
-		return err
 	}
-	return writeLines(filepath.Join(dir, "truth.csv"), "response,predictor,effect", func(line func(...string)) {
-		for _, f := range effects {
-			line(geneName(f.gene), markerName(f.marker), strconv.FormatFloat(f.size, 'g', 6, 64))
-		}
-	})
+	for _, f := range effects {
+		truth = append(truth, []string{geneName(f.gene), markerName(f.marker), strconv.FormatFloat(f.size, 'g', 6, 64)})
+	}
+	return rundir.WriteTables(dir, map[string][][]string{"expression.csv": e.table(expression, genotypes), "nearby.csv": nearby, "truth.csv": truth})
 }
 
 func geneName(gene int) string     { return fmt.Sprintf("gene%05d", gene+1) }
@@ -152,35 +129,20 @@ func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []
 	return values
 }
 
-// writeTable writes a row for each person: expression with four digits, and counts of alleles.
-func (e Expression) writeTable(path string, expression [][]float64, genotypes [][]int8) error {
-	var names []string
-	for gene := range expression {
-		names = append(names, geneName(gene))
-	}
-	for marker := range genotypes {
-		names = append(names, markerName(marker))
-	}
-	return writeLines(path, strings.Join(names, ","), func(line func(...string)) {
-		cells := make([]string, len(names))
-		for person := range e.People {
-			for gene, values := range expression {
-				cells[gene] = strconv.FormatFloat(values[person], 'f', 4, 64)
-			}
-			for marker, counts := range genotypes {
-				cells[len(expression)+marker] = strconv.Itoa(int(counts[person]))
-			}
-			line(cells...)
+// table has a row for each person: expression with four digits, and counts of alleles.
+func (e Expression) table(expression [][]float64, genotypes [][]int8) [][]string {
+	rows := make([][]string, 1+e.People)
+	for gene, values := range expression {
+		rows[0] = append(rows[0], geneName(gene))
+		for person, value := range values {
+			rows[1+person] = append(rows[1+person], strconv.FormatFloat(value, 'f', 4, 64))
 		}
-	})
-}
-
-// writeLines writes a CSV file whose cells need no quotes.
-func writeLines(path, header string, each func(line func(cells ...string))) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		fmt.Fprintln(out, header)
-		each(func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, ",")) })
-		return out.Flush() // returns the first error
-	})
+	}
+	for marker, counts := range genotypes {
+		rows[0] = append(rows[0], markerName(marker))
+		for person, count := range counts {
+			rows[1+person] = append(rows[1+person], strconv.Itoa(int(count)))
+		}
+	}
+	return rows
 }
