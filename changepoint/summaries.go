@@ -38,12 +38,10 @@ func (post *Posterior) given(k int, random *rand.Rand) Given {
 	for j := range means {
 		s := Segment{Mean: summarize(means[j])}
 		if kind == Variance || kind == Both {
-			sd := summarize(sds[j])
-			s.SD = &sd
+			s.SD = new(summarize(sds[j]))
 		}
 		if kind == Slope {
-			slope := summarize(slopes[j])
-			s.Slope = &slope
+			s.Slope = new(summarize(slopes[j]))
 		}
 		g.Segments = append(g.Segments, s)
 	}
@@ -88,8 +86,7 @@ func (post *Posterior) levels(draws []draw) []LevelPoint {
 		points[t] = LevelPoint{Time: Number(times[t]), Mean: s.Mean, Q025: s.Q025, Q975: s.Q975}
 		if post.moments == nil && p.Options.Kind != Variance {
 			_, row := post.moment(t, n)
-			observed := Number(p.centre + p.scale*p.y[row])
-			points[t].Observed = &observed
+			points[t].Observed = new(Number(p.centre + p.scale*p.y[row]))
 		}
 	}
 	return points

@@ -52,8 +52,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	); err != nil {
 		return nil, err
 	}
-	evidence := compare.NewPair(a.Result.LogEvidence, a.Result.LogEvidenceSE, b.Result.LogEvidence, b.Result.LogEvidenceSE)
-	c.LogEvidence = &evidence
+	c.LogEvidence = new(compare.NewPair(a.Result.LogEvidence, a.Result.LogEvidenceSE, b.Result.LogEvidence, b.Result.LogEvidenceSE))
 	c.CompareModels(a.Result.listed(), b.Result.listed())
 	inA, inB := a.Result.directions(), b.Result.directions()
 	for _, e := range dgraph.OrderedPairs(len(x.Nodes)) {

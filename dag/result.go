@@ -134,11 +134,6 @@ func listed(p *score.Problem, count, best int) int {
 	return min(count, best)
 }
 
-func number(x float64) *Number {
-	n := Number(x)
-	return &n
-}
-
 // graphEstimates are a method's findings about graphs.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]

@@ -85,7 +85,7 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 		return nil, err
 	}
 	o.clock.Trained()
-	o.command, o.backend, o.steps, o.loss = "dag", device.String(), trained.Steps(), number(training.Loss())
+	o.command, o.backend, o.steps, o.loss = "dag", device.String(), trained.Steps(), new(Number(training.Loss()))
 	o.seed, o.truth, o.dir, o.status = cfg.Fit.Seed, cfg.Truth, cfg.Dir, cfg.Status
 	if cfg.Undivided {
 		return concludeUndivided(ctx, problem, o, trained, cfg)

@@ -51,8 +51,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		Orders:      post.orders,
 	}
 	if o.UnitRoot > 0 {
-		root := Number(post.unitRoot)
-		r.UnitRoot = &root
+		r.UnitRoot = new(Number(post.unitRoot))
 	}
 	if post.knots != nil {
 		for j, probability := range post.knots.inclusion {

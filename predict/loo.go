@@ -120,8 +120,7 @@ func (l *LOO) Summarise(rows *Rows) {
 	if rows.Labels == nil && rows.Categories == nil && !binary(rows.Y) && !rows.anyCensored() {
 		_, unexplained := stat.PopMeanVariance(residuals, nil)
 		_, all := stat.PopMeanVariance(rows.Y, nil)
-		r2 := Number(1 - unexplained/all)
-		l.R2 = &r2
+		l.R2 = new(Number(1 - unexplained/all))
 	}
 }
 

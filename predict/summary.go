@@ -100,8 +100,7 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 			rows.LogDensities(row, eta, logDensity)
 			scores[row] = logMean(logDensity)
 			if !rows.censored(row) {
-				observed := Number(rows.Y[row])
-				p.Observed = &observed
+				p.Observed = new(Number(rows.Y[row]))
 			}
 		}
 		p.Mean = Number(stat.Mean(expected, nil))

@@ -162,17 +162,12 @@ func (r *Result) ExitStatus() int {
 	return 0 // exact
 }
 
-func number(x float64) *Number {
-	n := Number(x)
-	return &n
-}
-
-// known is number, but nil for NaN.
+// known is a number, but nil for NaN.
 func known(x float64) *Number {
 	if math.IsNaN(x) {
 		return nil
 	}
-	return number(x)
+	return new(Number(x))
 }
 
 // mostBits is the largest number of predictors for which the text of a model has a bit for each.

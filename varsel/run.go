@@ -74,7 +74,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), answer.Posterior.Steps(), cfg.Dir
 	result.Work = answer.Work
 	if !math.IsNaN(training.Loss()) {
-		result.Loss = number(training.Loss())
+		result.Loss = new(Number(training.Loss()))
 	}
 	if result.Summary, err = problem.reconcile(certificate); err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete || c.Basis == vti.ExactSum, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
-		result.Certificate.RHat = number(c.RHat)
+		result.Certificate.RHat = new(Number(c.RHat))
 	}
-	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
+	result.LogEvidence, result.LogEvidSE = new(Number(c.LogEvidence+jacobian)), new(Number(c.LogEvidenceSE))
 	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)
 	var answer *exact.Answer
 	if c.Basis == vti.ExactSum && !c.Complete {
@@ -131,17 +131,17 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	})
 	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
 	for s, predictor := range p.Design.Predictors {
-		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
+		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: new(Number(q[s])), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
 	for _, model := range c.Models[:p.listed(len(c.Models))] {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
-			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
+			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: new(Number(model.Q)), Certified: Number(model.Certified), SE: Number(model.SE),
 			KHat: known(model.KHat),
 		})
 		if model.Resolved() {
 			report := &result.Models[len(result.Models)-1]
-			report.LogEvidence, report.LogEvidenceSE = number(model.LogEvidence+jacobian), number(model.LogEvidenceSE)
+			report.LogEvidence, report.LogEvidenceSE = new(Number(model.LogEvidence+jacobian)), new(Number(model.LogEvidenceSE))
 		}
 	}
 	if c.Basis == vti.ExactSum {

@@ -49,7 +49,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result.Diagnostics = &ChainReport{Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
 	if cfg.Temperatures > 1 { // NaN where it is not resolved
 		value, se := chains.LogEvidence()
-		result.LogEvidence, result.LogEvidSE = number(value+problem.Design.LogJacobian()), number(se)
+		result.LogEvidence, result.LogEvidSE = new(Number(value+problem.Design.LogJacobian())), new(Number(se))
 	}
 	for _, share := range chains.Info.Exchanges {
 		result.Diagnostics.Exchanges = append(result.Diagnostics.Exchanges, Number(share))
@@ -58,7 +58,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	worst := chains.LogDensitySummary()
 	for s, in := range problem.chainInclusion(chains) {
 		result.Inclusion = append(result.Inclusion, Inclusion{
-			Name: problem.Design.Predictors[s].Name, Certified: Number(in.Mean), SE: Number(in.MCSE), RHat: number(in.RHat), ESS: number(in.ESS),
+			Name: problem.Design.Predictors[s].Name, Certified: Number(in.Mean), SE: Number(in.MCSE), RHat: new(Number(in.RHat)), ESS: new(Number(in.ESS)),
 		})
 		if problem.Slots != nil && in.Mean < rareInclusion {
 			continue

@@ -59,7 +59,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 
 func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	result.RunDir = dir
-	result.LogEvidence, result.LogEvidSE = number(answer.LogEvidence), number(0)
+	result.LogEvidence, result.LogEvidSE = new(Number(answer.LogEvidence)), new(Number(0))
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
 	}
@@ -69,7 +69,7 @@ func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	for _, model := range answer.Models[:min(len(answer.Models), p.listed(1<<len(p.Design.Predictors)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
-			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
+			LogEvidence: new(Number(model.LogEvidence)), LogEvidenceSE: new(Number(0)),
 		})
 	}
 }

@@ -193,8 +193,8 @@ func TestFilesOfARun(t *testing.T) {
 func TestResultsThatAreNotFinite(t *testing.T) {
 	dir := t.TempDir()
 	result := &Result{
-		Command: "varsel", Loss: number(math.NaN()), Inclusion: []Inclusion{{Name: "a,\"b\"", Q: number(0.5), Certified: Number(math.NaN()), SE: Number(math.Inf(1))}},
-		Models: []ModelReport{{Code: "1", Size: 1, LogEvidence: number(math.Inf(-1))}},
+		Command: "varsel", Loss: new(Number(math.NaN())), Inclusion: []Inclusion{{Name: "a,\"b\"", Q: new(Number(0.5)), Certified: Number(math.NaN()), SE: Number(math.Inf(1))}},
+		Models: []ModelReport{{Code: "1", Size: 1, LogEvidence: new(Number(math.Inf(-1)))}},
 	}
 	require.NoError(t, result.writeTables(dir))
 	content, err := os.ReadFile(filepath.Join(dir, "inclusion.csv"))

@@ -72,8 +72,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		return nil, err
 	}
 	if x, y := a.Result, b.Result; x.LogEvidence != nil && y.LogEvidence != nil {
-		pair := compare.NewPair(*x.LogEvidence, known(x.LogEvidenceSE), *y.LogEvidence, known(y.LogEvidenceSE))
-		c.LogEvidence = &pair
+		c.LogEvidence = new(compare.NewPair(*x.LogEvidence, known(x.LogEvidenceSE), *y.LogEvidence, known(y.LogEvidenceSE)))
 	}
 	if len(a.Result.Models) > 0 && len(b.Result.Models) > 0 && a.Record.Frame.Formula == b.Record.Frame.Formula {
 		c.CompareModels(a.Result.listed(), b.Result.listed())

@@ -120,7 +120,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 		}
 		for level, rows := range g.Rows() {
 			for c, estimate := range leastSquares(g.Z, own, rows) {
-				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = figure(estimate)
+				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = new(Figure(estimate))
 			}
 		}
 	}

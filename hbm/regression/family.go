@@ -213,8 +213,8 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	if err != nil {
 		return err
 	}
-	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
-	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
+	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
+	result.LogEvidence, result.LogEvidenceSE = new(Figure(c.LogEvidence+r.logJacobian)), new(Figure(c.LogEvidenceSE))
 	result.Certificate = &Certificate{Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
 	sample, err := p.sample(ctx, plateDraws{c.Sample, nil, c.Weight}, c.ESS, *result.Seed)
 	if err != nil {

@@ -94,7 +94,7 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, pla
 	c := answer.Certificate
 	result := r.newResult(device, cfg.Fit.Seed, cfg.Fit.Family.String(), cfg.Dir)
 	if !math.IsNaN(training.Loss()) {
-		result.ELBO = figure(-training.Loss())
+		result.ELBO = new(Figure(-training.Loss()))
 	}
 	result.Steps, result.Weights, result.Work = answer.Posterior.Steps(), answer.Posterior.Weights(), answer.Work
 	sample, err := s.fill(ctx, device, c, result)

@@ -24,7 +24,7 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	if err != nil {
 		return err
 	}
-	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
+	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
 	sample, err := r.fillIntegral(ctx, result)
 	if err != nil {
 		return err

@@ -172,11 +172,6 @@ func (r *Result) ExitStatus() int {
 	return r.Certificate.Verdict.ExitStatus()
 }
 
-func figure(x float64) *Figure {
-	f := Figure(x)
-	return &f
-}
-
 // listedModels bounds the models that a result lists, unless AllModels asks for all.
 const listedModels = 1000
 
@@ -185,9 +180,9 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
-		result.Certificate.RHat = figure(c.RHat)
+		result.Certificate.RHat = new(Figure(c.RHat))
 	}
-	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
+	result.LogEvidence, result.LogEvidenceSE = new(Figure(c.LogEvidence+r.logJacobian)), new(Figure(c.LogEvidenceSE))
 	r.fillSample(result, s)
 	if r.Options.Select {
 		r.fillSelection(result, c)
@@ -248,8 +243,8 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 			continue
 		}
 		result.Models = append(result.Models, ModelSummary{
-			Code: codeText(model.Code), Formula: r.FormulaOf(model.Code), Q: figure(model.Q), Certified: Figure(model.Certified), SE: Figure(model.SE),
-			LogEvidence: figure(model.LogEvidence + r.logJacobian), LogEvidenceSE: figure(model.LogEvidenceSE), KHat: figure(model.KHat),
+			Code: codeText(model.Code), Formula: r.FormulaOf(model.Code), Q: new(Figure(model.Q)), Certified: Figure(model.Certified), SE: Figure(model.SE),
+			LogEvidence: new(Figure(model.LogEvidence + r.logJacobian)), LogEvidenceSE: new(Figure(model.LogEvidenceSE)), KHat: new(Figure(model.KHat)),
 		})
 	}
 }

@@ -109,7 +109,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 
 	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
 	if !math.IsNaN(training.Loss()) {
-		result.ELBO = figure(-training.Loss())
+		result.ELBO = new(Figure(-training.Loss()))
 	}
 	result.Steps, result.Weights, result.Work = answer.Posterior.Steps(), answer.Posterior.Weights(), answer.Work
 	sample, err := r.sample(ctx, certificate.Sample, certificate.ESS, fit.Seed)

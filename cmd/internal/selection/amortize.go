@@ -196,8 +196,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 		if err != nil {
 			return shell.Failed(err)
 		}
-		number := report.Number(share)
-		result.Share = &number
+		result.Share = new(report.Number(share))
 	}
 	if f.overJSON {
 		return a.Describe("amortize", result)
