@@ -28,8 +28,8 @@ const (
 	linkedLost  = 1e3   // nats below it from which smaller sds of groups do not come back
 	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
 	linkedAbove = 3.0   // beyond it lies nothing of a half-normal prior
-	// linkedFlat is the negligible information of rows on an effect, in units of its prior.
-	linkedFlat = 1e-4
+	linkedReach = 5.0   // sds of groups from 0 within which effects matter
+	linkedFlat  = 1e-4  // change of the log integral over the effects that is negligible
 )
 
 // linked is a regression on its working scale. Given intercept, slope and the sd of groups, the
@@ -174,7 +174,7 @@ func (l *linked) given(at float64) (m modelMoments, err error) {
 	}
 	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, at}), append(l.modes, slices.Clone(centre))
 	o := line.Options{Step: linkedStep, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
-	if m, err = integrateAlong(value, centre, axesOf(curvature), o); err == nil && spread*spread*l.information(centre) < linkedFlat {
+	if m, err = integrateAlong(value, centre, axesOf(curvature), o); err == nil && l.moved(centre, spread) < linkedFlat {
 		own := m
 		l.flat, l.flatAt = &own, at
 	}
@@ -182,17 +182,23 @@ func (l *linked) given(at float64) (m modelMoments, err error) {
 	return m, err
 }
 
-// information is the largest curvature of the rows of a group, without their effect.
-func (l *linked) information(beta []float64) (most float64) {
+// moved is about how much the effects of groups change the log density at beta: the log likelihood
+// of a group up to linkedReach sds away is a line and a parabola, whose slope and curvature have
+// their part. A curvature at beta alone would show nothing where rows are certain there.
+func (l *linked) moved(beta []float64, spread float64) (sum float64) {
 	for _, rows := range l.rows {
-		sum := 0.0
+		var up, down float64
 		for _, i := range rows {
-			_, _, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i])
-			sum += bend
+			eta := beta[0] + beta[1]*l.x[i]
+			here, _, _ := l.row(l.y[i], eta)
+			above, _, _ := l.row(l.y[i], eta+linkedReach*spread)
+			below, _, _ := l.row(l.y[i], eta-linkedReach*spread)
+			up, down = up+above-here, down+below-here
 		}
-		most = math.Max(most, sum)
+		slope, curvature := (up-down)/(2*linkedReach), (up+down)/(linkedReach*linkedReach)
+		sum += slope*slope/2 + math.Abs(curvature)/2
 	}
-	return most
+	return sum
 }
 
 // axesOf are columns in units of the widths of a density of this curvature: L⁻ᵀ.
@@ -260,20 +266,36 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 }
 
 // expand adds the gradient of logEffects, which is the mean of the slopes of the rows over the
-// effect, and about minus its Hessian, by the curvatures at the mode of the effect.
+// effect, and about minus its Hessian. By the curvatures at the mode of the effect that loses no
+// digits where rows know much; where they know little there, what they say is far from the mode, and
+// it is the mean of their curvatures less the variance of their slopes.
 func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
+	at := func(z float64) (g, gx, w, wx, wxx float64) {
+		for _, i := range rows {
+			_, slope, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*z)
+			g, gx, w, wx, wxx = g+slope, gx+slope*l.x[i], w+bend, wx+bend*l.x[i], wxx+bend*l.x[i]*l.x[i]
+		}
+		return g, gx, w, wx, wxx
+	}
+	var mean [2]float64
+	_, _, w, wx, wxx := at(mode)
+	little := spread*spread*w < 1
 	for _, node := range integral.Nodes {
 		share := math.Exp(node.LogWeight - integral.Log)
-		for _, i := range rows {
-			_, slope, _ := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*node.X)
-			gradient[0] += share * slope
-			gradient[1] += share * slope * l.x[i]
+		g, gx, w, wx, wxx := at(node.X)
+		mean[0], mean[1] = mean[0]+share*g, mean[1]+share*gx
+		if little {
+			curvature[0] += share * (w - g*g)
+			curvature[2] += share * (wx - g*gx)
+			curvature[3] += share * (wxx - gx*gx)
 		}
 	}
-	var w, wx, wxx float64
-	for _, i := range rows {
-		_, _, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*mode)
-		w, wx, wxx = w+bend, wx+bend*l.x[i], wxx+bend*l.x[i]*l.x[i]
+	gradient[0], gradient[1] = gradient[0]+mean[0], gradient[1]+mean[1]
+	if little {
+		curvature[0] += mean[0] * mean[0]
+		curvature[2] += mean[0] * mean[1]
+		curvature[3] += mean[1] * mean[1]
+		return
 	}
 	lost := spread * spread / (1 + spread*spread*w)
 	curvature[0] += w - lost*w*w
