@@ -109,7 +109,7 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	const points, shapeStep = 150, 0.08
-	for _, kind := range []likelihood.Kind{likelihood.NegativeBinomialKind, likelihood.HurdleKind, likelihood.GammaKind, likelihood.WeibullKind} {
+	for _, kind := range []likelihood.Kind{likelihood.NegativeBinomialKind, likelihood.HurdleKind, likelihood.ZeroInflatedKind, likelihood.GammaKind, likelihood.WeibullKind} {
 		for _, rows := range []int{3, 40} {
 			step := 0.25 / math.Sqrt(float64(rows))
 			t.Run(fmt.Sprint(kind, rows), func(t *testing.T) {

@@ -77,7 +77,9 @@ func (p *Problem) known() (known engine.Known) {
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead
 	default:
-		if p.Model.Likelihood == likelihood.BetaKind { // nearly concave given its precision
+		// Given its precision beta is nearly concave; zeros of either source are plateaus, which the
+		// scales of sides reach, and a flow trained on few rows does not.
+		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
 		}
 		known.Expand, known.ModeStarts = heavyTailed{of}.expand(), heavyTailed{of}.modeStarts
