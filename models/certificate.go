@@ -227,7 +227,7 @@ func (c *Certificate) Combine(logPrior []float64, evidence []Evidence) {
 	for i, own := range evidence {
 		model := &c.Models[i]
 		model.Certified, model.SE = sum.Probability[i], sum.SE[i]
-		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.SE, own.KHat, own.Draws
+		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.statedSE(), own.KHat, own.Draws
 		if math.IsInf(logPrior[i], -1) {
 			model.LogEvidence = math.NaN()
 			continue

@@ -10,11 +10,17 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
+// mostBound is the largest error of a probability by a bound: a fiftieth of verdict.DoubtfulMissed,
+// which calls for no more draws.
+const mostBound = 1e-4
+
 // Sum is the posterior over models from prior probabilities and evidences.
 type Sum struct {
 	// Probability is the probability of each model, and SE its standard error by the delta method
 	// over independent evidences: with w_m = p(m) Z_m and p_m = w_m / Σ w, Var p_m = p_m² ((1 − 2
-	// p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m.
+	// p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m. With unreliable weights it
+	// reaches up to the bound of the evidence, but no further than mostBound: the verdict has KHat
+	// for more.
 	Probability, SE []float64
 	// LogEvidence is log Σ_m p(m) Z_m in nats, and LogEvidenceSE its standard error,
 	// √(Σ p_m² s_m²).
@@ -58,7 +64,8 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 		if p == 0 {
 			continue
 		}
-		variance += p * own.SE * p * own.SE
+		square := p * own.statedSE()
+		variance += square * square
 		inverse += p * p / own.ESS
 		if own.SE > 0 && !math.IsNaN(own.KHat) {
 			s.Missed = math.Hypot(s.Missed, p*psis.TailShare(own.KHat, own.Draws))
@@ -68,10 +75,13 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 	kHat, share := make([]float64, len(evidence)), slices.Clone(s.Probability)
 	for i, own := range evidence {
 		if p := s.Probability[i]; p > 0 {
-			s.SE[i] = p * math.Sqrt(math.Max(0, (1-2*p)*own.SE*own.SE+variance))
+			square := own.statedSE()
+			square *= square
+			s.SE[i] = p * math.Sqrt(math.Max(0, (1-2*p)*square+variance))
 		}
 		if kHat[i] = own.KHat; own.unreliable() && !own.unbounded() {
 			share[i] = math.Max(share[i], math.Exp(logPrior[i]+own.Bound-s.LogEvidence))
+			s.SE[i] = math.Max(s.SE[i], math.Min(share[i]-s.Probability[i], mostBound))
 		}
 	}
 	s.KHat = TypicalKHat(kHat, share)

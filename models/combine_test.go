@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 )
 
@@ -92,9 +93,42 @@ func TestUnknownEvidences(t *testing.T) {
 	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}
 	s := Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), none})
 	require.Equal(t, []float64{1, 0}, s.Probability)
-	require.InDelta(t, 0.1, s.LogEvidenceSE, 1e-15)
+	require.InDelta(t, Estimated(0, 0.1, 50).statedSE(), s.LogEvidenceSE, 1e-15)
 	s = Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
 	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
+}
+
+// Errors of negligible probabilities are errors too. By SE alone one estimate in 40 from eight draws
+// of ordinary spread is more than three errors off, and models whose weights have missed their mode
+// are any number of errors off. By statedSE it is one in a thousand.
+func TestErrorsOfNegligibleModels(t *testing.T) {
+	random := stream.Rand(1, "few")
+	const tables = 2000
+	far := 0
+	for range tables {
+		logWeights := make([]float64, firstDraws)
+		for i := range logWeights {
+			logWeights[i] = 0.28 * math.Log(random.ExpFloat64())
+		}
+		logGamma, _ := math.Lgamma(1.28) // of the mean weight
+		if e := estimateOf(logWeights); math.Abs(e.Log-logGamma) > 3*e.statedSE() {
+			far++
+		}
+	}
+	require.Less(t, far, tables/200)
+	many := Estimated(0, 0.002, 20000)
+	require.InDelta(t, many.SE, many.statedSE(), 1e-6)
+	require.Zero(t, Closed(0).statedSE())
+
+	codes := [][]int32{{0}, {1}}
+	half := math.Log(0.5)
+	lost := Evidence{Log: -90, SE: 1, KHat: 1.2, Draws: 256, Bound: -20}
+	c := CertificateOf(codes, []float64{half, half}, []Evidence{{SE: 0.001, KHat: 0.1, Draws: 4000, ESS: 2000, Bound: math.Inf(-1)}, lost})
+	_, se := c.Probability(func(code []int32) bool { return code[0] == 1 })
+	require.InEpsilon(t, math.Exp(-20), se, 1e-6)
+	lost.Bound = -5
+	c = CertificateOf(codes, []float64{half, half}, []Evidence{{SE: 0.001, KHat: 0.1, Draws: 4000, ESS: 2000, Bound: math.Inf(-1)}, lost})
+	require.Equal(t, mostBound, c.Models[1].SE)
 }
 
 func TestEffectiveOf(t *testing.T) {

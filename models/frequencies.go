@@ -3,6 +3,8 @@ package models
 import (
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/psis"
 )
 
 // Probability is the certified probability that the model satisfies event, with its standard error.
@@ -38,6 +40,9 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	if c.Listed() {
 		for _, model := range c.Models {
 			square := model.Certified * model.LogEvidenceSE
+			if model.KHat > psis.Reliable {
+				square = math.Max(square, model.SE) // up to its bound
+			}
 			if square *= square; math.IsNaN(square) {
 				square = 0
 			}

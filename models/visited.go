@@ -84,7 +84,7 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	}
 	for i, at := range positions {
 		own := x.evidence[at]
-		list[i].LogEvidence, list[i].LogEvidenceSE, list[i].KHat = own.Log, own.SE, math.NaN()
+		list[i].LogEvidence, list[i].LogEvidenceSE, list[i].KHat = own.Log, own.statedSE(), math.NaN()
 	}
 	return nil
 }

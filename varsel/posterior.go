@@ -77,8 +77,8 @@ func (p *Problem) known() (known engine.Known) {
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead
 	default:
-		// Given its precision beta is nearly concave; zeros of either source are plateaus, which the
-		// scales of sides reach, and a flow trained on few rows does not.
+		// Given its precision beta is nearly concave; zeros of either source are plateaus, which
+		// the scales of sides reach, and a flow trained on few rows does not.
 		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
 		}

@@ -267,8 +267,8 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 
 // expand adds the gradient of logEffects, which is the mean of the slopes of the rows over the
 // effect, and about minus its Hessian. By the curvatures at the mode of the effect that loses no
-// digits where rows know much; where they know little there, what they say is far from the mode, and
-// it is the mean of their curvatures less the variance of their slopes.
+// digits where rows know much; where they know little there, what they say is far from the mode,
+// and it is the mean of their curvatures less the variance of their slopes.
 func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
 	at := func(z float64) (g, gx, w, wx, wxx float64) {
 		for _, i := range rows {
