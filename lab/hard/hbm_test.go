@@ -168,6 +168,29 @@ func TestExactShapedGroups(t *testing.T) {
 	require.InDelta(t, (of([]float64{0.3, -0.2 + step})-of([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
 }
 
+// Where almost all rows are certain at the mode of intercept and slope, effects of groups still
+// matter. The numbers are sums over a grid of 0.2 in the log sd and the slope and 0.4 in the
+// intercept, with 120 Gauss-Hermite nodes for each group, written apart in Python.
+func TestCertainRowsOfGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	source := Hbm{}
+	source.Record.Frame.Response = likelihood.LogisticKind
+	for seed, want := range map[uint64]struct{ logEvidence, slope, logSlopeSD, spread, logSpreadSD float64 }{
+		32202566205129: {-12.488, -0.5762, -0.1794, 1.3555, -0.3616},
+		80394593711317: {-32.516, -3.0499, -0.9754, 1.6246, -0.3719},
+	} {
+		got, err := source.draw(stream.Rand(seed, "hbm")).exactLinked(t.Context(), regression.Options{}, likelihood.LogisticKind)
+		require.NoError(t, err)
+		require.InDelta(t, want.logEvidence, got.logEvidence, 4e-3)
+		require.InDelta(t, want.slope, got.slope[0]/got.slope[1], 5e-3)
+		require.InDelta(t, want.logSlopeSD, math.Log(got.slope[1]), 5e-3)
+		require.InDelta(t, want.spread, got.spread[0]/got.spread[1], 5e-3)
+		require.InDelta(t, want.logSpreadSD, math.Log(got.spread[1]), 5e-3)
+	}
+}
+
 // Ordered categories agree with package likelihood, and the prior of cut points integrates to one.
 func TestExactOrderedRows(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
