@@ -2,6 +2,7 @@ package cosmic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -15,10 +16,7 @@ func (f *Flow) diagonal(ctx *context.Context, z, cond *graph.Node) []*graph.Node
 	if cond == nil {
 		return []*graph.Node{graph.ZerosLike(z), graph.ZerosLike(z)}
 	}
-	widths := make([]int, f.cfg.Layers)
-	for i := range widths {
-		widths[i] = f.cfg.Hidden
-	}
+	widths := slices.Repeat([]int{f.cfg.Hidden}, f.cfg.Layers)
 	h := f.perceptron(ctx.In("mlp"), cond, widths)
 	return []*graph.Node{
 		made.Linear(ctx.In("shift"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),

@@ -3,6 +3,7 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -198,10 +199,7 @@ func (f vectors) start(rows []int) component {
 }
 
 func (f vectors) startHyper() []float64 {
-	beta := make([]float64, f.dim())
-	for j := range beta {
-		beta[j] = f.o.ScaleShape / f.o.ScaleRate
-	}
+	beta := slices.Repeat([]float64{f.o.ScaleShape / f.o.ScaleRate}, f.dim())
 	return beta
 }
 

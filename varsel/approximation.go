@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -64,10 +65,7 @@ func (f *approximation) atPeak(t *Target) error {
 	}
 	f.logScale, f.curvature = posterior.Peak()
 	posterior.Mode(f.logScale, f.theta)
-	weights := make([]float64, len(t.Responses.Y))
-	for i := range weights {
-		weights[i] = math.Exp(-2 * f.logScale)
-	}
+	weights := slices.Repeat([]float64{math.Exp(-2 * f.logScale)}, len(t.Responses.Y))
 	f.precision, f.linear = f.NormalEquations(weights, t.Responses.Y)
 	return nil
 }

@@ -2,6 +2,7 @@ package made
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
@@ -88,10 +89,7 @@ func (c Config) Validate() error {
 
 // Repeat returns the head that has n outputs for each of d inputs.
 func Repeat(d, n int) []int {
-	outputs := make([]int, d)
-	for i := range outputs {
-		outputs[i] = n
-	}
+	outputs := slices.Repeat([]int{n}, d)
 	return outputs
 }
 

@@ -2,6 +2,7 @@ package psis
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -81,9 +82,6 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 }
 
 func identity(n int) *mat.DiagDense {
-	ones := make([]float64, n)
-	for i := range ones {
-		ones[i] = 1
-	}
+	ones := slices.Repeat([]float64{1}, n)
 	return mat.NewDiagDense(n, ones)
 }
