@@ -46,6 +46,9 @@ type Config struct {
 	// LearningRate is the largest step of Adam on the flow. It follows a short warm-up and falls to
 	// zero along a cosine. 0 stands for 0.003.
 	LearningRate float64
+	// SecondDecay is the decay rate of the second moments of Adam on the flow; 0 stands for 0.999.
+	// Gradients that are far larger at the start than later need a faster one.
+	SecondDecay float64
 	// ModelStep scales the step on q(m); 0 stands for 0.1.
 	ModelStep float64
 	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands
@@ -137,6 +140,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("vti.Config: got %s %g, want a number that is not negative", field.name, field.value)
 		}
 	}
+	if !(c.SecondDecay >= 0 && c.SecondDecay < 1) {
+		return fmt.Errorf("vti.Config: got SecondDecay %g, want a rate of at least 0 and below 1", c.SecondDecay)
+	}
 	if !(c.Tempering >= 0 && c.Tempering < 1) {
 		return fmt.Errorf("vti.Config: got Tempering %g, want a share of the steps, at least 0 and below 1", c.Tempering)
 	}
@@ -200,6 +206,9 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	}
 	if c.LearnAtOnce {
 		settings["learn_at_once"] = true
+	}
+	if c.SecondDecay > 0 {
+		settings["second_decay"] = c.SecondDecay
 	}
 	return json.Marshal(settings)
 }

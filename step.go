@@ -48,17 +48,26 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	// the loss of q(m) counts a part of log h
 	held := Mul(logH64, OneMinus(now.annealed(cfg.Annealing)))
 	var scoreLoss, nonFinite *Node
-	rows := 1 // of a model
+	modelRows := 1 // of a model
 	if grouped, ok := cfg.Models.(GroupedModels); ok {
-		rows = grouped.Rows()
+		modelRows = grouped.Rows()
 		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(evaluate.ModelScope), codes, Sub(logH64, held))
-		loss = Add(loss, ReduceSum(Reshape(held, -1, rows), 1))
+		loss = Add(loss, ReduceSum(Reshape(held, -1, modelRows), 1))
 	} else {
 		scoreLoss, nonFinite = t.scoreLoss(ctx, codes, Sub(loss, held), logModel)
 	}
 	flowVariables := train.VariablesIn(ctx, evaluate.FlowScope, g)
 	modelVariables := train.VariablesIn(ctx, evaluate.ModelScope, g)
-	gradients := Gradient(Add(flowLoss, scoreLoss), train.ValuesOf(g, append(flowVariables, modelVariables...))...)
+	values, rows := train.ValuesOf(g, append(flowVariables, modelVariables...)), make([]*Node, len(flowVariables))
+	tables, hasTables := t.Flow.(TableFlow)
+	for i, variable := range flowVariables {
+		if hasTables {
+			if own, used := tables.Used(variable.ScopeAndName()); own != nil {
+				rows[i], values[i] = own, used
+			}
+		}
+	}
+	gradients := Gradient(Add(flowLoss, scoreLoss), values...)
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
 	norm := train.GlobalNorm(flowGradients)
@@ -67,9 +76,12 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 		apply = LogicalAnd(apply, IsFinite(train.GlobalNorm(modelGradients)))
 	}
 	flowGradients = train.ClipByNorm(flowGradients, norm, cfg.ClipNorm)
-	increments := train.Adam{}.Increments(ctx, adamScope, flowVariables, flowGradients, now.rate(cfg.LearningRate), step, apply)
+	increments := train.Adam{SecondDecay: cfg.SecondDecay, Rows: rows}.Increments(ctx, adamScope, flowVariables, flowGradients, now.rate(cfg.LearningRate), step, apply)
 	for i, increment := range increments {
-		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
+		if hasTables {
+			increments[i] = MulScalar(increment, tables.Pace(flowVariables[i].ScopeAndName()))
+		}
+		flowVariables[i].SetValueGraph(train.Advance(flowVariables[i].ValueGraph(g), rows[i], increments[i]))
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
 	learns := GreaterOrEqual(power, OnesLike(power))
@@ -83,7 +95,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
-		train.FiniteMean(loss), Where(apply, norm, ZerosLike(norm)), evaluate.Float64(nonFinite), OneMinus(evaluate.Float64(apply)), MulScalar(entropy, rows),
+		train.FiniteMean(loss), Where(apply, norm, ZerosLike(norm)), evaluate.Float64(nonFinite), OneMinus(evaluate.Float64(apply)), MulScalar(entropy, modelRows),
 	}, 0))
 	sums.SetValueGraph(total)
 	if len(t.learners()) == 0 {

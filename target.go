@@ -72,6 +72,17 @@ type AmortizedFlow interface {
 	Codes(inputs []*graph.Node) *graph.Node
 }
 
+// TableFlow is a BatchedFlow with tables of parameters, of which a step uses and changes some rows.
+// Methods take a variable by its scope and name.
+type TableFlow interface {
+	BatchedFlow
+	// Pace returns the learning rate of a variable, relative to the others.
+	Pace(variable string) float64
+	// Used returns the rows of a table [n,1] int32 and their values [n,...] in the graph that
+	// Densities last built, which depends on the table by these alone; nil for other variables.
+	Used(variable string) (rows, values *graph.Node)
+}
+
 // ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the given context;
 // without variables it stays unchanged.
 type ModelDistribution interface {

@@ -1,12 +1,15 @@
 package hbm
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
-	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
 )
@@ -43,19 +46,18 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if err != nil {
 		return nil, err
 	}
-	var stored struct {
-		Template []string      `json:"template"`
-		Family   string        `json:"family"`
-		Encoding int           `json:"encoding"`
-		Products bool          `json:"products"`
-		Thin     bool          `json:"thin"`
-		Flow     cosmic.Config `json:"flow"`
-		Amortize int           `json:"amortize"`
-		Seed     uint64        `json:"seed"`
-		DType    string        `json:"dtype"`
+	var fit struct {
+		Flow  string `json:"flow"`
+		Seed  uint64 `json:"seed"`
+		DType string `json:"dtype"`
+	} // as in the settings of vti.Config
+	var stored familySettings
+	err = json.Unmarshal(info.Settings, &fit)
+	if _, text, ok := strings.Cut(fit.Flow, " "); err == nil && ok {
+		err = json.Unmarshal([]byte(text), &stored)
 	}
-	if err := json.Unmarshal(info.Settings, &stored); err != nil {
-		return nil, fmt.Errorf("%s: not a checkpoint of package hbm: %w", cfg.Checkpoint, err)
+	if err != nil || stored.Family == "" {
+		return nil, fmt.Errorf("%s: want a checkpoint of a fit of one model by this version of package hbm, got the settings %s", cfg.Checkpoint, info.Settings)
 	}
 	if stored.Amortize == 0 {
 		return nil, fmt.Errorf("%s was trained on one data set, not to infer from others", cfg.Checkpoint)
@@ -66,12 +68,12 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if cfg.Family, err = ParseFamily(stored.Family); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
 	}
-	if cfg.DType, err = dtypes.DTypeString(stored.DType); err != nil {
+	if cfg.DType, err = dtypes.DTypeString(fit.DType); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
 	}
 	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
-	cfg.Seed = stored.Seed // of the flows
+	cfg.Seed = fit.Seed // of the flows
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
@@ -101,4 +103,19 @@ func sameTemplate(want []string, m *Model) error {
 		}
 	}
 	return nil
+}
+
+// fingerprint is a digest of the values of variables that are not latent.
+func fingerprint(m *Model, data Values) string {
+	digest := sha256.New()
+	for _, v := range m.variables {
+		if v.role != Latent {
+			bytes := []byte(v.name)
+			for _, value := range data[v] {
+				bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(value))
+			}
+			digest.Write(bytes)
+		}
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil)[:8])
 }

@@ -118,7 +118,7 @@ func TestResume(t *testing.T) {
 			if cfg.Amortize == 0 {
 				interrupted.Seed = 0
 				_, err = Load(t.Context(), openCPU(t), e.model, e.draw(t, 2), interrupted)
-				require.ErrorContains(t, err, "written by a different run: data was")
+				require.ErrorContains(t, err, "written by a different run: flow was")
 			}
 		})
 	}

@@ -76,11 +76,10 @@
 //
 // Training:
 //
-//	config.go, fit.go         Fit
+//	config.go, fit.go         Fit, of the engine
 //	minibatch.go, feed.go     the members in a step, and their free encodings
 //	replica.go                their part of the graph, and densities of model and family there
 //	amortize.go               training over simulated data sets of one model
-//	checkpoint.go             the state of training in a file
 //	special.go                functions with the right derivative everywhere
 //
 // Answering:

@@ -77,7 +77,7 @@ func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype 
 	selected := selector.draw(stream.Rand(1, "part"))
 	variables := context.New()
 	exec, err := context.NewExecAny(testkit.Backend(t), variables, func(ctx *context.Context, inputs []*Node) []*Node {
-		r, _ := f.replica(selector, inputs)
+		r := f.replica(selector, inputs)
 		return []*Node{ConvertDType(of(s).encode(ctx, ctx.In("latent"), r, v, width), dtypes.Float64)}
 	})
 	require.NoError(t, err)

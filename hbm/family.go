@@ -287,30 +287,35 @@ func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are trained by themselves. The replica holds the encodings of its members; if all
-// members take part in all steps, variables hold them.
+// freeEncodings are trained by themselves, E_i of PAVI section 4.3. A variable holds those of all
+// members, of which a step changes the ones that take part.
 type freeEncodings struct {
 	seed   uint64
 	spread float64 // their standard deviation at the start
 }
 
-// encodingRate is the learning rate of free encodings that are variables, divided by the rate of
-// other weights. Fit has the same ratio.
+// encodingRate is the learning rate of free encodings, divided by the rate of other weights.
 const encodingRate = 1 / networkRate
+
+// encodingsName is the name of their variables, startSpread their standard deviation at the start.
+const (
+	encodingsName = "encodings"
+	startSpread   = 0.01
+)
 
 func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, width int) *Node {
 	dims := append(r.dims(v), 1, width)
-	if encodings := r.encodings[v]; encodings != nil {
-		encodings.AssertDims(dims...)
-		return encodings
-	}
 	start := func(random *rand.Rand, values []float64) {
 		for i := range values {
 			values[i] = e.spread / encodingRate * random.NormFloat64()
 		}
 	}
-	encodings := made.Variable(own, r.graph, e.seed, "encodings", r.dtype, start, v.Members(), width)
-	return Reshape(MulScalar(r.some(v, encodings), encodingRate), dims...)
+	encodings := made.Variable(own, r.graph, e.seed, encodingsName, r.dtype, start, v.Members(), width)
+	if r.rows[v] != nil {
+		encodings = r.some(v, encodings)
+		r.encodings[v] = encodings
+	}
+	return Reshape(MulScalar(encodings, encodingRate), dims...)
 }
 
 // encoderOf is the encoder of a latent variable. A variable without plates has no other members to

@@ -91,11 +91,3 @@ func (f *amortizedFamily) Batch(ctx gocontext.Context, device *gpu.Device, step 
 
 // Codes implements [vti.AmortizedFlow].
 func (f *amortizedFamily) Codes(inputs []*Node) *Node { return inputs[len(inputs)-1] }
-
-// Densities implements [vti.BatchedFlow].
-func (f *amortizedFamily) Densities(ctx *vti.Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
-	r, _ := f.part.feed.replica(f.selector, inputs)
-	f.tell(r, f.space.Mask(codes), space.Features(f.space, codes, r.dtype))
-	logJoint, logQ = f.part.densities(ctx, r, codes.Shape().Dim(0))
-	return logQ, logJoint
-}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -38,28 +37,15 @@ func (f *batchedFamily) String() string {
 	return fmt.Sprintf("%v, %s members in a step", f.targetFamily, strings.Join(sizes, "/"))
 }
 
-// Batch implements [vti.BatchedFlow]: members, data, and members of each latent variable.
+// Batch implements [vti.BatchedFlow].
 func (f *batchedFamily) Batch(_ gocontext.Context, _ *gpu.Device, step int) ([]any, error) {
 	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
-	inputs := f.part.feed.inputs(chosen)
-	for _, l := range f.family.latents {
-		var rows []int32
-		for _, row := range chosen.rows(l.Variable) {
-			rows = append(rows, int32(row))
-		}
-		inputs = append(inputs, tensors.FromFlatDataAndDimensions(rows, len(rows), 1))
-	}
-	return inputs, nil
+	return f.part.feed.inputs(chosen), nil
 }
 
 // Densities implements [vti.BatchedFlow].
 func (f *batchedFamily) Densities(ctx *vti.Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
-	last := len(inputs) - len(f.family.latents)
-	r, _ := f.part.feed.replica(f.selector, inputs[:last])
-	r.rows = map[*Variable]*Node{}
-	for i, l := range f.family.latents {
-		r.rows[l.Variable] = inputs[last+i]
-	}
+	r := f.part.feed.replica(f.selector, inputs)
 	f.tell(r, f.space.Mask(codes), space.Features(f.space, codes, r.dtype))
 	logJoint, logQ = f.part.densities(ctx, r, codes.Shape().Dim(0))
 	return logQ, logJoint

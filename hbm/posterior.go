@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -32,26 +33,14 @@ type Posterior struct {
 }
 
 func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
-	p := &Posterior{device: device, model: model, config: cfg, variables: context.New(), execs: map[string]*context.Exec{}}
+	p := &Posterior{device: device, model: model, config: cfg, variables: context.New().Checked(false).In(evaluate.FlowScope), execs: map[string]*context.Exec{}}
 	p.feed = &feed{model: model, data: data, dtype: cfg.DType}
-	if err := p.setFamily(data); err != nil {
+	var err error
+	if p.family, err = newCascade(model, data, cfg, 1); err != nil {
 		return nil, err
 	}
-	var err error
 	p.everything, err = newSelector(model, nil)
 	return p, err
-}
-
-func (p *Posterior) setFamily(data Values) (err error) {
-	if p.family, err = newCascade(p.model, data, p.config, 1); err != nil {
-		return err
-	}
-	for _, l := range p.family.latents {
-		if p.family.isFree(l) {
-			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), p.family.free.spread, p.config.Seed))
-		}
-	}
-	return nil
 }
 
 // newCascade derives a family from a model, with copies encodings of a member.
@@ -109,18 +98,17 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if err := sameTemplate(template(p.model), model); err != nil {
 		return nil, fmt.Errorf("hbm: %w", err)
 	}
-	other := *p
-	other.model, other.feed = model, &feed{model: model, data: data, dtype: p.config.DType}
 	if model == p.model {
+		other := *p
+		other.feed = &feed{model: model, data: data, dtype: p.config.DType}
 		return &other, nil // compiled graphs stay right
 	}
-	other.execs = map[string]*context.Exec{}
-	if err := other.setFamily(data); err != nil {
+	other, err := newPosterior(p.device, model, data, p.config)
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	other.everything, err = newSelector(model, nil)
-	return &other, err
+	other.variables, other.step = p.variables, p.step
+	return other, nil
 }
 
 // Steps is the number of training steps behind the posterior.
@@ -129,13 +117,10 @@ func (p *Posterior) Steps() int { return p.step }
 // Weights is the number of trained weights, shared and of encodings.
 func (p *Posterior) Weights() int {
 	count := 0
-	for variable := range p.variables.InAbsPath("/" + familyScope).IterVariablesInScope() {
+	for variable := range p.variables.IterVariablesInScope() {
 		if variable.Trainable {
 			count += variable.Shape().Size()
 		}
-	}
-	for _, e := range p.feed.encodings {
-		count += len(e.columns[encodingValue])
 	}
 	return count
 }
@@ -197,7 +182,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 	chunk := max(1, min(256, largestChunk/rows))
 	exec, err := p.exec(fmt.Sprintf("sample/%v/%d", values, rows), func(ctx *context.Context, inputs []*Node) []*Node {
 		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]
-		r, _ := p.feed.replica(s, inputs)
+		r := p.feed.replica(s, inputs)
 		logJoint, logQ := p.densitiesAt(ctx, r, noise)
 		outputs := []*Node{logJoint, logQ}
 		if values {

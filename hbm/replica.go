@@ -26,12 +26,10 @@ type replica struct {
 	unconstrained map[*Variable]*Node
 	// weights are the numbers of members that each member represents, [size]; nil: one.
 	weights map[*Plate]*Node
-	// encodings tell the members of latent variables apart in families with free encodings,
-	// [plates..., 1, width].
-	encodings map[*Variable]*Node
-	levels    map[string]level // the results of an encoder
+	levels  map[string]level // the results of an encoder
 	// rows are the replica's members of a latent variable, [members, 1] int32; nil: all
-	rows map[*Variable]*Node
+	rows      map[*Variable]*Node
+	encodings map[*Variable]*Node // of these rows [members, width]
 	// the present unconstrained numbers of latent variables, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
 	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
@@ -207,9 +205,6 @@ func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (lo
 	z := map[*Variable]*Node{}
 	for i, l := range p.family.latents {
 		z[l.Variable] = ConvertDType(noise[i], r.dtype)
-	}
-	if p.feed.of == nil {
-		ctx = ctx.In(familyScope)
 	}
 	logQ = p.family.draw(ctx.Checked(false), r, z)
 	logP = map[*Variable]*Node{}

@@ -67,7 +67,7 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 			noise[i] = repeatDraws(noise[i], len(l.plates), w.inner)
 		}
 	}
-	r, _ := w.feed.replica(w.everything, inputs[len(noise):])
+	r := w.feed.replica(w.everything, inputs[len(noise):])
 	logP, logQ := w.termsAt(ctx, r, noise)
 	members := 1
 	if w.plate != nil {

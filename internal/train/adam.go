@@ -25,6 +25,10 @@ type Adam struct {
 	// shrink by orders of magnitude in a few hundred steps need a faster one: the steps stay small
 	// for as long as large gradients are remembered.
 	SecondDecay float64
+	// Rows, if not nil, are the rows [n, 1] int32 of each variable whose gradient is given, nil for
+	// all. Of these, rows without a gradient, such as those that fill a batch up, stay as they are.
+	// Each row has its own number of steps.
+	Rows []*Node
 }
 
 // Step is one step on values with the given gradient: it returns the increment, and the moments
@@ -54,13 +58,46 @@ func (a Adam) Increments(ctx *context.Context, scope string, variables []*contex
 		first := zeroVariable(moments, variable.Name()+".first", variable.Shape())
 		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
 
-		m, v := first.ValueGraph(g), second.ValueGraph(g)
-		update, newM, newV := a.Step(gradient, m, v, learningRate, step)
-		first.SetValueGraph(Where(apply, newM, m))
-		second.SetValueGraph(Where(apply, newV, v))
-		increments[i] = Where(apply, update, ZerosLike(update))
+		var own *Node
+		if a.Rows != nil {
+			own = a.Rows[i]
+		}
+		m, v := rowsOf(first.ValueGraph(g), own), rowsOf(second.ValueGraph(g), own)
+		moved, age := apply, step
+		if own != nil {
+			used := ConvertDType(NotEqual(gradient, ZerosLike(gradient)), dtypes.Float64)
+			used = ReduceAndKeep(Mul(used, ConvertDType(apply, dtypes.Float64)), ReduceMax, -1)
+			moved = BroadcastToShape(GreaterThan(used, ZerosLike(used)), shapes.Make(dtypes.Bool, gradient.Shape().Dimensions...))
+			steps := zeroVariable(moments, variable.Name()+".steps", shapes.Make(dtypes.Float64, variable.Shape().Dim(0), 1))
+			age = AddScalar(Gather(steps.ValueGraph(g), own), 1)
+			steps.SetValueGraph(Advance(steps.ValueGraph(g), own, used))
+		}
+		update, newM, newV := a.Step(gradient, m, v, learningRate, age)
+		if own != nil {
+			first.SetValueGraph(Advance(first.ValueGraph(g), own, Where(moved, Sub(newM, m), ZerosLike(m))))
+			second.SetValueGraph(Advance(second.ValueGraph(g), own, Where(moved, Sub(newV, v), ZerosLike(v))))
+		} else {
+			first.SetValueGraph(Where(moved, newM, m))
+			second.SetValueGraph(Where(moved, newV, v))
+		}
+		increments[i] = Where(moved, update, ZerosLike(update))
 	}
 	return increments
+}
+
+func rowsOf(x, rows *Node) *Node {
+	if rows == nil {
+		return x
+	}
+	return Gather(x, rows)
+}
+
+// Advance adds increments to x, or to some of its rows [n, 1].
+func Advance(x, rows, increment *Node) *Node {
+	if rows == nil {
+		return Add(x, increment)
+	}
+	return ScatterSum(x, rows, increment, false, false)
 }
 
 // powerOf is base^exponent for a scalar node.

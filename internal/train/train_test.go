@@ -46,6 +46,45 @@ func TestAdamAgainstLoop(t *testing.T) {
 	}
 }
 
+// TestAdamOfRows compares steps on rows of a table with a loop in which each row counts its own
+// steps. The second place of a batch repeats a row without a gradient, as a place that is not used
+// does.
+func TestAdamOfRows(t *testing.T) {
+	const rate = 0.01
+	ctx := context.New()
+	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *context.Context, gradient, rows, step *Node) *Node {
+		variable := ctx.In("flow").Checked(false).VariableWithValue("x", [][]float64{{1, -2}, {3, 4}, {5, 6}})
+		adam := Adam{SecondDecay: 0.9, Rows: []*Node{rows}}
+		increment := adam.Increments(ctx, "adam", []*context.Variable{variable}, []*Node{gradient}, Const(step.Graph(), rate), step, IsFinite(ReduceAllSum(gradient)))[0]
+		variable.SetValueGraph(Advance(variable.ValueGraph(step.Graph()), rows, increment))
+		return variable.ValueGraph(step.Graph())
+	})
+	require.NoError(t, err)
+	random := stream.Rand(1, "adam")
+	x, m, v, age := [][]float64{{1, -2}, {3, 4}, {5, 6}}, [3][2]float64{}, [3][2]float64{}, [3]float64{}
+	for step := 1; step <= 40; step++ {
+		row := random.IntN(2) // never the last
+		gradient := []float64{random.NormFloat64(), 100 * random.NormFloat64()}
+		if step%7 == 3 {
+			gradient[0] = math.NaN()
+		}
+		got, err := exec.Exec([][]float64{gradient, {0, 0}}, [][]int32{{int32(row)}, {0}}, float64(step))
+		require.NoError(t, err)
+		if step%7 != 3 {
+			age[row]++
+			for j, g := range gradient {
+				m[row][j] = 0.9*m[row][j] + 0.1*g
+				v[row][j] = 0.9*v[row][j] + 0.1*g*g
+				scale := 1 - math.Pow(0.9, age[row])
+				x[row][j] -= rate * (m[row][j] / scale) / (math.Sqrt(v[row][j]/scale) + 1e-8)
+			}
+		}
+		for i := range x {
+			require.InDeltaSlice(t, x[i], got[0].Value().([][]float64)[i], 1e-10, "step %d", step)
+		}
+	}
+}
+
 func TestClipByNorm(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, test := range []struct {
