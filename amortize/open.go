@@ -12,7 +12,6 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -29,10 +28,10 @@ func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti
 		return nil, fmt.Errorf("data set: %w", err)
 	}
 	if place.Sites == nil {
-		place.Sites = pick.UpTo(len(sp.Cards()))
+		place.Sites = upTo(len(sp.Cards()))
 	}
 	if place.Coordinates == nil {
-		place.Coordinates = pick.UpTo(sp.Dim())
+		place.Coordinates = upTo(sp.Dim())
 	}
 	if err := a.checkPlace(sp, place); err != nil {
 		return nil, err
@@ -59,6 +58,14 @@ func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti
 		}
 	}
 	return b, nil
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 func (a *Network) checkPlace(sp space.Space, place Place) error {

@@ -2,7 +2,6 @@ package cosmic
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -16,7 +15,10 @@ func (f *Flow) diagonal(ctx *context.Context, z, cond *graph.Node) []*graph.Node
 	if cond == nil {
 		return []*graph.Node{graph.ZerosLike(z), graph.ZerosLike(z)}
 	}
-	widths := slices.Repeat([]int{f.cfg.Hidden}, f.cfg.Layers)
+	widths := make([]int, f.cfg.Layers)
+	for i := range widths {
+		widths[i] = f.cfg.Hidden
+	}
 	h := f.perceptron(ctx.In("mlp"), cond, widths)
 	return []*graph.Node{
 		made.Linear(ctx.In("shift"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),

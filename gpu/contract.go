@@ -39,7 +39,10 @@ func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []
 	if err != nil {
 		return nil, err
 	}
-	sizes := slices.Repeat([]int{1}, output.Rank())
+	sizes := make([]int, output.Rank())
+	for i := range sizes {
+		sizes[i] = 1
+	}
 	for i, axis := range axes {
 		sizes[axis] = narrow.sizes[i]
 	}

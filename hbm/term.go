@@ -2,7 +2,6 @@ package hbm
 
 import (
 	"fmt"
-	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
@@ -40,7 +39,10 @@ func Numbers(values ...float64) Term { return number{values: values, vector: tru
 func (number) variables() []*Variable { return nil }
 
 func (n number) node(r *replica, plates []*Plate) *Node {
-	dims := slices.Repeat([]int{1}, len(plates)+1)
+	dims := make([]int, len(plates)+1)
+	for i := range dims {
+		dims[i] = 1
+	}
 	if n.vector {
 		dims = append(dims, len(n.values))
 	}

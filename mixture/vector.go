@@ -3,7 +3,6 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -199,7 +198,10 @@ func (f vectors) start(rows []int) component {
 }
 
 func (f vectors) startHyper() []float64 {
-	beta := slices.Repeat([]float64{f.o.ScaleShape / f.o.ScaleRate}, f.dim())
+	beta := make([]float64, f.dim())
+	for j := range beta {
+		beta[j] = f.o.ScaleShape / f.o.ScaleRate
+	}
 	return beta
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/transdim/vti/internal/pick"
 )
 
 // Level is the largest adjusted p-value of a finding. By Meng (1994) 2 Level bounds the share of
@@ -77,7 +75,10 @@ func (f *family) smallest() float64 {
 // holm returns the factor by which the p-values of each family are multiplied, so that the
 // probability of any false finding is bounded as for one family (Holm 1979).
 func holm(families []*family) []float64 {
-	order := pick.UpTo(len(families))
+	order := make([]int, len(families))
+	for i := range order {
+		order[i] = i
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(families[a].smallest(), families[b].smallest()) })
 	factors := make([]float64, len(families))
 	before := 0.0 // adjusted p-values do not fall along the order

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
-	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -196,7 +195,10 @@ type response struct {
 
 // outliers names the rows whose residuals are at least half as large as the largest, largest first.
 func (r *response) outliers() string {
-	order := pick.UpTo(len(r.residual))
+	order := make([]int, len(r.residual))
+	for i := range order {
+		order[i] = i
+	}
 	size := func(i int) float64 { return math.Abs(r.residual[i]) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
 	count := 1

@@ -56,7 +56,7 @@ func (p *Problem) splines(values []float64) error {
 	}
 	p.overTime(values, o.Degree, names)
 	k.prepare(p.levels, o.MeanKnots)
-	_, err := p.levels.newFit(pick.UpTo(o.Degree), p.levels.total)
+	_, err := p.levels.newFit(first(o.Degree), p.levels.total)
 	return err
 }
 

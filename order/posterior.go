@@ -90,7 +90,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 		key := fmt.Sprint(set)
 		f := fits[key]
 		if f == nil {
-			columns := pick.UpTo(p.knots.degree)
+			columns := first(p.knots.degree)
 			for _, j := range set {
 				columns = append(columns, p.knots.degree+j)
 			}

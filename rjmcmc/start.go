@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/internal/pick"
 )
 
 // Settings of starting points. Not tuned.
@@ -24,7 +23,10 @@ const (
 // values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
-	pending := pick.UpTo(s.rows)
+	pending := make([]int, s.rows)
+	for c := range pending {
+		pending[c] = c
+	}
 	shrink := 1.0
 	for try := range startTries {
 		for _, c := range pending {

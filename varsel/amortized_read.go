@@ -14,7 +14,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/internal/made"
-	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -67,7 +66,10 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 
 // place numbers predictors by falling probability.
 func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
-	order := pick.UpTo(len(inclusion))
+	order := make([]int, len(inclusion))
+	for j := range order {
+		order[j] = j
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
 	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
 	for site, j := range order {

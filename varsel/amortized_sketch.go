@@ -3,7 +3,6 @@ package varsel
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -29,7 +28,10 @@ type sketch struct {
 // newSketch approximates the largest model, and with each every model.
 func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
-	full := slices.Repeat([]int32{1}, len(t.space.Cards()))
+	full := make([]int32, len(t.space.Cards()))
+	for i := range full {
+		full[i] = 1
+	}
 	s := &sketch{target: t, fit: t.approximate(t.active(full)), rows: float64(p.Design.Rows())}
 	if each {
 		s.anchors = newModelAnchors(t)

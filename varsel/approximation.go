@@ -2,7 +2,6 @@ package varsel
 
 import (
 	"math"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -65,7 +64,10 @@ func (f *approximation) atPeak(t *Target) error {
 	}
 	f.logScale, f.curvature = posterior.Peak()
 	posterior.Mode(f.logScale, f.theta)
-	weights := slices.Repeat([]float64{math.Exp(-2 * f.logScale)}, len(t.Responses.Y))
+	weights := make([]float64, len(t.Responses.Y))
+	for i := range weights {
+		weights[i] = math.Exp(-2 * f.logScale)
+	}
 	f.precision, f.linear = f.NormalEquations(weights, t.Responses.Y)
 	return nil
 }

@@ -3,7 +3,6 @@ package graph
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -50,7 +49,10 @@ func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum 
 // sumWithin is, for every set S of nodes, the log of the sum of the weights of the sets that lie in
 // S and hold all of must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
-	sums := slices.Repeat([]float64{math.Inf(-1)}, 1<<nodes)
+	sums := make([]float64, 1<<nodes)
+	for i := range sums {
+		sums[i] = math.Inf(-1)
+	}
 	for _, s := range sets {
 		if s.parents&must == must {
 			sums[s.parents] = logsum.Add(sums[s.parents], s.logWeight)

@@ -3,7 +3,6 @@ package networks
 import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
-	"slices"
 )
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
@@ -43,7 +42,10 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	}
 	n.logSD = p.Data.LogSD(f.Node)
 	if n.bias {
-		ones := slices.Repeat([]float32{1}, len(n.target))
+		ones := make([]float32, len(n.target))
+		for i := range ones {
+			ones[i] = 1
+		}
 		n.inputs = append(n.inputs, ones)
 	}
 	return n

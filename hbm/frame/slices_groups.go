@@ -80,7 +80,10 @@ type slicedGrouping struct {
 
 // keys returns the labels of each row of a slice.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
-	keys := slices.Repeat([]cellKey{{-1, -1, -1, -1}}, t.Rows())
+	keys := make([]cellKey, t.Rows())
+	for i := range keys {
+		keys[i] = cellKey{-1, -1, -1, -1}
+	}
 	for k, v := range g.group {
 		column, err := t.Lookup(v.Column)
 		if err != nil {

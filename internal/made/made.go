@@ -2,7 +2,6 @@ package made
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
@@ -89,7 +88,10 @@ func (c Config) Validate() error {
 
 // Repeat returns the head that has n outputs for each of d inputs.
 func Repeat(d, n int) []int {
-	outputs := slices.Repeat([]int{n}, d)
+	outputs := make([]int, d)
+	for i := range outputs {
+		outputs[i] = n
+	}
 	return outputs
 }
 

@@ -66,12 +66,3 @@ func (t Table) Index(u float64) int {
 	part := u * t.upTo[last]
 	return sort.Search(last, func(i int) bool { return t.upTo[i] > part })
 }
-
-// UpTo lists the indices 0 to n−1.
-func UpTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}

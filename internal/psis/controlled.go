@@ -2,7 +2,6 @@ package psis
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -82,6 +81,9 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 }
 
 func identity(n int) *mat.DiagDense {
-	ones := slices.Repeat([]float64{1}, n)
+	ones := make([]float64, n)
+	for i := range ones {
+		ones[i] = 1
+	}
 	return mat.NewDiagDense(n, ones)
 }

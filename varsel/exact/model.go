@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
-
-	"github.com/transdim/vti/internal/pick"
 )
 
 // Model is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
@@ -93,7 +91,10 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	if k == 0 {
 		return nil
 	}
-	order := pick.UpTo(k)
+	order := make([]int, k)
+	for j := range order {
+		order[j] = j
+	}
 	rows = make([][]float64, 0, min(k, len(r)))
 	for j, column := range w { // about the rest of the columns: any order is right
 		squares[j] = floats.Dot(column, column)
