@@ -98,9 +98,9 @@ func TestUnknownEvidences(t *testing.T) {
 	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
 }
 
-// Errors of negligible probabilities are errors too. By SE alone one estimate in 40 from eight draws
-// of ordinary spread is more than three errors off, and models whose weights have missed their mode
-// are any number of errors off. By statedSE it is one in a thousand.
+// Errors of negligible probabilities are errors too. By SE alone one estimate in 40 from eight
+// draws of ordinary spread is more than three errors off, and models whose weights have missed
+// their mode are any number of errors off. By statedSE it is one in a thousand.
 func TestErrorsOfNegligibleModels(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const tables = 2000

@@ -62,8 +62,8 @@ func (e Evidence) With(other Evidence) Evidence {
 const drawSpread = 0.28
 
 // statedSE is SE with a part for what few draws do not show of their own spread, as if firstDraws
-// more had drawSpread: by SE alone one estimate in 40 of 8 draws is more than 3 errors off. It falls
-// faster than SE with the number of draws. Weights with a k̂ have other remedies.
+// more had drawSpread: by SE alone one estimate in 40 of 8 draws is more than 3 errors off. It
+// falls faster than SE with the number of draws. Weights with a k̂ have other remedies.
 func (e Evidence) statedSE() float64 {
 	if n := float64(e.Draws); n > 0 && math.IsNaN(e.KHat) {
 		return math.Hypot(e.SE, drawSpread*math.Sqrt(firstDraws/(n*(n+firstDraws))))

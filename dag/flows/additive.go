@@ -124,8 +124,8 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and the response,
-// the values of node [B,n].
+// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and the
+// response, the values of node [B,n].
 func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node) {
 	l, g := t.layout, node.Graph()
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)

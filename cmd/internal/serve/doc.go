@@ -13,7 +13,7 @@
 //	other users of the machine      a secret of 256 bits, in a file that only the owner reads
 //	their servers on other ports     the cookie is for a path that they do not know
 //	paths in requests               only names, opened below an os.Root, never through links
-//	flags that name files           are given tables of the workspace; only flags of the form are read
+//	flags that name files           get tables of the workspace; only flags of the form are read
 //	scripts in names of columns     html/template; a policy without foreign or inline scripts
 //	tables that fill the memory     sizes are limited, and only child processes read tables
 //

@@ -337,7 +337,8 @@ func TestUploads(t *testing.T) {
 	require.NotContains(t, text, "<script>alert")
 }
 
-// A form has the flags of its command, and sends back only these. Files are tables of the workspace.
+// A form has the flags of its command, and sends back only these. Files are tables of the
+// workspace.
 func TestForms(t *testing.T) {
 	b := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600))
