@@ -159,7 +159,7 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 
 // relatives writes a table of predictors that are a few factors plus individual noise. Many stand
 // in for each other, more closely with less noise.
-func relatives(t *testing.T, rows, predictors, factors int, own float64, seed uint64) string {
+func relatives(t *testing.T, rows, predictors, factors int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 2))
 	draw := func(count int) []float64 {
 		row := make([]float64, count)
@@ -178,7 +178,7 @@ func relatives(t *testing.T, rows, predictors, factors int, own float64, seed ui
 	for range rows {
 		hidden := draw(factors)
 		for _, loading := range loadings {
-			value := own * random.NormFloat64()
+			value := noise * random.NormFloat64()
 			for k, weight := range loading {
 				value += weight * hidden[k]
 			}

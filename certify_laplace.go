@@ -60,11 +60,11 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if len(active) == 0 {
 			return nil
 		}
-		own := &s.modes[i]
-		if added[k], err = own.Find(ctx, s.surface, s.codes[i], active, s.tallies[i].modeStarts(earlier[i])); err != nil || len(own.All()) > 0 {
+		modes := &s.modes[i]
+		if added[k], err = modes.Find(ctx, s.surface, s.codes[i], active, s.tallies[i].modeStarts(earlier[i])); err != nil || len(modes.All()) > 0 {
 			return err
 		}
-		added[k], err = own.Find(ctx, s.surface, s.codes[i], active, []laplace.Start{{Theta: make([]float64, dim), LogJoint: math.Inf(-1)}})
+		added[k], err = modes.Find(ctx, s.surface, s.codes[i], active, []laplace.Start{{Theta: make([]float64, dim), LogJoint: math.Inf(-1)}})
 		return err
 	}
 	if s.surface.Parallel {
@@ -85,8 +85,8 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if !math.IsNaN(model.LogEvidence) {
 			mass = logPrior[i] + model.LogEvidence
 		}
-		if own := &s.modes[i]; len(own.All()) > 0 {
-			s.tallies[i].logBound = own.LogEvidence() + laplace.Error
+		if modes := &s.modes[i]; len(modes.All()) > 0 {
+			s.tallies[i].logBound = modes.LogEvidence() + laplace.Error
 			mass = math.Max(mass, logPrior[i]+s.tallies[i].logBound)
 		}
 		masses = append(masses, mass)

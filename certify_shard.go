@@ -73,9 +73,9 @@ func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, group
 			shard.Numbers(w, settings.Starts...)
 		},
 		Do: func(ctx context.Context, seed uint64) (*rjmcmc.Result, error) {
-			own := settings
-			own.Seed = seed
-			return rjmcmc.Run(ctx, e.Device.Backend(), e.Target, own)
+			chain := settings
+			chain.Seed = seed
+			return rjmcmc.Run(ctx, e.Device.Backend(), e.Target, chain)
 		},
 	}, seeds)
 	if err != nil {

@@ -52,13 +52,13 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 			want := everything(alone)
 			dir := t.TempDir()
 			certify := func(posterior *vti.Posterior, index, count int) *shard.Shard {
-				own := &shard.Shard{Dir: dir, Index: index, Count: count}
+				part := &shard.Shard{Dir: dir, Index: index, Count: count}
 				cfg := c.cfg
-				cfg.Shard = own
+				cfg.Shard = part
 				got, err := posterior.Certify(t.Context(), cfg)
 				require.NoError(t, err)
 				require.Equal(t, want, everything(got))
-				return own
+				return part
 			}
 			if c.pair == exact { // evidences that are found are kept
 				c.pair = open(exactConjugate{newConjugate(12, 14), false})

@@ -33,12 +33,12 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 				break // what follows in the group is output
 			}
 			at := files.Position(comment.Pos())
-			own := strings.TrimSpace(text[at.Line-1][:at.Column-1]) == ""
+			wholeLine := strings.TrimSpace(text[at.Line-1][:at.Column-1]) == ""
 			directive := strings.HasPrefix(comment.Text, "//go:")
 			block := strings.HasPrefix(comment.Text, "/*")
 			words := len(strings.Fields(strings.TrimLeft(comment.Text, "/ ")))
 			width := utf8.RuneCountInString(strings.ReplaceAll(text[at.Line-1], "\t", "    "))
-			if own && !directive && !block && words > 1 && width > commentWidth {
+			if wholeLine && !directive && !block && words > 1 && width > commentWidth {
 				lines = append(lines, at.Line)
 			}
 		}

@@ -16,9 +16,9 @@ type evaluator struct {
 }
 
 func newEvaluator(e *evaluate.Evaluator) *evaluator {
-	own := &evaluator{Evaluator: e}
-	own.engine = &models.Engine{Space: e.Target.Space(), LogPrior: e.LogPrior, Known: knownOf(e.Target), Q: own, Seed: e.Seed}
-	return own
+	created := &evaluator{Evaluator: e}
+	created.engine = &models.Engine{Space: e.Target.Space(), LogPrior: e.LogPrior, Known: knownOf(e.Target), Q: created, Seed: e.Seed}
+	return created
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

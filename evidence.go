@@ -32,8 +32,8 @@ func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error
 // k̂ and the number of draws. Without draws the log evidence is −Inf and k̂ is +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
-		own, model := e.sampler.tallies[i].estimate(), &e.models[i]
-		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.SE, own.KHat, own.Draws
+		estimate, model := e.sampler.tallies[i].estimate(), &e.models[i]
+		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = estimate.Log, estimate.SE, estimate.KHat, estimate.Draws
 	}
 	return e.models
 }

@@ -174,12 +174,12 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	}
 	flow := cfg.Backbone
 	if flow == nil {
-		own, err := cosmic.New(cfg.Flow)
+		created, err := cosmic.New(cfg.Flow)
 		if err != nil {
 			return nil, err
 		}
 		// with sizes filled in: if a default changes, an old checkpoint is refused with a reason
-		flow, cfg.Flow = own, own.Config()
+		flow, cfg.Flow = created, created.Config()
 	}
 	t.config = cfg
 	t.evaluator = newEvaluator(&evaluate.Evaluator{

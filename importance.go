@@ -298,8 +298,8 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 		}
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
 		if s.proposal(model) == nil {
-			own := &s.tallies[model]
-			own.components = append(own.components, wideReference.components(draws.Squares[row], int(draws.Active[row]))...)
+			tally := &s.tallies[model]
+			tally.components = append(tally.components, wideReference.components(draws.Squares[row], int(draws.Active[row]))...)
 		}
 	}
 	s.done += len(batch.owner)

@@ -24,11 +24,11 @@ func TestTallyChoosesByWeight(t *testing.T) {
 	random := stream.Rand(1, "tally")
 	counts := make([]float64, 4)
 	for range repeats {
-		own := tally{logTotal: math.Inf(-1)}
+		drawn := tally{logTotal: math.Inf(-1)}
 		for i, weight := range []float64{1, 0, 2, 5} {
-			own.add(storedDraw{theta: []float64{float64(i)}, logWeight: math.Log(weight)}, random.Float64(), false)
+			drawn.add(storedDraw{theta: []float64{float64(i)}, logWeight: math.Log(weight)}, random.Float64(), false)
 		}
-		draws, logWeights := own.representatives()
+		draws, logWeights := drawn.representatives()
 		require.Equal(t, []float64{0}, logWeights)
 		counts[int(draws[0].theta[0])]++
 	}
@@ -58,13 +58,13 @@ func TestImportanceSampler(t *testing.T) {
 			require.Empty(t, s.tallies[i].logWeights)
 			continue
 		}
-		own := s.tallies[i].estimate()
+		estimate := s.tallies[i].estimate()
 		// three models: a false alarm in 500,000 runs
-		require.InDelta(t, target.logEvidence(code), own.Log, 5*own.SE+1e-9, "model %v", code)
-		require.Less(t, own.SE, 0.02)
+		require.InDelta(t, target.logEvidence(code), estimate.Log, 5*estimate.SE+1e-9, "model %v", code)
+		require.Less(t, estimate.SE, 0.02)
 		draws, logWeights := s.tallies[i].representatives()
-		require.Len(t, draws, own.Draws)
-		require.Len(t, logWeights, own.Draws)
+		require.Len(t, draws, estimate.Draws)
+		require.Len(t, logWeights, estimate.Draws)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())

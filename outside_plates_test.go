@@ -48,14 +48,14 @@ func hospitalsThatDiffer(hospitals int) []float64 {
 	}
 	total, differs := 0.0, make([]float64, hospitals)
 	for mu := -3.0; mu < 4; mu += step {
-		density, own := math.Exp(logNormalDensity(mu, 0, 1)), make([]float64, hospitals)
+		density, differing := math.Exp(logNormalDensity(mu, 0, 1)), make([]float64, hospitals)
 		for h, mean := range means {
 			same := (1 - prior) * math.Exp(logNormalDensity(mean, mu, math.Sqrt(1./rows)))
 			other := prior * math.Exp(logNormalDensity(mean, mu, math.Sqrt(1+1./rows)))
-			density, own[h] = density*(same+other), other/(same+other)
+			density, differing[h] = density*(same+other), other/(same+other)
 		}
 		total += density
-		for h, p := range own {
+		for h, p := range differing {
 			differs[h] += density * p
 		}
 	}

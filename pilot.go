@@ -63,10 +63,10 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 		return err
 	}
 	logMass := make([]float64, len(codes))
-	for i, own := range sampler.tallies {
+	for i, tally := range sampler.tallies {
 		logMass[i] = math.Inf(-1)
-		if len(own.logWeights) > 0 {
-			logMass[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
+		if len(tally.logWeights) > 0 {
+			logMass[i] = logPrior[i] + psis.Smooth(tally.logWeights).LogMean
 		}
 	}
 	return e.Set(logPrior, logMass)

@@ -35,8 +35,8 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		// In the loss log h + log q − log p only log h is unknown; its expectation is −μ.
 		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))
-		own := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))
-		baseline := Add(own, gradest.LeaveOneOut(Sub(loss, own)))
+		chosen := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))
+		baseline := Add(chosen, gradest.LeaveOneOut(Sub(loss, chosen)))
 		scalar, nonFinite = gradest.ScoreFunction(loss, baseline, logModel)
 		return Add(scalar, gradest.ExpectedScore(logProbs, expected)), nonFinite
 	case NoControl:

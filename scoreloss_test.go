@@ -130,8 +130,8 @@ func TestBiasedControlVariatesAreDetected(t *testing.T) {
 			return scalar
 		},
 		"without its expectation": func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node {
-			own := Gather(tr.control.Logits(ctx.InAbsPath(controlScope), loss.Graph()), InsertAxes(space.Index(scoreCards, codes), -1))
-			scalar, _ := gradest.ScoreFunction(loss, Neg(own), logModel)
+			chosen := Gather(tr.control.Logits(ctx.InAbsPath(controlScope), loss.Graph()), InsertAxes(space.Index(scoreCards, codes), -1))
+			scalar, _ := gradest.ScoreFunction(loss, Neg(chosen), logModel)
 			return scalar
 		},
 	} {

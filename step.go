@@ -62,8 +62,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	tables, hasTables := t.Flow.(TableFlow)
 	for i, variable := range flowVariables {
 		if hasTables {
-			if own, used := tables.Used(variable.ScopeAndName()); own != nil {
-				rows[i], values[i] = own, used
+			if touched, used := tables.Used(variable.ScopeAndName()); touched != nil {
+				rows[i], values[i] = touched, used
 			}
 		}
 	}

@@ -207,9 +207,9 @@ func (s *importanceSampler) shares(at witnessed, draws []float64, logPrior []flo
 // testify returns the witnesses of a sampler: its heaviest draws, and the modes that it found.
 func (s *importanceSampler) testify(logPrior []float64) (drawn, modes []witness) {
 	for i := range s.tallies {
-		own := &s.tallies[i]
-		for _, draw := range own.heaviest {
-			drawn = append(drawn, witness{s.codes[i], draw.theta, logPrior[i] + draw.logJoint, logPrior[i] + draw.logWeight - math.Log(float64(len(own.logWeights)))})
+		tally := &s.tallies[i]
+		for _, draw := range tally.heaviest {
+			drawn = append(drawn, witness{s.codes[i], draw.theta, logPrior[i] + draw.logJoint, logPrior[i] + draw.logWeight - math.Log(float64(len(tally.logWeights)))})
 		}
 		if s.modes == nil {
 			continue

@@ -101,10 +101,10 @@ func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
 	codes := c.sample(uniforms)
 	_, logQ, logJoint := c.push(codes, z)
 	logModel, logPrior := c.logModel(codes), evaluate.Float64(c.family.LogPrior(c.data, codes))
-	own := evaluate.Float64(Sub(logQ, logJoint))
-	each = Add(own, Sub(logModel, logPrior))
+	logRatio := evaluate.Float64(Sub(logQ, logJoint))
+	each = Add(logRatio, Sub(logModel, logPrior))
 	loss := train.FiniteMean(each)
-	surrogate = train.FiniteMean(own)
+	surrogate = train.FiniteMean(logRatio)
 	if c.models == nil {
 		return each, surrogate
 	}

@@ -69,13 +69,13 @@ func upTo(n int) []int {
 }
 
 func (a *Network) checkPlace(sp space.Space, place Place) error {
-	own := a.family.Space()
+	familySpace := a.family.Space()
 	if len(place.Sites) != len(sp.Cards()) || len(place.Coordinates) != sp.Dim() {
 		return fmt.Errorf("amortize.Place: got %s and %s, want %d and %d", english.Count(len(place.Sites), "site"), english.Count(len(place.Coordinates), "coordinate"), len(sp.Cards()), sp.Dim())
 	}
 	for s, at := range place.Sites {
-		if at < 0 || at >= len(own.Cards()) || own.Cards()[at] != sp.Cards()[s] {
-			return fmt.Errorf("amortize.Place: site %d of %d outcomes is at %d, want one of the family's %v with as many", s, sp.Cards()[s], at, own.Cards())
+		if at < 0 || at >= len(familySpace.Cards()) || familySpace.Cards()[at] != sp.Cards()[s] {
+			return fmt.Errorf("amortize.Place: site %d of %d outcomes is at %d, want one of the family's %v with as many", s, sp.Cards()[s], at, familySpace.Cards())
 		}
 	}
 	if count, ok := space.CountCodes(sp.Cards()); !ok || count > modeldist.DefaultLimit {

@@ -160,8 +160,8 @@ func CSV(columns ...*table.Column) []byte {
 
 // Numbered returns columns of numbers with the names v1, v2 and so on of a letter.
 func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
-	for j, own := range values {
-		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), own))
+	for j, column := range values {
+		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), column))
 	}
 	return columns
 }

@@ -125,14 +125,14 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 				from, values = append(from, i), append(values, columns[i])
 			}
 		}
-		var own []float64
+		var slopes []float64
 		if model.Mechanism == dag.BGe {
-			columns[j], own = drawBGe(values, d.Rows, random)
+			columns[j], slopes = drawBGe(values, d.Rows, random)
 		} else {
-			columns[j], own = drawLinear(values, d.Rows, model.Sigma, cmp.Or(model.PriorSD, 1), random)
+			columns[j], slopes = drawLinear(values, d.Rows, model.Sigma, cmp.Or(model.PriorSD, 1), random)
 		}
 		for c, i := range from {
-			weights.Set(i, j, own[c])
+			weights.Set(i, j, slopes[c])
 		}
 	}
 	return columns
@@ -206,9 +206,9 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 		chains := dag.ChainConfig{Chains: record.Chains, Rounds: record.Rounds, Candidates: record.Candidates, Seed: seed}
 		return dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: chains, Dir: work})
 	case method == dag.GraphFlow:
-		own := *record
-		own.Seed = seed
-		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
+		replicate := *record
+		replicate.Seed = seed
+		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: replicate.FitConfig(problem), Draws: replicate.Draws, Dir: work})
 	}
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
 }

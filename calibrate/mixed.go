@@ -95,9 +95,9 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 			add(effect, map[bool]float64{true: MixedSlopeVariance, false: MixedLevelVariance}[parent.Levels == 0])
 		}
 	}
-	for i, own := range logits {
-		floats.AddConst(-logsum.Of(own), own)
-		c.Values[i] = float64(pick.Log(own, random.Float64()))
+	for i, rowLogits := range logits {
+		floats.AddConst(-logsum.Of(rowLogits), rowLogits)
+		c.Values[i] = float64(pick.Log(rowLogits, random.Float64()))
 	}
 }
 

@@ -88,8 +88,8 @@ func TestSharedStudy(t *testing.T) {
 	dir := t.TempDir()
 	pieces := filepath.Join(dir, "pieces")
 	for i := range 2 {
-		own := &shard.Shard{Dir: pieces, Index: i, Count: 2}
-		_, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: dir, Shard: own})
+		part := &shard.Shard{Dir: pieces, Index: i, Count: 2}
+		_, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: dir, Shard: part})
 		require.NoError(t, err)
 		require.NoFileExists(t, filepath.Join(dir, ResultsFile))
 	}

@@ -47,8 +47,8 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)
-		for k, own := range scores {
-			if value := own[i] - math.Log(random.ExpFloat64()); value > best {
+		for k, levelScores := range scores {
+			if value := levelScores[i] - math.Log(random.ExpFloat64()); value > best {
 				best, y[i] = value, float64(k)
 			}
 		}

@@ -66,8 +66,8 @@ func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *f
 		f.small(j, s.Required[j], -1, f.searched)
 	}
 	for _, parents := range drawn {
-		for j, own := range parents {
-			f.add(j, own)
+		for j, nodeParents := range parents {
+			f.add(j, nodeParents)
 		}
 	}
 	f.first = len(f.list)
@@ -121,11 +121,11 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 		}
 		return logEvidence[place] + f.structure.Prior.LogWeight(j, parents)
 	}
-	own := weight(parents)
+	familyWeight := weight(parents)
 	for i := range f.structure.Allowed[j].Minus(parents).Nodes() {
-		more := weight(parents.With(i)) - own
+		more := weight(parents.With(i)) - familyWeight
 		for k := range parents.Nodes() {
-			if more > -harmless || more+weight(parents.Without(k))-own > -promising {
+			if more > -harmless || more+weight(parents.Without(k))-familyWeight > -promising {
 				f.add(j, parents.Without(k).With(i))
 			}
 		}

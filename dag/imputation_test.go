@@ -23,9 +23,9 @@ import (
 // total weight, and the weight of the graphs with each edge.
 func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
 	t.Helper()
-	data, own := *p.Data, *p
-	data.X, data.Missing, own.Data = x, nil, &data
-	scores, err := own.ExactScores(t.Context(), nil)
+	data, problem := *p.Data, *p
+	data.X, data.Missing, problem.Data = x, nil, &data
+	scores, err := problem.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
 	place, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
 	for k, f := range scores.Families {

@@ -64,13 +64,13 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	var scores *score.Posterior
 	if problem.Weighs() { // the effect of errors of the scores
 		scores = problem.ScoreErrors(families)
-		own := scores.EdgeErrors(graphs)
-		for i, row := range own {
+		errors := scores.EdgeErrors(graphs)
+		for i, row := range errors {
 			for j, se := range row {
 				edges.Errors[i][j] = math.Hypot(edges.Errors[i][j], se)
 			}
 		}
-		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
+		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(errors)))
 	}
 	f := found{
 		certificate: certify(), graphs: chainEstimates(edges, graphs, worst.ESS),

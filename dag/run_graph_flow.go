@@ -119,8 +119,8 @@ func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided b
 		return nil, err
 	}
 	var graphs [][]dgraph.Set
-	for _, own := range chains.Graphs {
-		graphs = append(graphs, own...)
+	for _, chainGraphs := range chains.Graphs {
+		graphs = append(graphs, chainGraphs...)
 	}
 	return func(random *rand.Rand) []int32 {
 		return flows.WarmCode(p.Structure, graphs[random.IntN(len(graphs))], warmFlips, undivided, random)

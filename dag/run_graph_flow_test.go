@@ -182,14 +182,14 @@ func TestGrowth(t *testing.T) {
 		f.add(j, dgraph.Set{})
 	}
 	f.first = len(f.list)
-	own := *p
+	restricted := *p
 	var last *score.Posterior
 	left, err := f.grow(t.Context(), func(families []dgraph.Family) (*score.Posterior, error) {
-		own.Families = families
-		scores, err := own.ExactScores(t.Context(), nil)
+		restricted.Families = families
+		scores, err := restricted.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		sum := own.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true })
-		last = score.EstimatedPosterior(own.Structure, scores, sum, 0, 0)
+		sum := restricted.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true })
+		last = score.EstimatedPosterior(restricted.Structure, scores, sum, 0, 0)
 		return last, nil
 	}, never, func(string) {})
 	require.NoError(t, err)
@@ -250,12 +250,12 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 func TestParentsThatCancel(t *testing.T) {
 	p := cancelling(t, score.ModelOptions{Mechanism: sem.Linear}, 80)
 	posterior := func(most float64) (probability float64, v *verdict.Judgement) {
-		f, own := newFoundFamilies(p.Structure, nil, most), *p
+		f, restricted := newFoundFamilies(p.Structure, nil, most), *p
 		sum := func(families []dgraph.Family) (*score.Posterior, error) {
-			own.Families = families
-			scores, err := own.ExactScores(t.Context(), nil)
+			restricted.Families = families
+			scores, err := restricted.ExactScores(t.Context(), nil)
 			require.NoError(t, err)
-			return score.EstimatedPosterior(own.Structure, scores, own.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true }), 0, 0), nil
+			return score.EstimatedPosterior(restricted.Structure, scores, restricted.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true }), 0, 0), nil
 		}
 		left, err := f.grow(t.Context(), sum, never, func(string) {})
 		require.NoError(t, err)

@@ -16,8 +16,8 @@ const lowest = -1e30
 // [T, N] is true, and then a perceptron of the sum: a block of a transformer. A set without members
 // adds nothing.
 func (c Config) Attend(ctx *context.Context, queries, members, present *Node) *Node {
-	x, own := queries, normalised(queries)
-	seen := c.seen(ctx, own, normalised(members), present)
+	x, asked := queries, normalised(queries)
+	seen := c.seen(ctx, asked, normalised(members), present)
 	x = Add(x, made.Linear(ctx.In("mix"), c.Seed, seen, c.Hidden, made.FanIn(c.Hidden), made.Zeros))
 	return Add(x, made.Perceptron(ctx.In("after"), c.Seed, normalised(x), c.Hidden))
 }

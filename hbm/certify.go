@@ -137,11 +137,11 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 		c.Weight[i] /= sum
 		c.logWeights = append(c.logWeights, w.logWeights[i]-smoothed.LogMean)
 	}
-	own := verdict.Judge(verdict.Measured{
+	byWeights := verdict.Judge(verdict.Measured{
 		Weights: &verdict.Weights{KHat: smoothed.K, Missed: psis.TailShare(smoothed.K, sample.N)},
 		ESS:     smoothed.ESS, Draws: sample.N, EvidenceSE: c.LogEvidenceSE, NonFinite: smoothed.NonFinite,
 	})
-	j := own
+	j := byWeights
 	if share := smoothed.ESS / float64(sample.N); sample.N >= 2*firstDraws && smoothed.K > verdict.DoubtfulKHat && share < hopelessShare {
 		j.Lower(verdict.Failed, "%.1f%% of the draws are effective: the family misses a part of the posterior", 100*share)
 	}
@@ -150,7 +150,7 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 		j.Limit(math.Abs(half.LogMean-smoothed.LogMean)-4*math.Hypot(half.LogMeanSE, smoothed.LogMeanSE), 0.1, 1,
 			"with half of the draws of each member of "+w.plate.name+" the log evidence differs by %.2g nats more than its errors")
 	}
-	c.Verdict, c.Reasons, c.biased = j.Verdict, j.Reasons, j.Verdict < own.Verdict
+	c.Verdict, c.Reasons, c.biased = j.Verdict, j.Reasons, j.Verdict < byWeights.Verdict
 	return c
 }
 

@@ -30,16 +30,16 @@ type flows struct {
 	seed     uint64
 	// own says that the dependence on the variables before differs between members, by their
 	// encodings. Data sets of many sizes and scales need that.
-	own bool
+	perEncoding bool
 }
 
 // newFlows makes a flow for each latent variable, with the architecture of cfg.
-func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own bool) (*flows, error) {
-	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, own: own}
+func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, perEncoding bool) (*flows, error) {
+	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, perEncoding: perEncoding}
 	for _, l := range list {
-		own := cfg
-		own.Dim, own.Features, own.Seed = l.dim, f.width(l)+l.after, seed
-		flow, err := cosmic.New(own)
+		flowConfig := cfg
+		flowConfig.Dim, flowConfig.Features, flowConfig.Seed = l.dim, f.width(l)+l.after, seed
+		flow, err := cosmic.New(flowConfig)
 		if err != nil {
 			return nil, err
 		}
@@ -91,9 +91,9 @@ func (f *flows) parts(ctx *context.Context, l *latent, in given, draws int) flow
 			dims = append([]int{in.features.Shape().Dim(-1)}, dims...)
 		}
 		read = Add(read, in.follow(made.Variable(ctx.In("before"), encoding.Graph(), f.seed, "weight", encoding.DType(), made.Zeros, dims...)))
-		if f.own {
-			own := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
-			read = Add(read, timesVector(Reshape(own, append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
+		if f.perEncoding {
+			weights := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
+			read = Add(read, timesVector(Reshape(weights, append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
 		}
 	}
 	p.features = Concatenate(features, -1)

@@ -50,8 +50,8 @@ func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mea
 	if flow := "/" + evaluate.FlowScope; strings.HasPrefix(ctx.Scope(), flow+"/") {
 		scope = flow + scope // so that it is part of a vti.Beginning
 	}
-	own := ctx.InAbsPath(scope).Checked(false)
-	both := ConvertDType(own.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false).ValueGraph(r.graph), r.dtype)
+	scaling := ctx.InAbsPath(scope).Checked(false)
+	both := ConvertDType(scaling.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false).ValueGraph(r.graph), r.dtype)
 	row := func(i int) *Node { return Squeeze(SliceAxis(both, 0, AxisElem(i)), 0) }
 	return row(0), row(1)
 }
@@ -105,7 +105,7 @@ type level struct {
 	value  *Node
 }
 
-func (s *setEncoder) encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node {
+func (s *setEncoder) encode(ctx, memberScope *context.Context, r *replica, v *Variable, width int) *Node {
 	var parts []*Node
 	for i, x := range v.model.variables {
 		if x.role != Observed {
@@ -116,7 +116,7 @@ func (s *setEncoder) encode(ctx, own *context.Context, r *replica, v *Variable, 
 		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
 	}
 	init := made.FanIn(s.hidden * len(parts))
-	return s.linear(own.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
+	return s.linear(memberScope.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
 // dataScope holds the networks for the data of variable i, for all latent variables.

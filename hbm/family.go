@@ -71,7 +71,7 @@ func (f Family) Check(m *Model) error {
 type encoder interface {
 	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx holds the
 	// family, and own the variable's part of it.
-	encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node
+	encode(ctx, memberScope *context.Context, r *replica, v *Variable, width int) *Node
 }
 
 // conditional is the distribution of a latent variable given encodings and earlier variables.
@@ -214,11 +214,11 @@ func (d *descent) given(l *latent, draws int) given {
 	}
 	var before []*Node
 	for _, earlier := range l.before {
-		own := d.noise[earlier.Variable]
+		noise := d.noise[earlier.Variable]
 		if present := r.present[earlier.Variable]; present != nil {
-			own = Mul(own, present)
+			noise = Mul(noise, present)
 		}
-		aligned := r.align(own, earlier.plates, l.plates)
+		aligned := r.align(noise, earlier.plates, l.plates)
 		before = append(before, BroadcastToDims(aligned, append(r.dims(l.Variable), draws, earlier.dim)...))
 	}
 	if len(before) > 0 {
@@ -303,14 +303,14 @@ const (
 	startSpread   = 0.01
 )
 
-func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, width int) *Node {
+func (e freeEncodings) encode(_, memberScope *context.Context, r *replica, v *Variable, width int) *Node {
 	dims := append(r.dims(v), 1, width)
 	start := func(random *rand.Rand, values []float64) {
 		for i := range values {
 			values[i] = e.spread / encodingRate * random.NormFloat64()
 		}
 	}
-	encodings := made.Variable(own, r.graph, e.seed, encodingsName, r.dtype, start, v.Members(), width)
+	encodings := made.Variable(memberScope, r.graph, e.seed, encodingsName, r.dtype, start, v.Members(), width)
 	if r.rows[v] != nil {
 		encodings = r.some(v, encodings)
 		r.encodings[v] = encodings

@@ -37,8 +37,8 @@ func (f *feed) numbers(i int, l *latent, member int) []int {
 
 // given is the feed of the model of a code, for a family over a space of models.
 func (f *feed) given(code []int32) *feed {
-	own := *f
-	own.code = code
+	ofCode := *f
+	ofCode.code = code
 	mask := f.of.space.(space.RowMasker).MaskRow(code, nil)
 	for _, l := range f.of.family.latents {
 		members := make([][]int, l.Members())
@@ -50,9 +50,9 @@ func (f *feed) given(code []int32) *feed {
 			}
 			mask = mask[l.dim:]
 		}
-		own.present = append(own.present, members)
+		ofCode.present = append(ofCode.present, members)
 	}
-	return &own
+	return &ofCode
 }
 
 // known lists the variables whose values are data.

@@ -105,8 +105,8 @@ func (t *Target) checkWholes() error {
 		first := 0
 		for _, l := range latents(t.model, false) {
 			for member := range l.Members() {
-				own := mask[first+member*l.dim : first+(member+1)*l.dim]
-				if _, partly := l.link.(partialLink); !partly && slices.Contains(own, true) && slices.Contains(own, false) {
+				memberMask := mask[first+member*l.dim : first+(member+1)*l.dim]
+				if _, partly := l.link.(partialLink); !partly && slices.Contains(memberMask, true) && slices.Contains(memberMask, false) {
 					return fmt.Errorf("hbm: model %v has only some of the numbers of %q, which make one value", code, l.name)
 				}
 			}
@@ -201,8 +201,8 @@ func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	for _, l := range list {
 		size := l.Members() * l.dim
 		dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
-		own := r.some(l.Variable, Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), l.Members(), l.dim, -1))
-		parts[l.Variable] = drawsTo(Reshape(own, dims...), len(dims)-1, len(dims)-2)
+		block := r.some(l.Variable, Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), l.Members(), l.dim, -1))
+		parts[l.Variable] = drawsTo(Reshape(block, dims...), len(dims)-1, len(dims)-2)
 		first += size
 	}
 	return parts

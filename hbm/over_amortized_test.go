@@ -21,10 +21,10 @@ func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *ch
 	x, y := m.withRole(Constant)[0], m.withRole(Observed)[0]
 	drawn, err := simulator.DrawModels(t.Context(), Values{x: c.x}, [][]int32{code}, seed, "data")
 	require.NoError(t, err)
-	own := &chosenRegression{y: drawn[y], x: c.x, groups: c.groups}
-	own.target, err = m.Over(c.target.space, nil, Values{x: c.x, y: own.y})
+	redrawn := &chosenRegression{y: drawn[y], x: c.x, groups: c.groups}
+	redrawn.target, err = m.Over(c.target.space, nil, Values{x: c.x, y: redrawn.y})
 	require.NoError(t, err)
-	return own
+	return redrawn
 }
 
 // trainAmortized trains a family over the data sets of a target, and opens it for others.
@@ -58,11 +58,11 @@ func TestAmortizedOverModels(t *testing.T) {
 	untrained := trainAmortized(t, c.target, cfg, 1)
 	trusted := 0
 	for set := range sets {
-		own := c.withData(t, []int32{int32(set & 1), int32(set >> 1 & 1)}, uint64(set))
+		redrawn := c.withData(t, []int32{int32(set & 1), int32(set >> 1 & 1)}, uint64(set))
 		var exact [4]float64
 		total := 0.0
 		for k := range exact {
-			exact[k] = own.logEvidence(k&1 == 1, k&2 == 2)
+			exact[k] = redrawn.logEvidence(k&1 == 1, k&2 == 2)
 			total += math.Exp(exact[k])
 		}
 		check := func(got *vti.Certificate) {
@@ -73,13 +73,13 @@ func TestAmortizedOverModels(t *testing.T) {
 				require.InDelta(t, 0.25, m.Q, 1e-9)
 			}
 		}
-		got := answer(own.target)
+		got := answer(redrawn.target)
 		t.Log(got.Verdict, got.Reasons, got.KHat, got.ESS)
 		check(got)
 		if got.Verdict == vti.Trusted {
 			trusted++
 		}
-		if hardly := untrained(own.target); hardly.Verdict == vti.Trusted {
+		if hardly := untrained(redrawn.target); hardly.Verdict == vti.Trusted {
 			check(hardly)
 		}
 	}
@@ -95,22 +95,22 @@ func TestAmortizedTrainsOn(t *testing.T) {
 	require.NoError(t, err)
 	trained, err := vti.Fit(t.Context(), openCPU(t), c.target, vti.Config{Backbone: flow, Steps: 200, Seed: 1})
 	require.NoError(t, err)
-	own := c.withData(t, []int32{1, 0}, 3)
+	redrawn := c.withData(t, []int32{1, 0}, 3)
 	cfg.Amortize = 0
 	errors := map[bool]float64{}
 	for _, begin := range []bool{true, false} {
-		flow, err = own.target.Family(cfg)
+		flow, err = redrawn.target.Family(cfg)
 		require.NoError(t, err)
 		config := vti.Config{Backbone: flow, Steps: 5, Seed: 2}
 		if begin {
 			config.Begin = trained.Beginning()
 		}
-		p, err := vti.Fit(t.Context(), openCPU(t), own.target, config)
+		p, err := vti.Fit(t.Context(), openCPU(t), redrawn.target, config)
 		require.NoError(t, err)
 		got, err := p.Certify(t.Context(), vti.CertifyConfig{Draws: 2000})
 		require.NoError(t, err)
 		for _, m := range got.Models {
-			require.InDelta(t, own.logEvidence(m.Code[0] == 1, m.Code[1] == 1), m.LogEvidence, 5*m.LogEvidenceSE+1e-6)
+			require.InDelta(t, redrawn.logEvidence(m.Code[0] == 1, m.Code[1] == 1), m.LogEvidence, 5*m.LogEvidenceSE+1e-6)
 			errors[begin] += m.LogEvidenceSE
 		}
 	}
@@ -135,12 +135,12 @@ func TestDrawModels(t *testing.T) {
 	require.NoError(t, err)
 	for row := range c.y {
 		for k := range 4 {
-			var own []float64
+			var column []float64
 			for set := k; set < sets; set += 4 {
-				own = append(own, drawn[y][row*sets+set])
+				column = append(column, drawn[y][row*sets+set])
 			}
 			want := 2 + float64(k&1)*c.x[row]*c.x[row] + float64(k>>1)/4
-			require.InDelta(t, want, stat.Variance(own, nil), 5*want*math.Sqrt(2./(sets/4)))
+			require.InDelta(t, want, stat.Variance(column, nil), 5*want*math.Sqrt(2./(sets/4)))
 		}
 	}
 

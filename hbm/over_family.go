@@ -81,9 +81,9 @@ func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, 
 	for _, l := range f.family.latents {
 		in := at.given(l, z.Shape().Dim(0))
 		in.noise = at.noise[l.Variable]
-		u, own := f.family.conditional.push(at.scope(l), l, in)
+		u, memberLogDet := f.family.conditional.push(at.scope(l), l, in)
 		at.place(l, in, u)
-		logDet = plus(logDet, at.r.weigh(l.Variable, own))
+		logDet = plus(logDet, at.r.weigh(l.Variable, memberLogDet))
 	}
 	return Where(mask, together(f.family.latents, at.r.unconstrained), z), ConvertDType(logDet, z.DType())
 }
@@ -94,10 +94,10 @@ func (f *targetFamily) ToBase(ctx *vti.Context, mask, feats, theta *Node) (z, lo
 	values := apart(at.r, f.family.latents, theta)
 	for _, l := range f.family.latents {
 		in := at.given(l, theta.Shape().Dim(0))
-		noise, own := f.family.conditional.pull(at.scope(l), l, in, values[l.Variable])
+		noise, memberLogDet := f.family.conditional.pull(at.scope(l), l, in, values[l.Variable])
 		at.noise[l.Variable] = noise
 		at.place(l, in, values[l.Variable])
-		logDet = plus(logDet, at.r.weigh(l.Variable, own))
+		logDet = plus(logDet, at.r.weigh(l.Variable, memberLogDet))
 	}
 	return Where(mask, together(f.family.latents, at.noise), theta), ConvertDType(logDet, theta.DType())
 }

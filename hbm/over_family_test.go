@@ -125,8 +125,8 @@ func scatterModel(t *testing.T, y [][]float64) *Target {
 	m := NewModel()
 	var of []int32
 	var ys []float64
-	for j, own := range y {
-		for _, value := range own {
+	for j, group := range y {
+		for _, value := range group {
 			of, ys = append(of, int32(j)), append(ys, value)
 		}
 	}
@@ -148,10 +148,10 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 	given := func(tau float64) float64 { // log p(y | τ)
 		sum := 0.0
 		n, information, weighted := 0.0, 0.0, 0.0 // of group means, given μ
-		for _, own := range y {
-			rows := float64(len(own))
-			mean := floats.Sum(own) / rows
-			for _, value := range own {
+		for _, group := range y {
+			rows := float64(len(group))
+			mean := floats.Sum(group) / rows
+			for _, value := range group {
 				sum -= (value - mean) * (value - mean) / 2
 			}
 			variance := tau*tau + 1/rows

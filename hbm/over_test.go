@@ -72,11 +72,11 @@ func newTermsModel(t *testing.T, terms, groups, rows int, skew float64) *termsMo
 	}
 	effects := m.Coordinates(c.b)
 	for k := range terms {
-		var own []int
+		var termSites []int
 		for j := range groups {
-			own = append(own, effects[j*terms+k])
+			termSites = append(termSites, effects[j*terms+k])
 		}
-		sites = append(sites, own)
+		sites = append(sites, termSites)
 	}
 	models, err := space.NewSubsets(m.Dim(), nil, sites)
 	require.NoError(t, err)
@@ -97,11 +97,11 @@ func (c *termsModel) logEvidence(code []int32) float64 {
 				v = 1
 			}
 			for k := range terms {
-				own := float64(code[k])
+				covariance := float64(code[k])
 				if c.group[i] == c.group[j] {
-					own += float64(code[terms+k]) * varyingSD * varyingSD
+					covariance += float64(code[terms+k]) * varyingSD * varyingSD
 				}
-				v += own * c.x[i][k] * c.x[j][k]
+				v += covariance * c.x[i][k] * c.x[j][k]
 			}
 			covariance.SetSym(i, j, v)
 		}

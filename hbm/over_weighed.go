@@ -66,8 +66,8 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 	if err != nil {
 		return models.Known{}
 	}
-	own := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, of: f}
-	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: own, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
+	feed64 := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, of: f}
+	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: feed64, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
 	ceilings, err := newCeilings(device, f.Target)
 	if err != nil {
 		return models.Known{}
@@ -118,7 +118,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 			glance.draws = openedWeighed
 		}
 		for i, code := range codes {
-			if own := found[i]; own.Log < best-glance.within && (own.KHat <= psis.ReliableFor(own.Draws) || below(i)) {
+			if estimate := found[i]; estimate.Log < best-glance.within && (estimate.KHat <= psis.ReliableFor(estimate.Draws) || below(i)) {
 				continue
 			}
 			c, err := w.certify(ctx, code, glance.draws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
@@ -128,8 +128,8 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 			found[i], theta[i] = c.evidence(), make([]float64, w.posterior.model.Dim())
 			w.parameters(w.posterior.feed.given(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
 		}
-		for _, own := range found {
-			best = max(best, own.Log)
+		for _, estimate := range found {
+			best = max(best, estimate.Log)
 		}
 	}
 	for i, code := range codes {
@@ -161,7 +161,7 @@ func (w *weighed) parameters(of *feed, sample *Draws, draw int, theta []float64)
 }
 
 // Parameters draws by weight.
-func (w *weighed) Parameters(code []int32, own models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
+func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
 	draws := fewWeighed
 	switch {
 	case n > firstDraws:
@@ -179,10 +179,10 @@ func (w *weighed) Parameters(code []int32, own models.Evidence, n int, random *r
 		return models.Parameters{}, errors.New("hbm: no draw of the family has weight")
 	}
 	found := models.Parameters{Evidence: c.evidence(), LogWeights: c.logWeights, LogJoint: slices.Repeat([]float64{math.NaN()}, n)}
-	if own.Draws > c.Draws {
-		found.Evidence = own
+	if known.Draws > c.Draws {
+		found.Evidence = known
 	} else if !(found.Evidence.KHat < 1) {
-		found.Evidence.Bound = own.Bound
+		found.Evidence.Bound = known.Bound
 	}
 	feed, rows := w.posterior.feed.given(code), weighted.Rows(c.Weight, n, random)
 	found.Theta, found.Weights = mat.NewDense(n, w.posterior.model.Dim(), nil), slices.Repeat([]float64{1}, n)

@@ -146,8 +146,8 @@ func TestFamiliesOfManyFeatures(t *testing.T) {
 	start := slices.Repeat([]float64{0.7 * math.Exp(-startLogSD)}, numbers)
 	u := m.Latent("u", Normal(Number(0), Number(1)), Event(numbers), Near(make([]float64, numbers), start))
 	place := m.Constant("place", On(rows), Event(numbers))
-	own := Of(func(v []*Node) *Node { return ReduceSum(Mul(v[0], v[1]), -1) }, place, u)
-	data := Values{m.Observed("y", Poisson(own), On(rows)): slices.Repeat([]float64{1}, numbers)}
+	product := Of(func(v []*Node) *Node { return ReduceSum(Mul(v[0], v[1]), -1) }, place, u)
+	data := Values{m.Observed("y", Poisson(product), On(rows)): slices.Repeat([]float64{1}, numbers)}
 	for k := range numbers {
 		one := make([]float64, numbers)
 		one[k] = 1

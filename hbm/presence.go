@@ -55,9 +55,9 @@ func (in given) follow(weights *Node) *Node {
 	}
 	draws := leading[len(leading)-1]
 	features := BroadcastToDims(in.features, draws, in.features.Shape().Dim(-1))
-	own := Reshape(MatMul(features, Reshape(weights, features.Shape().Dim(-1), -1)), draws, before, outputs)
+	transformed := Reshape(MatMul(features, Reshape(weights, features.Shape().Dim(-1), -1)), draws, before, outputs)
 	flat := Reshape(in.before, -1, draws, before)
-	return Reshape(Einsum("mdc,dco->mdo", flat, own), append(slices.Clone(leading), outputs)...)
+	return Reshape(Einsum("mdc,dco->mdo", flat, transformed), append(slices.Clone(leading), outputs)...)
 }
 
 // wholly is x [..., B] if all numbers present [..., B, U] of a member are, 0 if none is, and NaN if

@@ -134,15 +134,15 @@ func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]in
 	present, first := map[*Variable][]float64{}, 0
 	for _, l := range latents(s.model, false) {
 		size := l.Members() * l.dim
-		own := make([]float64, size*len(codes))
+		mask := make([]float64, size*len(codes))
 		for set, code := range codes {
 			for i, in := range s.over.space.(space.RowMasker).MaskRow(code, nil)[first : first+size] {
 				if in {
-					own[(i/l.dim*len(codes)+set)*l.dim+i%l.dim] = 1
+					mask[(i/l.dim*len(codes)+set)*l.dim+i%l.dim] = 1
 				}
 			}
 		}
-		present[l.Variable], first = own, first+size
+		present[l.Variable], first = mask, first+size
 	}
 	return s.drawSets(ctx, known, len(codes), present, seed, name)
 }
@@ -185,8 +185,8 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 				at[i] = p[row*n : (row+1)*n]
 			}
 			v.density.draw(random, at, values[row*size:(row+1)*size])
-			if own := present[v]; own != nil {
-				step.remove(values[row*size:(row+1)*size], own[row*len(own)/(v.Members()*sets):])
+			if mask := present[v]; mask != nil {
+				step.remove(values[row*size:(row+1)*size], mask[row*len(mask)/(v.Members()*sets):])
 			}
 		}
 		all[v] = values
@@ -222,9 +222,9 @@ func (s *simulation) parameters(known Values, sets int, present map[*Variable][]
 		inputs = append(inputs, parent.tensorOf(known[parent]))
 	}
 	for _, parent := range s.latentParents() {
-		if own := present[parent]; own != nil {
+		if mask := present[parent]; mask != nil {
 			dims := append(parent.shape()[:len(parent.plates)], sets)
-			inputs = append(inputs, tensors.FromFlatDataAndDimensions(own, append(dims, len(own)/(parent.Members()*sets))...))
+			inputs = append(inputs, tensors.FromFlatDataAndDimensions(mask, append(dims, len(mask)/(parent.Members()*sets))...))
 		}
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return s.exec.Exec(inputs...) })

@@ -74,7 +74,7 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 		members = w.plate.size
 	}
 	common := Zeros(r.graph, shapes.Make(dtypes.Float64, w.outer*w.inner))
-	own := Zeros(r.graph, shapes.Make(dtypes.Float64, members, w.outer*w.inner))
+	perMember := Zeros(r.graph, shapes.Make(dtypes.Float64, members, w.outer*w.inner))
 	for _, v := range w.model.variables {
 		if v.role == Constant {
 			continue
@@ -94,13 +94,13 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 		case nil:
 			common = Add(common, term)
 		case w.plate:
-			own = Add(own, term)
+			perMember = Add(perMember, term)
 		default:
-			own = ScatterSum(own, r.position(carrier, w.plate), term, false, false)
+			perMember = ScatterSum(perMember, r.position(carrier, w.plate), term, false, false)
 		}
 	}
 	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // inner draws share it
-	outputs := []*Node{common, Reshape(own, members, w.outer, w.inner)}
+	outputs := []*Node{common, Reshape(perMember, members, w.outer, w.inner)}
 	for _, l := range w.family.latents {
 		values := r.values[l.Variable]
 		if w.feed.of != nil {
@@ -142,24 +142,24 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			return err
 		}
 		keep := min(w.outer, sample.N-start)
-		common, own := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
+		common, perMember := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
 		// of each member, [keep]: the picked inner draw
-		picks := make([][]int, len(own)/(w.outer*w.inner))
+		picks := make([][]int, len(perMember)/(w.outer*w.inner))
 		for s := range keep {
 			w.shares = append(w.shares, math.Exp(-corrections.common[s]))
 			w.logWeights = append(w.logWeights, common[s]-corrections.common[s])
 			w.halfWeights = append(w.halfWeights, common[s]-corrections.common[s])
 		}
-		for i, correction := range corrections.own {
-			own[i] -= correction
+		for i, correction := range corrections.perMember {
+			perMember[i] -= correction
 		}
 		for member := range picks {
 			picks[member] = make([]int, keep)
 			for s := range keep {
 				at := (member*w.outer + s) * w.inner
-				logMean, chosen := pickOne(random, own[at:at+w.inner])
+				logMean, chosen := pickOne(random, perMember[at:at+w.inner])
 				w.logWeights[start+s] += logMean
-				half := own[at : at+(w.inner+1)/2]
+				half := perMember[at : at+(w.inner+1)/2]
 				w.halfWeights[start+s] += logsum.Of(half) - math.Log(float64(len(half)))
 				picks[member][s] = chosen
 			}

@@ -110,7 +110,7 @@ func (b block) correction(squares []float64) float64 {
 
 // corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to
 // no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
-type corrections struct{ common, own []float64 }
+type corrections struct{ common, perMember []float64 }
 
 // noise draws the noise of every latent variable, [plates..., draws, U], as inputs of the graph.
 func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, corrections) {
@@ -135,12 +135,12 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			}
 		}
 	}
-	common, own := newBlocks(random, [][]int{commonSizes}, w.outer, 1), newBlocks(random, ownSizes, w.outer, w.inner)
+	common, perMember := newBlocks(random, [][]int{commonSizes}, w.outer, 1), newBlocks(random, ownSizes, w.outer, w.inner)
 	var inputs []any
 	for i, l := range w.family.latents {
 		blocks := common
 		if owners[i] != nil {
-			blocks = own
+			blocks = perMember
 		}
 		z := make([]float64, 0, l.Members()*blocks.draws*l.dim)
 		for member := range l.Members() {
@@ -159,7 +159,7 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 		}
 		inputs = append(inputs, tensors.FromFlatDataAndDimensions(z, append(chosen.dims(l.Variable), blocks.draws, l.dim)...))
 	}
-	return inputs, corrections{common.corrections(), own.corrections()}
+	return inputs, corrections{common.corrections(), perMember.corrections()}
 }
 
 // blocks are blocks of noise, each with a number of draws. Every inner draws belong to one outer

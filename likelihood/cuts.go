@@ -94,8 +94,8 @@ func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 			slope, curvature = logistic{}.NewtonAt(1, -w, 1)
 		}
 		if k < len(c.Points) {
-			own, curved := logistic{}.NewtonAt(0, -u, 1)
-			slope, curvature = slope+own, curvature+curved
+			rightSlope, curved := logistic{}.NewtonAt(0, -u, 1)
+			slope, curvature = slope+rightSlope, curvature+curved
 		}
 		return slope, curvature
 	}

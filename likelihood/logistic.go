@@ -37,11 +37,11 @@ func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64)
 	}
 	withBuffer(len(eta), func(work []float64) {
 		for k := range sums {
-			sum, own := 0.0, work[k*len(y):][:len(y)]
+			sum, exponents := 0.0, work[k*len(y):][:len(y)]
 			for i, x := range eta[k*len(y):][:len(y)] {
 				size := math.Abs(x)
 				sum += (1-2*y[i])*x + size // twice the positive part: no branch, which labels make random
-				own[i] = -size
+				exponents[i] = -size
 			}
 			sums[k] = -sum / 2
 		}

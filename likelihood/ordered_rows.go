@@ -25,13 +25,13 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 	for set := range sets {
 		place := 0
 		for i, v := range y {
-			k, own := int(v), eta[set*len(y)+i]
+			k, predictor := int(v), eta[set*len(y)+i]
 			if k > 0 {
-				trials[place], at[set*count+place] = 1, own-c.Points[k-1]
+				trials[place], at[set*count+place] = 1, predictor-c.Points[k-1]
 				place++
 			}
 			if k < len(c.Points) {
-				trials[place], at[set*count+place] = 0, own-c.Points[k]
+				trials[place], at[set*count+place] = 0, predictor-c.Points[k]
 				place++
 			}
 		}
@@ -70,13 +70,13 @@ func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 	}
 	withBuffer(8*len(y), func(work []float64) {
 		trials, _, at, _ := c.trialsOf(y, nil, eta, 1, work)
-		own, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
-		logistic{}.newtons(trials, at, own, curved)
+		slopes, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
+		logistic{}.newtons(trials, at, slopes, curved)
 		place := 0
 		for i, v := range y {
-			slope[i], curvature[i] = own[place], curved[place]
+			slope[i], curvature[i] = slopes[place], curved[place]
 			if place++; v > 0 && int(v) < len(c.Points) {
-				slope[i], curvature[i] = slope[i]+own[place], curvature[i]+curved[place]
+				slope[i], curvature[i] = slope[i]+slopes[place], curvature[i]+curved[place]
 				place++
 			}
 		}

@@ -239,9 +239,9 @@ func TestOrderedDerivatives(t *testing.T) {
 			}
 		}
 		shifted := func(j int, by float64) (*Cuts, *Expansion) {
-			own := append([]float64(nil), z...)
-			own[j] += by
-			at, to := o.at(own), NewExpansion(o, len(y))
+			moved := append([]float64(nil), z...)
+			moved[j] += by
+			at, to := o.at(moved), NewExpansion(o, len(y))
 			at.Expand(y, eta, to)
 			return at, to
 		}

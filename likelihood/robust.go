@@ -47,13 +47,13 @@ func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float6
 	withBuffer(len(eta), func(work []float64) {
 		wide, inverse, logScale := l.wide(), 1/scale, math.Log(scale)
 		for k := range sums {
-			sum, own := 0.0, work[k*len(y):][:len(y)]
+			sum, exponents := 0.0, work[k*len(y):][:len(y)]
 			for i, x := range eta[k*len(y):][:len(y)] {
 				r := (y[i] - x) * inverse
 				half := r * r / 2
 				inlier, outlier := l.logInlier-half, l.logOutlier-half*wide
 				sum += timesOf(times, i) * (max(inlier, outlier) - logScale)
-				own[i] = -math.Abs(inlier - outlier)
+				exponents[i] = -math.Abs(inlier - outlier)
 			}
 			sums[k] = sum
 		}
@@ -62,13 +62,13 @@ func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float6
 			vectors.Log1p(work, work)
 		}
 		for k := range sums {
-			own := work[k*len(y):][:len(y)]
+			exponents := work[k*len(y):][:len(y)]
 			if times == nil {
-				sums[k] += logProduct(own)
+				sums[k] += logProduct(exponents)
 				continue
 			}
 			for i, t := range times {
-				sums[k] += t * own[i]
+				sums[k] += t * exponents[i]
 			}
 		}
 	})

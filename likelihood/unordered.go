@@ -104,12 +104,12 @@ func (u *unordered) Coordinates(odds, dst []float64) {
 //	−log p = t + log1p(Σ exp(d − t) + exp(−t) − 1),   t = max(0, max d).
 func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
 	rows, levels := len(y), u.Levels()
-	own := make([]bool, levels*rows)
+	observed := make([]bool, levels*rows)
 	for i, v := range y {
-		own[int(v)*rows+i] = true
+		observed[int(v)*rows+i] = true
 	}
 	scores := Einsum("bmn,km->bkn", eta, ConvertDType(Const(eta.Graph(), u.contrasts), eta.DType()))
-	is := BroadcastToDims(Reshape(Const(eta.Graph(), own), 1, levels, rows), scores.Shape().Dimensions...)
+	is := BroadcastToDims(Reshape(Const(eta.Graph(), observed), 1, levels, rows), scores.Shape().Dimensions...)
 	d := Sub(scores, InsertAxes(ReduceSum(Where(is, scores, ZerosLike(scores)), 1), 1)) // 0 at y
 	top := StopGradient(ReduceAndKeep(d, ReduceMax, 1))
 	odds := ReduceSum(Where(is, ZerosLike(d), Exp(Sub(d, top))), 1)

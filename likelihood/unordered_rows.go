@@ -18,15 +18,15 @@ func (u *unordered) LogProbSums(y, times, eta, sums []float64) {
 		odds, work := work[:len(sums)*n*others], work[len(sums)*n*others:]
 		log, against := work[:len(sums)*n], work[len(sums)*n:]
 		for set := range sums {
-			own := eta[set*predictors*n:][:predictors*n]
+			setEta := eta[set*predictors*n:][:predictors*n]
 			for i, v := range y {
 				if others == 1 { // three times as fast
-					margin := (2*v - 1) * (u.contrasts[1][0] - u.contrasts[0][0]) * own[i]
+					margin := (2*v - 1) * (u.contrasts[1][0] - u.contrasts[0][0]) * setEta[i]
 					odds[set*n+i], against[set*n+i] = -math.Abs(margin), math.Max(-margin, 0)
 					continue
 				}
 				for k := range scores {
-					scores[k] = u.score(k, own, i, n)
+					scores[k] = u.score(k, setEta, i, n)
 				}
 				top := floats.MaxIdx(scores)
 				row := odds[(set*n+i)*others:][:0]

@@ -77,35 +77,35 @@ func TestUnorderedIsSoftmax(t *testing.T) {
 		c.Expand(y, eta, e)
 		total := 0.0
 		for i, v := range y {
-			own := make([]float64, predictors)
-			for m := range own {
-				own[m] = eta[m*n+i]
+			rowEta := make([]float64, predictors)
+			for m := range rowEta {
+				rowEta[m] = eta[m*n+i]
 			}
-			c.Probabilities(own, p)
+			c.Probabilities(rowEta, p)
 			require.InDelta(t, 1, floats.Sum(p), 1e-14)
 			naive := 0.0
 			for k := range levels {
-				naive += math.Exp(c.score(k, own, 0, 1))
+				naive += math.Exp(c.score(k, rowEta, 0, 1))
 			}
 			for k := range levels {
-				require.InEpsilon(t, math.Exp(c.score(k, own, 0, 1))/naive, p[k], 1e-13)
+				require.InEpsilon(t, math.Exp(c.score(k, rowEta, 0, 1))/naive, p[k], 1e-13)
 			}
 			total += math.Log(p[int(v)])
-			for m := range own {
+			for m := range rowEta {
 				at := func(by float64) *Expansion {
-					moved, to := append([]float64(nil), own...), NewExpansion(c, 1)
+					moved, to := append([]float64(nil), rowEta...), NewExpansion(c, 1)
 					moved[m] += by
 					c.Expand([]float64{v}, moved, to)
 					return to
 				}
 				value := func(by float64) float64 {
-					moved := append([]float64(nil), own...)
+					moved := append([]float64(nil), rowEta...)
 					moved[m] += by
 					return c.LogProbs([]float64{v}, moved)
 				}
 				require.InDelta(t, (value(h)-value(-h))/(2*h), e.Slope[m][i], 1e-8)
 				up, down := at(h), at(-h)
-				for other := range own {
+				for other := range rowEta {
 					require.InDelta(t, -(up.Slope[other][0]-down.Slope[other][0])/(2*h), e.Curvature[m*predictors+other][i], 1e-8)
 				}
 			}

@@ -56,8 +56,8 @@ func (p *Problem) relabel(draws []kept) []kept {
 			cost := make([][]float64, k) // cost of label j for component c
 			for j := range cost {
 				cost[j] = make([]float64, k)
-				for c, own := range shares[d] {
-					for i, share := range own {
+				for c, rowShares := range shares[d] {
+					for i, share := range rowShares {
 						cost[j][c] -= share * logMean[j][i]
 					}
 				}

@@ -108,8 +108,8 @@ func (s *Sample) spiked() (worst spikes) {
 				found++
 			}
 		}
-		if own := float64(found) / float64(len(draws)); own > worst.share {
-			worst = spikes{own, c, t, p.Options.Family != Multivariate && t.infinite(p.Options)}
+		if share := float64(found) / float64(len(draws)); share > worst.share {
+			worst = spikes{share, c, t, p.Options.Family != Multivariate && t.infinite(p.Options)}
 		}
 	}
 	return worst

@@ -15,7 +15,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)
 	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y, in.Draws)
 	kept.edges, kept.counts = wholeNumbers(0, float64(len(in.Unordered)-1)), make([][]float64, len(in.Unordered))
-	err = checks.run(ctx, in.Draws, func(d, j int, ownMean, ownSD, own []float64) {
+	err = checks.run(ctx, in.Draws, func(d, j int, ownMean, ownSD, indicators []float64) {
 		if j == 0 {
 			in.Draw(d, mean, sd, replicate)
 			for i, p := range mean {
@@ -27,7 +27,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 		copy(ownMean, mean[k*n:(k+1)*n])
 		copy(ownSD, sd[k*n:(k+1)*n])
 		for i, v := range replicate {
-			own[i] = indicator(v, k)
+			indicators[i] = indicator(v, k)
 		}
 	})
 	if err != nil {

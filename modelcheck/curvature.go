@@ -49,12 +49,12 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	}
 	stride := max(1, int(math.Ceil(work/curvatureWork)))
 	var members []*shape
-	own := make([]*shapes, len(c.responses))
+	columnShapes := make([]*shapes, len(c.responses))
 	first := []int{0}
 	for j, r := range c.responses {
-		own[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
-		for k := range own[j].list {
-			members = append(members, &own[j].list[k])
+		columnShapes[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
+		for k := range columnShapes[j].list {
+			members = append(members, &columnShapes[j].list[k])
 		}
 		first = append(first, len(members))
 	}
@@ -74,18 +74,20 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		family: newFamily(len(members), false), first: first,
 		begin: func(d, place int) {
 			if c.ignored != nil {
-				for j := range own {
+				for j := range columnShapes {
 					for at := range columns {
-						own[j].ignored[place*len(columns)+at] = c.ignored(d, j, at)
+						columnShapes[j].ignored[place*len(columns)+at] = c.ignored(d, j, at)
 					}
 				}
 			}
 		},
 		compare: func(j, place int, seen, drawn *sample, _, _ []float64) {
-			own[j].take(2*place, seen)
-			own[j].take(2*place+1, drawn)
+			columnShapes[j].take(2*place, seen)
+			columnShapes[j].take(2*place+1, drawn)
 		},
-		finish:  func(j int, observed, replicated [][]float64) { own[j].correlate(len(columns), observed, replicated) },
+		finish: func(j int, observed, replicated [][]float64) {
+			columnShapes[j].correlate(len(columns), observed, replicated)
+		},
 		finding: func(member int, mean float64) Finding { return c.curvatureFinding(members[member], mean) },
 		bestOf:  func(member int) int { return group[member] },
 	})
@@ -146,8 +148,8 @@ func newShapes(r *response, columns []Column, stride int) *shapes {
 			}
 		}
 	}
-	for _, own := range s.list {
-		s.values = append(s.values, own.values...)
+	for _, shape := range s.list {
+		s.values = append(s.values, shape.values...)
 	}
 	samples := 2 * drawsAtOnce
 	s.clipped, s.unit = make([]float64, samples*len(s.rows)), make([]float64, samples)

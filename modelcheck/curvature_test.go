@@ -47,11 +47,11 @@ func TestCurvatureAgainstLoops(t *testing.T) {
 		}
 		replicates = append(replicates, replicate)
 	}
-	require.NoError(t, c.run(context.Background(), draws, func(d, _ int, mean, own, replicate []float64) {
+	require.NoError(t, c.run(context.Background(), draws, func(d, _ int, mean, spread, replicate []float64) {
 		for k := range mean {
 			mean[k] = 0.3 * float64(d)
 		}
-		copy(own, sd)
+		copy(spread, sd)
 		copy(replicate, replicates[d])
 	}))
 

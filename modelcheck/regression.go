@@ -374,11 +374,11 @@ func (c *checks) compare(j int, b *responseBlock, block, draws int, observed, re
 		if check.finish == nil || from == to {
 			continue
 		}
-		own, drawn := make([][]float64, block), make([][]float64, block)
+		original, drawn := make([][]float64, block), make([][]float64, block)
 		for place := range block {
-			own[place], drawn[place] = observed[k][place][from:to], replicated[k][place][from:to]
+			original[place], drawn[place] = observed[k][place][from:to], replicated[k][place][from:to]
 		}
-		check.finish(j, own, drawn)
+		check.finish(j, original, drawn)
 	}
 }
 

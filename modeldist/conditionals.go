@@ -165,18 +165,18 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 	}
 	const isIn = 0 // the first number of a row: whether the place is present
 	combined := tally{at: map[string]int{}}
-	var own []int
+	var combinedRow []int
 	for i, row := range rows.rows {
-		own = append(own[:0], isIn)
+		combinedRow = append(combinedRow[:0], isIn)
 		for _, place := range row {
 			if j := position[place]; j > 0 {
-				own = append(own, j)
+				combinedRow = append(combinedRow, j)
 			}
 			if place == a {
-				own[isIn] = 1
+				combinedRow[isIn] = 1
 			}
 		}
-		combined.add(own, rows.times[i])
+		combined.add(combinedRow, rows.times[i])
 	}
 	for _, regressor := range t.regressors {
 		position[regressor] = 0
@@ -195,9 +195,9 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 			gradient.SetVec(j, -prior*(theta[j]-centre))
 		}
 		for i, row := range combined.rows {
-			own := row[isIn+1:]
+			present := row[isIn+1:]
 			eta := theta[0]
-			for _, j := range own {
+			for _, j := range present {
 				eta += theta[j]
 			}
 			p := 1 / (1 + math.Exp(-eta))
@@ -206,15 +206,15 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 			if row[isIn] == 1 {
 				slope += times
 			}
-			for x := -1; x < len(own); x++ {
+			for x := -1; x < len(present); x++ {
 				j := 0
 				if x >= 0 {
-					j = own[x]
+					j = present[x]
 				}
 				gradient.SetVec(j, gradient.AtVec(j)+slope)
 				hessian.SetSym(0, j, hessian.At(0, j)+curvature)
 				for y := 0; y <= x; y++ {
-					hessian.SetSym(j, own[y], hessian.At(j, own[y])+curvature)
+					hessian.SetSym(j, present[y], hessian.At(j, present[y])+curvature)
 				}
 			}
 		}

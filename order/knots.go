@@ -142,12 +142,12 @@ func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int,
 
 // add adds a candidate to the set of a level, visits the set, and continues to its children.
 func (w *walk) add(level, candidate int, explained float64) {
-	own := w.columns[level][candidate]
+	column := w.columns[level][candidate]
 	square := w.squares[level][candidate]
 	if !(square > 0) || w.ctx.Err() != nil {
 		return
 	}
-	product := floats.Dot(own, w.response)
+	product := floats.Dot(column, w.response)
 	explained += product * product / square
 	if explained > w.total*(1-leastRest) {
 		w.exact = true
@@ -164,7 +164,7 @@ func (w *walk) add(level, candidate int, explained float64) {
 		for j := candidate + 1; j < len(w.at); j++ {
 			c := w.columns[level+1][j]
 			copy(c, w.columns[level][j])
-			floats.AddScaled(c, -floats.Dot(own, c)/square, own)
+			floats.AddScaled(c, -floats.Dot(column, c)/square, column)
 			w.squares[level+1][j] = floats.Dot(c, c)
 		}
 		for j := candidate + 1; j < len(w.at); j++ {
@@ -177,14 +177,14 @@ func (w *walk) add(level, candidate int, explained float64) {
 // leaves visits the largest sets, for which products of columns suffice. slope is the product of
 // the response with the last column, over the square of the last column.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
-	own, square := w.columns[level][candidate], w.squares[level][candidate]
+	column, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.at); j++ {
 		c := w.columns[level][j]
-		shared := floats.Dot(own, c)
+		shared := floats.Dot(column, c)
 		left := w.squares[level][j] - shared*shared/square
 		if !(left > 1e-6*w.squares[level][j]) { // next to a neighbour: without cancellation
 			c = slices.Clone(c)
-			floats.AddScaled(c, -shared/square, own)
+			floats.AddScaled(c, -shared/square, column)
 			if left = floats.Dot(c, c); !(left > 0) {
 				continue
 			}

@@ -132,10 +132,10 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	if r.Categories == nil {
 		return nil
 	}
-	mean, own := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
+	mean, shares := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
 	for s := range r.Draws() {
-		r.categorical(s).Probabilities(r.of(s, eta), own)
-		for k, p := range own {
+		r.categorical(s).Probabilities(r.of(s, eta), shares)
+		for k, p := range shares {
 			mean[k] += Number(p / float64(r.Draws()))
 		}
 	}

@@ -61,14 +61,14 @@ func joinInfo(runs []*Result) Info {
 // from the errors of the runs, and from the differences between the runs.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
-	var sum, own, squares float64
+	var sum, squaredErrors, squares float64
 	for _, one := range r.runs {
 		evidence, error := one.LogEvidence()
-		sum, own, squares = sum+evidence, own+error*error, squares+evidence*evidence // NaN stays
+		sum, squaredErrors, squares = sum+evidence, squaredErrors+error*error, squares+evidence*evidence // NaN stays
 	}
 	value = sum / n
 	between := math.Max(squares-n*value*value, 0) / (n - 1)
-	return value, math.Sqrt(math.Max(own/n, between) / n)
+	return value, math.Sqrt(math.Max(squaredErrors/n, between) / n)
 }
 
 // storedResult is the form of a Result in a file, without joined runs and Tuning.

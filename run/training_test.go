@@ -43,9 +43,9 @@ func TestTrainingEndsWithErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, training.rows.close())
 	training.Configure(vti.Config{}, 0).Progress(vti.Info{Step: 1})
-	own := errors.New("own")
-	err = training.End(own)
-	require.ErrorIs(t, err, own)
+	failure := errors.New("own")
+	err = training.End(failure)
+	require.ErrorIs(t, err, failure)
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 

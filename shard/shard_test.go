@@ -198,8 +198,8 @@ func TestDeadClaimsEnd(t *testing.T) {
 func ExampleMap() {
 	dir, _ := os.MkdirTemp("", "")
 	defer os.RemoveAll(dir)
-	own := &shard.Shard{Dir: dir, Index: 0, Count: 1}
-	roots, err := shard.Map(context.Background(), own, shard.Stage[float64, float64]{
+	part := &shard.Shard{Dir: dir, Index: 0, Count: 1}
+	roots, err := shard.Map(context.Background(), part, shard.Stage[float64, float64]{
 		Name: "roots",
 		Key:  func(w io.Writer, x float64) { shard.Numbers(w, []float64{x}) },
 		Do:   func(_ context.Context, x float64) (float64, error) { return math.Sqrt(x), nil },

@@ -87,18 +87,18 @@ func (f *fuser) raiseNext(u *unit) {
 // place puts an element-wise node or a reduction into the group of its operands, or into a new one.
 // cols is 0 for element-wise nodes.
 func (f *fuser) place(n *node, size, cols int, enabled bool) {
-	own := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
+	group := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
 	if !enabled {
 		return
 	}
 	for _, in := range n.inputs {
 		base, v := viewOf(in)
 		u := f.of[base.id]
-		if u == nil || u == own || !u.fused || !isElementwise(base.op) || u.size != size || !v.dense(size) {
+		if u == nil || u == group || !u.fused || !isElementwise(base.op) || u.size != size || !v.dense(size) {
 			continue
 		}
-		if merged := f.merge(u, own); merged != nil {
-			own = merged
+		if merged := f.merge(u, group); merged != nil {
+			group = merged
 		}
 	}
 }

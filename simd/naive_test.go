@@ -50,13 +50,13 @@ func (a array) get(c []int) float64 {
 	if len(a.dims) == 0 {
 		return a.data[0]
 	}
-	own := slices.Clone(c)
+	index := slices.Clone(c)
 	for axis, d := range a.dims {
 		if d == 1 {
-			own[axis] = 0
+			index[axis] = 0
 		}
 	}
-	return a.data[a.index(own)]
+	return a.data[a.index(index)]
 }
 
 func naiveMap(f func(x []float64) float64, in ...array) array {

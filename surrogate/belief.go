@@ -54,22 +54,22 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 		if len(groups) == 0 || groups[len(groups)-1].model != models[i] {
 			groups = append(groups, group{model: models[i]})
 		}
-		own := &groups[len(groups)-1] // Welford's recursion
-		own.count++
-		delta := rewards[i] - own.mean
-		own.mean += delta / own.count
-		own.squares += delta * (rewards[i] - own.mean)
+		last := &groups[len(groups)-1] // Welford's recursion
+		last.count++
+		delta := rewards[i] - last.mean
+		last.mean += delta / last.count
+		last.squares += delta * (rewards[i] - last.mean)
 	}
 	return groups
 }
 
 // meanAndVariance is over the groups' means, each model counted once; the variance is at least 1.
 func meanAndVariance(groups []group) (mean, variance float64) {
-	for _, own := range groups {
-		mean += own.mean / float64(len(groups))
+	for _, group := range groups {
+		mean += group.mean / float64(len(groups))
 	}
-	for _, own := range groups {
-		variance += (own.mean - mean) * (own.mean - mean) / math.Max(float64(len(groups)-1), 1)
+	for _, group := range groups {
+		variance += (group.mean - mean) * (group.mean - mean) / math.Max(float64(len(groups)-1), 1)
 	}
 	return mean, math.Max(variance, 1)
 }

@@ -52,10 +52,10 @@ func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 		d.noise.learn(groups, func(i int) (mean, variance float64) { return d.mean[groups[i].model], d.variance[groups[i].model] })
 	}
 	d.batches++
-	for _, own := range groups {
-		gain := d.variance[own.model] / (d.variance[own.model] + d.noise.value/own.count)
-		d.mean[own.model] += gain * (own.mean - d.mean[own.model])
-		d.variance[own.model] *= 1 - gain
+	for _, group := range groups {
+		gain := d.variance[group.model] / (d.variance[group.model] + d.noise.value/group.count)
+		d.mean[group.model] += gain * (group.mean - d.mean[group.model])
+		d.variance[group.model] *= 1 - gain
 	}
 }
 

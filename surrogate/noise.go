@@ -26,13 +26,13 @@ type noise struct {
 func (n *noise) learn(groups []group, predict func(i int) (mean, variance float64)) {
 	n.moment *= noiseMemory
 	n.weight *= noiseMemory
-	for i, own := range groups {
+	for i, group := range groups {
 		mean, variance := predict(i)
-		expected := variance + n.value/own.count
-		left := n.value / own.count / expected // 1 − g
-		square := math.Min((own.mean-mean)*(own.mean-mean), surprise*surprise*expected)
-		n.moment += own.squares + own.count*(left*left*square+left*variance)
-		n.weight += own.count
+		expected := variance + n.value/group.count
+		left := n.value / group.count / expected // 1 − g
+		square := math.Min((group.mean-mean)*(group.mean-mean), surprise*surprise*expected)
+		n.moment += group.squares + group.count*(left*left*square+left*variance)
+		n.weight += group.count
 	}
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
@@ -44,9 +44,9 @@ const guessed = 4
 // same model if there are any.
 func (n *noise) start(groups []group, spread float64) {
 	n.moment, n.weight = guessed*math.Min(1, spread), guessed
-	for _, own := range groups {
-		n.moment += own.squares
-		n.weight += own.count - 1
+	for _, group := range groups {
+		n.moment += group.squares
+		n.weight += group.count - 1
 	}
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }

@@ -179,11 +179,11 @@ func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	}
 	whitening := solve(p.lower.TTri(), identity)
 	inChunks(len(dst), func(first, end int) {
-		own := rand.New(rand.NewPCG(seeds[first/chunk], uint64(first)))
+		random := rand.New(rand.NewPCG(seeds[first/chunk], uint64(first)))
 		k := l.covariances(p, first, end-first)
 		for i, known := range squares(k, whitening) {
 			open := (1 + p.walk) * math.Max(p.kernel.scale-known, 0)
-			dst[first+i] = p.constant + dot(k.RawRowView(i), weights) + math.Sqrt(open)*own.NormFloat64()
+			dst[first+i] = p.constant + dot(k.RawRowView(i), weights) + math.Sqrt(open)*random.NormFloat64()
 		}
 	})
 }
@@ -198,8 +198,8 @@ func (p *Process) State() []float64 {
 	rest := state[stateHeader:]
 	copy(rest, p.kernel.relevance)
 	rest = rest[len(p.cards):]
-	for i, own := range p.seen {
-		copy(rest[4*i:], []float64{float64(own.model), own.mean, own.variance, p.mean.AtVec(i)})
+	for i, summary := range p.seen {
+		copy(rest[4*i:], []float64{float64(summary.model), summary.mean, summary.variance, p.mean.AtVec(i)})
 	}
 	rest = rest[4*p.capacity:]
 	for i := range p.seen {

@@ -16,8 +16,8 @@ import (
 func dense(p *Process, observed []summary, walks []float64, now float64) (mean, variance []float64) {
 	count := len(observed)
 	codes := make([][]int32, count)
-	for i, own := range observed {
-		codes[i] = p.decode(own.model)
+	for i, summary := range observed {
+		codes[i] = p.decode(summary.model)
 	}
 	all := make([][]int32, p.count)
 	for m := range all {
@@ -85,8 +85,8 @@ func TestProcessIsExactRegression(t *testing.T) {
 					p.fade(movement)
 				}
 				p.condition(batch)
-				for _, own := range batch {
-					observed, walks = append(observed, own), append(walks, total)
+				for _, summary := range batch {
+					observed, walks = append(observed, summary), append(walks, total)
 				}
 			}
 			mean, sd := make([]float64, p.count), make([]float64, p.count)

@@ -63,8 +63,8 @@ func (t *Table) With(c *Column) *Table {
 	if c.length() != t.Rows() {
 		panic(fmt.Sprintf("table: Table.With: got %d rows in column %q, want %d", c.length(), c.Name, t.Rows()))
 	}
-	for i, own := range out.columns {
-		if own.Name == c.Name {
+	for i, column := range out.columns {
+		if column.Name == c.Name {
 			out.columns[i] = c
 			return &out
 		}

@@ -285,9 +285,9 @@ func TestOrderedPredictions(t *testing.T) {
 		require.InDelta(t, 1, float64(p.Probabilities[0]+p.Probabilities[1]+p.Probabilities[2]), 1e-12)
 		require.Greater(t, float64(p.Probabilities[2*i]), 0.5)
 	}
-	own, err := stored.Rows(nil)
+	fitted, err := stored.Rows(nil)
 	require.NoError(t, err)
-	loo, err := predict.LeaveOneOut(t.Context(), own, 1)
+	loo, err := predict.LeaveOneOut(t.Context(), fitted, 1)
 	require.NoError(t, err)
 	require.Nil(t, loo.R2)
 	require.Less(t, float64(loo.ELPD), 0.0)

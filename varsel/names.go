@@ -29,9 +29,9 @@ func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	planes := p.Target.Planes()
 	from := make([]float64, planes)
 	for first := 0; first < len(values); first += planes {
-		own := values[first : first+planes]
-		copy(from, own)
-		move(from, own)
+		block := values[first : first+planes]
+		copy(from, block)
+		move(from, block)
 	}
 }
 
@@ -71,9 +71,9 @@ func (p *Problem) cuts(z, beta []float64) []float64 {
 
 // sticks inverts cuts.
 func (p *Problem) sticks(points, beta []float64) []float64 {
-	own, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
+	cuts, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
 	for k, c := range points {
-		own[k] = c - shift
+		cuts[k] = c - shift
 	}
-	return p.Target.Responses.Categories.(likelihood.OrderedCategories).Sticks(own)
+	return p.Target.Responses.Categories.(likelihood.OrderedCategories).Sticks(cuts)
 }

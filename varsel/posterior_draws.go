@@ -100,13 +100,13 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 		move(to[:dim], from[:dim])
 		return
 	}
-	own := make([]float64, dim)
+	plane := make([]float64, dim)
 	for m := range planes {
-		for j := range own {
-			own[j] = from[j*planes+m]
+		for j := range plane {
+			plane[j] = from[j*planes+m]
 		}
-		move(own, own)
-		for j, v := range own {
+		move(plane, plane)
+		for j, v := range plane {
 			to[j*planes+m] = v
 		}
 	}
@@ -133,18 +133,18 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 		}
 		mass += weights[i]
 		p.visit(code, draws.Values.RawRowView(i), func(column int, value float64) {
-			own := &included[column]
-			own.values = append(own.values, weighted.Value{Value: value, Weight: weights[i]})
+			coefficient := &included[column]
+			coefficient.values = append(coefficient.values, weighted.Value{Value: value, Weight: weights[i]})
 			if chain != nil {
-				own.chain = append(own.chain, chain[i])
+				coefficient.chain = append(coefficient.chain, chain[i])
 			}
 			if orbits != nil {
 				centre := 0.0 // of σ
 				if column < len(coefficientNames) {
 					centre = draws.Values.At(orbits.Centre[i], column)
 				}
-				own.expected = append(own.expected, centre+(value-centre)*orbits.Mean[i])
-				own.within = append(own.within, (value-centre)*(value-centre)*orbits.Variance[i])
+				coefficient.expected = append(coefficient.expected, centre+(value-centre)*orbits.Mean[i])
+				coefficient.within = append(coefficient.within, (value-centre)*(value-centre)*orbits.Variance[i])
 			}
 		})
 	}

@@ -150,13 +150,13 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 				table.Numbers(target, map[string][]float64{"y": y, "k": k}[target]), table.Numbers("x", x), table.Numbers("z", z), table.Numbers("o", o))
 			problem, err := NewProblem(design, ModelOptions{Likelihood: kind})
 			require.NoError(t, err)
-			own := problem.Target
-			require.Less(t, 2*len(own.Responses.Y), n)
+			target := problem.Target
+			require.Less(t, 2*len(target.Responses.Y), n)
 			require.Len(t, design.Y, n)
-			a := own.active([]int32{1, 1})
+			a := target.active([]int32{1, 1})
 			logJoint := func(theta []float64) (sum float64) {
 				scale := 1.0
-				if own.Scale >= 0 {
+				if target.Scale >= 0 {
 					scale = math.Exp(theta[len(theta)-1])
 				}
 				for i, v := range design.Y {
@@ -164,28 +164,28 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 					for j := range design.Dim() {
 						eta += design.X.At(i, j) * theta[j]
 					}
-					sum += own.Responses.LogKernelAt(v, eta, scale) + own.Responses.LogConstant(v)
+					sum += target.Responses.LogKernelAt(v, eta, scale) + target.Responses.LogConstant(v)
 				}
 				for j, v := range theta {
-					sum += distuv.Normal{Mu: own.Mean[j], Sigma: own.SD[j]}.LogProb(v)
+					sum += distuv.Normal{Mu: target.Mean[j], Sigma: target.SD[j]}.LogProb(v)
 				}
 				return sum
 			}
-			theta := []float64{0.1, -0.2, 0.3, 0.4}[:own.space.Dim()]
-			require.InDelta(t, logJoint(theta), own.LogJointAt(a, theta, make([]float64, len(own.Responses.Y))), 1e-10)
+			theta := []float64{0.1, -0.2, 0.3, 0.4}[:target.space.Dim()]
+			require.InDelta(t, logJoint(theta), target.LogJointAt(a, theta, make([]float64, len(target.Responses.Y))), 1e-10)
 			mask := slices.Repeat([]bool{true}, len(theta))
-			density := numbersOf(t, func(in []*Node) *Node { return own.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
+			density := numbersOf(t, func(in []*Node) *Node { return target.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
 			require.InDelta(t, logJoint(theta), density[0], 1e-10)
-			all := *own // with a row for each
+			all := *target // with a row for each
 			all.X, all.Offset, all.Columns = design.X, design.Offset, nil
 			all.Responses.Y, all.Responses.Times = design.Y, nil
-			if own.Scale >= 0 {
+			if target.Scale >= 0 {
 				all.X = regression.WithZeroColumn(design.X)
 			}
 			for j := range all.Mean {
 				all.Columns = append(all.Columns, mat.Col(nil, j, all.X))
 			}
-			got, err := fitOf(own, a)
+			got, err := fitOf(target, a)
 			require.NoError(t, err)
 			want, err := fitOf(&all, all.active([]int32{1, 1}))
 			require.NoError(t, err)
@@ -193,11 +193,11 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			require.InDeltaSlice(t, want.mode, got.mode, 1e-9)
 			require.InDeltaSlice(t, want.curvature, got.curvature, 1e-7)
 			wantWeights, wantResponse := all.Responses.Working(want.eta, 1.3, true)
-			gotWeights, gotResponse := own.Responses.Working(got.eta, 1.3, true)
+			gotWeights, gotResponse := target.Responses.Working(got.eta, 1.3, true)
 			for i, of := range distinct.Of(n, func(key []byte, row int) []byte {
 				return distinct.Key(distinct.Key(key, design.Offset[row], design.Y[row]), design.X.RawRowView(row)...)
 			}).Of {
-				require.InDelta(t, wantWeights[i]*own.Responses.Times[of], gotWeights[of], 1e-8)
+				require.InDelta(t, wantWeights[i]*target.Responses.Times[of], gotWeights[of], 1e-8)
 				require.InDelta(t, wantResponse[i], gotResponse[of], 1e-7)
 			}
 		})

@@ -248,20 +248,20 @@ func TestRowsOfNewTables(t *testing.T) {
 	}
 	options := DesignOptions{Target: "y", Interactions: []string{"a:b"}, Offset: "o", NA: design.DropNA}
 	stored, problem := finishedExact(t, text.String(), options, ModelOptions{})
-	own, err := stored.Rows(nil)
+	fitted, err := stored.Rows(nil)
 	require.NoError(t, err)
 	// The table itself as a new one has the same linear predictors, the offset apart.
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	again, err := stored.Rows(data)
 	require.NoError(t, err)
-	require.Equal(t, own.Len(), again.Len())
+	require.Equal(t, fitted.Len(), again.Len())
 	require.Equal(t, problem.Design.Places, again.Places)
-	x, y := make([]float64, own.Draws()), make([]float64, own.Draws())
+	x, y := make([]float64, fitted.Draws()), make([]float64, fitted.Draws())
 	offset, err := data.Lookup("o")
 	require.NoError(t, err)
-	for i := range own.Len() {
-		own.Predictor(i, x)
+	for i := range fitted.Len() {
+		fitted.Predictor(i, x)
 		again.Predictor(i, y)
 		for s := range x {
 			require.InDelta(t, x[s]+offset.Values[i], y[s], 1e-9)

@@ -71,11 +71,11 @@ func nullCategories(o orderedTable, s float64) float64 {
 		for _, count := range counts {
 			value, known := kept[count]
 			if !known {
-				var own []float64
+				var logDensities []float64
 				for a := -9 * sd; a <= 9*sd; a += step {
-					own = append(own, count*a-math.Exp(w+a)-a*a/(2*sd*sd))
+					logDensities = append(logDensities, count*a-math.Exp(w+a)-a*a/(2*sd*sd))
 				}
-				value = floats.LogSumExp(own) + math.Log(step/sd) - math.Log(2*math.Pi)/2
+				value = floats.LogSumExp(logDensities) + math.Log(step/sd) - math.Log(2*math.Pi)/2
 				kept[count] = value
 			}
 			term += value
@@ -157,12 +157,12 @@ func TestUnorderedEvidences(t *testing.T) {
 	for _, o := range unorderedTables() {
 		t.Run(o.name, func(t *testing.T) {
 			problem := o.problem(t, likelihood.CategoricalKind)
-			want, own := []float64{nullCategories(o, 10)}, 0.0
+			want, wantSE := []float64{nullCategories(o, 10)}, 0.0
 			switch o.levels {
 			case 3:
 				want = append(want, threeCategories(o, mat.Col(nil, 1, problem.Design.X)))
 			case 10:
-				want, own = append(want, -44.4949), 0.0051
+				want, wantSE = append(want, -44.4949), 0.0051
 			}
 			for code, want := range want {
 				_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{int32(code)}, 20000, stream.Rand(3, "unordered"))
@@ -170,7 +170,7 @@ func TestUnorderedEvidences(t *testing.T) {
 				floats.Sub(logWeights, logProposal)
 				estimate, se := psis.LogMeanExp(logWeights)
 				require.Less(t, psis.Smooth(logWeights).K, 0.7)
-				require.InDelta(t, want, estimate, 4.5*math.Hypot(se, own)+1e-5)
+				require.InDelta(t, want, estimate, 4.5*math.Hypot(se, wantSE)+1e-5)
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func TestOrderOfLevels(t *testing.T) {
 	theta := mat.NewDense(1, 4, []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64(), random.NormFloat64()})
 	beta := first.toOriginal([][]int32{{1}}, theta).Values.RawRowView(0)
 	require.Equal(t, []string{"2:(Intercept)", "3:(Intercept)", "2:x", "3:x"}, first.coordinateNames())
-	own := func(p *Problem, theta []float64) float64 {
+	logJoint := func(p *Problem, theta []float64) float64 {
 		fit, err := fitOf(p.Target, p.Target.active([]int32{1}))
 		require.NoError(t, err)
 		return fit.logJoint(theta)
@@ -234,7 +234,7 @@ func TestOrderOfLevels(t *testing.T) {
 	} {
 		to := make([]float64, 4)
 		problems[order].fromOriginal([]int32{1}, moved, to)
-		require.InDelta(t, own(first, theta.RawRowView(0)), own(problems[order], to), 1e-11)
+		require.InDelta(t, logJoint(first, theta.RawRowView(0)), logJoint(problems[order], to), 1e-11)
 	}
 }
 
@@ -392,9 +392,9 @@ func TestUnorderedPredictions(t *testing.T) {
 	}
 	require.Greater(t, float64(predicted.Predictions[0].Probabilities[2]), 0.8)
 	require.True(t, math.IsNaN(float64(predicted.Predictions[0].Mean)) && math.IsNaN(float64(predicted.Observed.Covered)))
-	own, err := stored.Rows(nil)
+	fitted, err := stored.Rows(nil)
 	require.NoError(t, err)
-	loo, err := predict.LeaveOneOut(t.Context(), own, 1)
+	loo, err := predict.LeaveOneOut(t.Context(), fitted, 1)
 	require.NoError(t, err)
 	require.Nil(t, loo.R2)
 	require.InDelta(t, -40, float64(loo.ELPD), 20)
@@ -464,9 +464,9 @@ func TestUnorderedSimulation(t *testing.T) {
 	beta := problem.toOriginal([][]int32{code}, mat.NewDense(1, len(fit.mode), fit.mode)).Values.RawRowView(0)
 	for e, effect := range data.Effects {
 		require.Equal(t, e, *effect.Category)
-		own := append([]float64{0}, beta[3*(1+e):3*(2+e)]...) // log odds by x of this effect
-		other := (floats.Sum(own) - own[e]) / 3
-		require.InDelta(t, effect.Size, own[e]-other, 0.35) // four standard errors, which are 0.08
+		slopes := append([]float64{0}, beta[3*(1+e):3*(2+e)]...) // log odds by x of this effect
+		other := (floats.Sum(slopes) - slopes[e]) / 3
+		require.InDelta(t, effect.Size, slopes[e]-other, 0.35) // four standard errors, which are 0.08
 	}
 }
 

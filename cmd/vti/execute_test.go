@@ -16,12 +16,12 @@ import (
 func TestFailedDeviceSaysHowToGoOn(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	lost := fmt.Errorf("training step 7: %w", &gpu.Failure{Device: "xla:cuda", Err: errors.New("the card has gone")})
-	own := shell.Job{Stored: &runs.Header{Command: "varsel"}}
-	require.NotContains(t, own.Stopped(lost, "run", true).Error(), "to continue", "nothing was stored")
+	job := shell.Job{Stored: &runs.Header{Command: "varsel"}}
+	require.NotContains(t, job.Stopped(lost, "run", true).Error(), "to continue", "nothing was stored")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "run")...)
-	err := own.Stopped(lost, "run", true)
+	err := job.Stopped(lost, "run", true)
 	require.ErrorContains(t, err, "device xla:cuda: the card has gone\nthe checkpoint after step 60 is whole; to continue: vti varsel --resume run")
-	require.NotContains(t, own.Stopped(lost, "run", false).Error(), "to continue")
+	require.NotContains(t, job.Stopped(lost, "run", false).Error(), "to continue")
 	full := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true}
-	require.Equal(t, full.Error(), own.Stopped(full, "run", true).Error(), "it would end the same way")
+	require.Equal(t, full.Error(), job.Stopped(full, "run", true).Error(), "it would end the same way")
 }

@@ -84,7 +84,7 @@ func schemaDocument(name string, of reflect.Type) []byte {
 	document["$id"] = "https://github.com/transdim/vti/docs/schema/" + name + ".v1.json"
 	document["title"] = shell.SchemaOf(name)
 	properties, required := document["properties"].(map[string]any), document["required"].([]string)
-	if _, own := properties["schema"]; !own {
+	if _, declared := properties["schema"]; !declared {
 		document["required"] = append([]string{"schema"}, required...)
 	}
 	properties["schema"] = map[string]any{"const": shell.SchemaOf(name)}

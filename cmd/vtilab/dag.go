@@ -121,11 +121,11 @@ func runGraphs(a *shell.App, ctx context.Context, b graphs.Study, shards cli.Sha
 		return errors.New("no directory was given: expected --out DIRECTORY")
 	}
 	b.Seed = output.Seed
-	own, err := shards.Own()
+	part, err := shards.Own()
 	if err != nil {
 		return err
 	}
-	own.Dir = filepath.Join(output.Out, "pieces")
+	part.Dir = filepath.Join(output.Out, "pieces")
 	if err := b.Check(output.Out); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func runGraphs(a *shell.App, ctx context.Context, b graphs.Study, shards cli.Sha
 	}
 	defer device.Close()
 	shown := progress(a, output.Quiet)
-	table, err := b.Run(ctx, device, output.Out, own, func(text string) { shown.Line(text, true) })
+	table, err := b.Run(ctx, device, output.Out, part, func(text string) { shown.Line(text, true) })
 	shown.End()
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nto continue: give the same command again", err)
@@ -144,7 +144,7 @@ func runGraphs(a *shell.App, ctx context.Context, b graphs.Study, shards cli.Sha
 		return shell.Failed(err)
 	}
 	if shards.Given() {
-		fmt.Fprintf(a.Text, "shard %d of %d: %s made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, english.Count(own.Computed(), "run"), own.Read())
+		fmt.Fprintf(a.Text, "shard %d of %d: %s made, %d of others found; the command without --shard makes the table\n", part.Index, part.Count, english.Count(part.Computed(), "run"), part.Read())
 		return nil
 	}
 	if output.Json {

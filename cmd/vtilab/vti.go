@@ -20,8 +20,8 @@ func (m *measured) program() (string, error) {
 	if m.path != "" {
 		return exec.LookPath(m.path)
 	}
-	if own, err := os.Executable(); err == nil {
-		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(own), "vti")); err == nil {
+	if executable, err := os.Executable(); err == nil {
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(executable), "vti")); err == nil {
 			return beside, nil
 		}
 	}

@@ -49,8 +49,8 @@ func TestSlopeAndMoments(t *testing.T) {
 		third += math.Pow((x-mean)/spread, 3) / 100
 		fourth += math.Pow((x-mean)/spread, 4) / 100
 	}
-	own := statistics(values)
-	require.InDeltaSlice(t, []float64{spread, third, fourth}, own[:], 1e-10)
+	computed := statistics(values)
+	require.InDeltaSlice(t, []float64{spread, third, fourth}, computed[:], 1e-10)
 }
 
 // The checks find a node with heavy tails and pass one without.

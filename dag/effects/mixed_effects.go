@@ -44,8 +44,8 @@ func settings(p *score.Problem, node int) (list []setting) {
 		}
 		return list
 	}
-	own := d.OwnColumn(node)
-	mean, sd := stat.MeanStdDev(own, nil)
+	column := d.OwnColumn(node)
+	mean, sd := stat.MeanStdDev(column, nil)
 	for _, x := range []float64{mean - sd/2, mean + sd/2} {
 		list = append(list, setting{x, fmt.Sprintf("%.4g", x*d.Scale[node]+d.Shift[node])})
 	}
@@ -62,13 +62,13 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped while computing total effects: %w", err)
 		}
-		var own []*Effect
+		var nodeEffects []*Effect
 		for k := range list {
 			if place(list[k].From) == from && sized(p, from, place(list[k].To)) {
-				own = append(own, &list[k])
+				nodeEffects = append(nodeEffects, &list[k])
 			}
 		}
-		if own == nil {
+		if nodeEffects == nil {
 			continue
 		}
 		settings := settings(p, from)
@@ -76,7 +76,7 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 		for k, parents := range d.Parents {
 			outcomes[k] = simulateMixed(p, from, settings, parents, d.Thetas[k], orders[k], random)
 		}
-		for _, e := range own {
+		for _, e := range nodeEffects {
 			sizeMixedEffect(p, e, from, place(e.To), settings, outcomes, independent)
 		}
 	}
@@ -106,9 +106,9 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 	for range effectRows {
 		for _, j := range order {
 			m, u, noise := mechanisms[j], random.Float64(), random.NormFloat64()
-			for s, own := range settings {
+			for s, nodeSetting := range settings {
 				if j == from {
-					table.Set(rows[s], j, own.value)
+					table.Set(rows[s], j, nodeSetting.value)
 					continue
 				}
 				if s > 0 && !below.Has(j) { // as in the first
@@ -160,9 +160,9 @@ func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setti
 			if level == 0 && len(d.Levels[to]) == 2 {
 				continue // the reverse of the other
 			}
-			own := change(s, level, 1)
-			own.To = text
-			e.Changes = append(e.Changes, own)
+			toLevel := change(s, level, 1)
+			toLevel.To = text
+			e.Changes = append(e.Changes, toLevel)
 		}
 	}
 }

@@ -123,19 +123,19 @@ func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 		return
 	}
 	table := p.MixedTable()
-	own := table.Mechanism(f, theta)
+	mechanism := table.Mechanism(f, theta)
 	n.means, n.probabilities = nil, nil
 	for _, row := range n.rows {
-		if own.Levels == nil {
-			n.means = append(n.means, own.Predictor(0, table.Rows[row])*d.Scale[n.node]+d.Shift[n.node])
+		if mechanism.Levels == nil {
+			n.means = append(n.means, mechanism.Predictor(0, table.Rows[row])*d.Scale[n.node]+d.Shift[n.node])
 			continue
 		}
-		probabilities := make([]float64, len(own.Levels))
-		own.Probabilities(table.Rows[row], probabilities)
+		probabilities := make([]float64, len(mechanism.Levels))
+		mechanism.Probabilities(table.Rows[row], probabilities)
 		n.probabilities = append(n.probabilities, probabilities)
 	}
-	if own.Levels == nil {
-		n.sigma = own.Noise() * d.Scale[n.node]
+	if mechanism.Levels == nil {
+		n.sigma = mechanism.Noise() * d.Scale[n.node]
 	}
 }
 

@@ -94,14 +94,14 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 				values[to] = append(values[to], effects[to]*unit(p, from, to))
 			}
 		}
-		for to, own := range values {
+		for to, drawn := range values {
 			if paths[to] == 0 && !slices.Contains(p.Asked, dgraph.Edge{From: from, To: to}) {
 				continue
 			}
-			share := paths[to] / float64(len(own))
+			share := paths[to] / float64(len(drawn))
 			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share), Size: unsized()}
 			if !p.Model.Mechanism.Integrated() {
-				e.Size = sizeOf(own, independent)
+				e.Size = sizeOf(drawn, independent)
 			}
 			list = append(list, e)
 		}

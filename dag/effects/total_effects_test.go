@@ -38,10 +38,10 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 	require.NoError(t, err)
 	l := p.Layout()
 	theta := func(weights ...float64) []float64 { // 2 (10 + w x) − 20, where no unit is off
-		own := make([]float64, l.Dim())
-		copy(own, weights)
-		own[l.B1()], own[l.W2()], own[l.B2()], own[l.Weights()] = 100, 2, -200, -3
-		return own
+		scaled := make([]float64, l.Dim())
+		copy(scaled, weights)
+		scaled[l.B1()], scaled[l.W2()], scaled[l.B2()], scaled[l.Weights()] = 100, 2, -200, -3
+		return scaled
 	}
 	thetas = [][]float64{make([]float64, l.Dim()), theta(0.7), theta(0, 0.5)}
 	parents = []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}
@@ -71,9 +71,9 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 		want := effectsOf(p, from, truth.ParentSets(), thetas, order, score.Descendants(from, truth.ParentSets(), order), nil)
 		below, same, paths := make([]float64, len(want)), make([]float64, len(want)), make([]float64, len(want))
 		for k, parents := range d.Parents {
-			own, _ := dgraph.FromParents(parents).Order()
-			under := score.Descendants(from, parents, own)
-			for to, effect := range effectsOf(p, from, parents, d.Thetas[k], own, under, nil) {
+			order, _ := dgraph.FromParents(parents).Order()
+			under := score.Descendants(from, parents, order)
+			for to, effect := range effectsOf(p, from, parents, d.Thetas[k], order, under, nil) {
 				effect *= unit(p, from, to)
 				below[to] += dgraph.Indicator(effect < want[to])
 				same[to] += dgraph.Indicator(effect == want[to])
@@ -233,9 +233,9 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 		}
 	}
 	require.Len(t, means, 6)
-	for pair, own := range means {
-		center, z := stat.Mean(own, nil), make([]float64, len(own))
-		for k, mean := range own {
+	for pair, pairMeans := range means {
+		center, z := stat.Mean(pairMeans, nil), make([]float64, len(pairMeans))
+		for k, mean := range pairMeans {
 			z[k] = (mean - center) / errors[pair][k]
 		}
 		require.InDelta(t, 1, stat.StdDev(z, nil), 4*0.092, pair)

@@ -44,23 +44,23 @@ func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node {
 	l, sd := c.layout, c.problem.Model.PriorSD
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
-	units, own := c.hidden(node, theta)
+	units, response := c.hidden(node, theta)
 	if l.Bias {
 		any := graph.ConvertDType(graph.ReduceLogicalOr(parents, -1), theta.DType())
 		units = graph.Concatenate([]*graph.Node{units, graph.BroadcastToShape(graph.InsertAxes(any, -1, -1), graph.SliceAxis(units, 1, graph.AxisElem(0)).Shape())}, 1)
 	}
 	if c.counted != nil {
 		counted := c.countedOf(node, theta.DType())
-		units, own = graph.Mul(units, graph.InsertAxes(counted, 1)), graph.Mul(own, counted)
+		units, response = graph.Mul(units, graph.InsertAxes(counted, 1)), graph.Mul(response, counted)
 	}
 	logSigma := c.logSigma(theta, c.first())
 	noise := graph.Exp(graph.MulScalar(logSigma, -2))
 	ridge := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(node.Graph(), units.Shape().Dim(1)), theta.DType()), 0)
 	gram := graph.Mul(graph.Einsum("bhr,bkr->bhk", units, units), graph.InsertAxes(noise, -1, -1))
-	pull := graph.Mul(graph.Einsum("bhr,br->bh", units, own), graph.InsertAxes(noise, -1))
+	pull := graph.Mul(graph.Einsum("bhr,br->bh", units, response), graph.InsertAxes(noise, -1))
 	logJoint := graph.Add(
 		graph.Neg(graph.Mul(c.ofNode(theta, node, c.rows), graph.AddScalar(logSigma, score.HalfLog2Pi))),
-		graph.MulScalar(graph.Mul(graph.ReduceSum(graph.Square(own), -1), noise), -0.5))
+		graph.MulScalar(graph.Mul(graph.ReduceSum(graph.Square(response), -1), noise), -0.5))
 	logJoint = graph.Add(logJoint, logNormalIntegral(graph.Add(gram, graph.MulScalar(ridge, 1/(sd*sd))), pull))
 	logJoint = graph.AddScalar(logJoint, -float64(units.Shape().Dim(1))*math.Log(sd))
 	return graph.Add(logJoint, c.logPrior(node, mask, theta, c.first(), logSigma))

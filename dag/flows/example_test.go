@@ -28,11 +28,11 @@ func (w waves) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 		return graph.AddScalar(graph.MulScalar(graph.Square(x), -0.5/(sd*sd)), -math.Log(sd*math.Sqrt(2*math.Pi)))
 	}
 	values := graph.ConvertDType(graph.Const(node.Graph(), w.columns), theta.DType()) // [N,n]
-	own := graph.Gather(values, graph.InsertAxes(node, -1))                           // [B,n]
+	value := graph.Gather(values, graph.InsertAxes(node, -1))                         // [B,n]
 	active := graph.Where(mask, theta, graph.ZerosLike(theta))
 	mean := graph.Dot(active, graph.Sin(graph.MulScalar(values, 2)))
 	prior := graph.Where(mask, logNormal(theta, 1), graph.ZerosLike(theta))
-	return graph.Add(graph.ReduceSum(logNormal(graph.Sub(own, mean), 0.5), -1), graph.ReduceSum(prior, -1))
+	return graph.Add(graph.ReduceSum(logNormal(graph.Sub(value, mean), 0.5), -1), graph.ReduceSum(prior, -1))
 }
 
 // The posterior over graphs of two columns, b = sin(2a) + noise, with a user's mechanism, by one

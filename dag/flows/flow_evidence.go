@@ -143,13 +143,13 @@ func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most i
 		if share <= wanted || k >= psis.Reliable {
 			continue
 		}
-		own := math.Pow(m/wanted, 1/(1-k)) - float64(models[f].Draws)
-		allocation[f] = int(math.Min(math.Max(own, 0), float64(most)))
+		additional := math.Pow(m/wanted, 1/(1-k)) - float64(models[f].Draws)
+		allocation[f] = int(math.Min(math.Max(additional, 0), float64(most)))
 		needed += allocation[f]
 	}
-	for f, own := range allocation {
+	for f, share := range allocation {
 		if needed > most {
-			allocation[f] = own * most / needed
+			allocation[f] = share * most / needed
 		}
 	}
 	return needed > 0
@@ -189,15 +189,15 @@ func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {
 	}
 	known := map[int]sample{}
 	return func(family int) []float64 {
-		own, ok := known[family]
+		drawn, ok := known[family]
 		if !ok {
 			thetas, weights := s.Evidences.Sample(family)
 			for i := range weights {
-				own.thetas = append(own.thetas, thetas.RawRowView(i))
+				drawn.thetas = append(drawn.thetas, thetas.RawRowView(i))
 			}
-			own.table = pick.NewTable(weights)
-			known[family] = own
+			drawn.table = pick.NewTable(weights)
+			known[family] = drawn
 		}
-		return own.thetas[own.table.Index(random.Float64())]
+		return drawn.thetas[drawn.table.Index(random.Float64())]
 	}
 }

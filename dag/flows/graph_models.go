@@ -157,8 +157,8 @@ func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, paren
 	nodes := m.structure.Nodes
 	positions, before, bits := m.rowsOf(codes)
 	flat := func(x *graph.Node) *graph.Node { return graph.Reshape(x, -1, nodes) }
-	own := graph.ConvertDType(flat(positions), dtypes.Float64)
-	next = graph.ReduceSum(graph.Mul(m.next(ctx, flat(before)), own), -1)
+	position := graph.ConvertDType(flat(positions), dtypes.Float64)
+	next = graph.ReduceSum(graph.Mul(m.next(ctx, flat(before)), position), -1)
 	parents = m.edges(ctx, flat(positions), flat(before)).logProb(flat(bits))
 	return graph.Reshape(next, -1, nodes), graph.Reshape(parents, -1, nodes)
 }
@@ -241,11 +241,11 @@ func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scal
 	if graphs > of {
 		orders = leaveOneOut(orders, 0)
 	}
-	own := leaveOneOut(byOrder(toParents), 1)
+	parentScores := leaveOneOut(byOrder(toParents), 1)
 	if of == 1 {
-		own = leaveOneOut(byOrder(toParents), 0)
+		parentScores = leaveOneOut(byOrder(toParents), 0)
 	}
-	scores := graph.Add(graph.Mul(orders, byOrder(next)), graph.Mul(own, byOrder(parents)))
+	scores := graph.Add(graph.Mul(orders, byOrder(next)), graph.Mul(parentScores, byOrder(parents)))
 	return graph.DivScalar(graph.ReduceAllSum(scores), float64(graphs)), nonFinite, losses
 }
 

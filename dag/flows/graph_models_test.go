@@ -170,7 +170,7 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 		if nodes <= 4 {
 			exact = sum(allRows(s))
 		}
-		own := gradientOf(func(ctx *context.Context, codes, logH *graph.Node) *graph.Node {
+		controlled := gradientOf(func(ctx *context.Context, codes, logH *graph.Node) *graph.Node {
 			scalar, _, _ := m.ScoreLoss(ctx, codes, logH)
 			return scalar
 		})
@@ -192,7 +192,7 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 			output, err := sample.Exec(uniforms)
 			require.NoError(t, err)
 			drawn := output[0].Value().([][]int32)
-			estimates[0], estimates[1] = append(estimates[0], own(drawn)), append(estimates[1], plain(drawn))
+			estimates[0], estimates[1] = append(estimates[0], controlled(drawn)), append(estimates[1], plain(drawn))
 		}
 		worst, variance := 0.0, [2]float64{}
 		for k := range estimates[0][0] {

@@ -37,17 +37,17 @@ func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 // AsTarget returns the target for the engine: with the quadratics of the mechanism, if it has them
 // and the coordinates are few enough for a matrix.
 func (t *GraphTarget) AsTarget() vti.Target {
-	own, ok := t.mechanism.(quadratics)
+	quadratic, ok := t.mechanism.(quadratics)
 	if !ok || t.Codes.Dim() > cosmic.MaxCoupledDim {
 		return t
 	}
-	return quadraticGraphs{t, own}
+	return quadraticGraphs{t, quadratic}
 }
 
 // GraphTargetOf returns the GraphTarget behind a result of AsTarget.
 func GraphTargetOf(target vti.Target) *GraphTarget {
-	if own, ok := target.(quadraticGraphs); ok {
-		return own.GraphTarget
+	if wrapped, ok := target.(quadraticGraphs); ok {
+		return wrapped.GraphTarget
 	}
 	return target.(*GraphTarget)
 }
@@ -199,7 +199,7 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 // quadraticGraphs is a GraphTarget of a mechanism that knows quadratics.
 type quadraticGraphs struct {
 	*GraphTarget
-	own quadratics
+	quadratic quadratics
 }
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
@@ -208,7 +208,7 @@ var _ vti.QuadraticTarget = quadraticGraphs{}
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
 	node, _ := t.Codes.rows(codes)
-	h, b := t.own.Quadratic(node, graph.Reshape(mask, -1, dim), dtype)
+	h, b := t.quadratic.Quadratic(node, graph.Reshape(mask, -1, dim), dtype)
 	blocks := graph.Reshape(graph.ConvertDType(graph.Diagonal(codes.Graph(), nodes), dtype), 1, nodes, 1, nodes, 1)
 	h = graph.Mul(graph.Reshape(h, batch, nodes, dim, 1, dim), blocks)
 	return graph.Reshape(h, batch, nodes*dim, nodes*dim), graph.Reshape(b, batch, nodes*dim)

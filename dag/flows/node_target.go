@@ -24,8 +24,8 @@ type NodeTarget struct {
 // any, are the anchors of the flow.
 func NewNodeTarget(m Mechanism) vti.Target {
 	t := &NodeTarget{m, &familySpace{m}}
-	if own, ok := m.(quadratics); ok {
-		return quadraticNodes{t, own}
+	if quadratic, ok := m.(quadratics); ok {
+		return quadraticNodes{t, quadratic}
 	}
 	return t
 }
@@ -36,9 +36,9 @@ func (t *NodeTarget) Space() space.Space { return t.families }
 // LogPrior is zero, and -Inf for a node as its own parent: graphs weight the families. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
-	own := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
-	zero := graph.ZerosLike(own)
-	return graph.Where(graph.GreaterThan(own, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
+	selfLoops := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
+	zero := graph.ZerosLike(selfLoops)
+	return graph.Where(graph.GreaterThan(selfLoops, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
 }
 
 // LogJoint returns log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]

@@ -41,8 +41,8 @@ func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {
 		var free []int
-		for j, own := range parents {
-			if !placed.Has(j) && own.Within(placed) {
+		for j, nodeParents := range parents {
+			if !placed.Has(j) && nodeParents.Within(placed) {
 				free = append(free, j)
 			}
 		}

@@ -39,13 +39,13 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 	for i := range l.upTo {
 		l.upTo[i] = math.Inf(-1)
 	}
-	for _, own := range sets {
+	for _, nodeSets := range sets {
 		if !on(0, 1) {
 			return l
 		}
 		var touching [][]float64
 		for t := range l.nodes {
-			touching = append(touching, sumWithin(own, l.nodes, 1<<t))
+			touching = append(touching, sumWithin(nodeSets, l.nodes, 1<<t))
 		}
 		l.touching = append(l.touching, touching)
 	}
@@ -213,7 +213,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	after, around = make([]float64, len(l.upTo)), l.newAround()
 	below, sums := l.scratch()
-	own := make([]float64, l.nodes)
+	continuations := make([]float64, l.nodes)
 	for above := all - 1; above >= 1; above-- {
 		if !on(int(all-above), int(all)) {
 			return nil, nil, false
@@ -227,7 +227,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 			l.sumSubsets(outside, below, sums)
 			after[at] = math.Inf(-1)
 			for j := range Members(outside) {
-				own[j] = math.Inf(-1)
+				continuations[j] = math.Inf(-1)
 			}
 			for next := range subsets(outside) {
 				if next == 0 {
@@ -239,14 +239,14 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 					continue
 				}
 				for j := range Members(next) {
-					own[j] = logsum.Add(own[j], term)
+					continuations[j] = logsum.Add(continuations[j], term)
 				}
 			}
 			for j := range Members(outside) {
-				if math.IsInf(own[j], -1) {
+				if math.IsInf(continuations[j], -1) {
 					continue
 				}
-				share, within := own[j]+l.upTo[at]-below[j]-total, above
+				share, within := continuations[j]+l.upTo[at]-below[j]-total, above
 				for t := range Members(layer) {
 					around[j][t][within] = logsum.Add(around[j][t][within], share)
 					within &^= 1 << t

@@ -30,11 +30,11 @@ type orderSum struct {
 
 func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum {
 	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
-	for j, own := range sets {
+	for j, nodeSets := range sets {
 		if !on(j, len(sets)) { // most of the work
 			return o
 		}
-		o.within = append(o.within, sumWithin(own, o.nodes, 0))
+		o.within = append(o.within, sumWithin(nodeSets, o.nodes, 0))
 	}
 	for set := 1; set < len(o.first); set++ {
 		o.first[set] = math.Inf(-1)

@@ -122,11 +122,11 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 			if r.sign != "" && level != int(r.value) {
 				continue
 			}
-			own, spread := make([]float64, len(answers)), make([]float64, len(answers))
+			means, spread := make([]float64, len(answers)), make([]float64, len(answers))
 			for k, one := range answers {
-				own[k], spread[k] = one.mean[level], one.drawn[level]
+				means[k], spread[k] = one.mean[level], one.drawn[level]
 			}
-			mean, se := weightedMean(own, weights, independent)
+			mean, se := weightedMean(means, weights, independent)
 			a.Probabilities = append(a.Probabilities, ProbabilityAnswer{name, mean, se, spreadOf(spread, graphs)})
 		}
 		return nil

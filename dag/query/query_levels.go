@@ -110,14 +110,14 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 		for _, i := range of {
 			row = row*len(levels[i]) + codes[i]
 		}
-		own := counts[row*r : (row+1)*r]
-		total := floats.Sum(own) + cell*float64(r)
+		rowCounts := counts[row*r : (row+1)*r]
+		total := floats.Sum(rowCounts) + cell*float64(r)
 		logs := make([]float64, r)
-		for level, n := range own { // a gamma variable of a larger shape, which may be tiny
+		for level, n := range rowCounts { // a gamma variable of a larger shape, which may be tiny
 			logs[level] = math.Log(stream.Gamma(n+cell+1, random)) + math.Log(1-random.Float64())/(n+cell)
 		}
 		logTotal := logsum.Of(logs)
-		for level, n := range own {
+		for level, n := range rowCounts {
 			if at, on := g.fixed[f.Node]; on && at != level {
 				continue
 			}
@@ -221,10 +221,10 @@ func (g *givenLevels) sum(factors []factor, nodes []int, over int) factor {
 	kept := slices.DeleteFunc(slices.Clone(nodes), func(j int) bool { return j == over })
 	out := factor{kept, make([]float64, g.cells(kept))}
 	steps := make([][]int, len(factors)+1) // by how much an entry moves with each node
-	for k, own := range append(slices.Clone(factors), out) {
+	for k, term := range append(slices.Clone(factors), out) {
 		steps[k] = make([]int, len(nodes))
 		step := 1
-		for _, j := range slices.Backward(own.nodes) {
+		for _, j := range slices.Backward(term.nodes) {
 			steps[k][slices.Index(nodes, j)] = step
 			step *= len(levels[j])
 		}

@@ -78,11 +78,11 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 			}
 			x := m.Draw(row, random)
 			if m.Node == target {
-				own := m.Outcome(row)
+				outcome := m.Outcome(row)
 				if weighed {
-					own = m.Certain(x)
+					outcome = m.Certain(x)
 				}
-				c.rows = append(c.rows, own)
+				c.rows = append(c.rows, outcome)
 			}
 			g.table.Set(row, m.Node, x)
 		}
@@ -97,10 +97,10 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	}
 	weights := logsum.Shares(logs)
 	for at := range c.rows {
-		own := &c.rows[at]
-		own.Weight = weights[at]
-		if own.Levels == nil {
-			own.Mean, own.SD = own.Mean*d.Scale[target]+d.Shift[target], own.SD*d.Scale[target]
+		outcome := &c.rows[at]
+		outcome.Weight = weights[at]
+		if outcome.Levels == nil {
+			outcome.Mean, outcome.SD = outcome.Mean*d.Scale[target]+d.Shift[target], outcome.SD*d.Scale[target]
 		}
 	}
 	c.summarise()

@@ -107,9 +107,9 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	}
 	of := make([]int32, len(b.codes[b.node]))
 	for i := range parents.Nodes() {
-		own := int32(b.levels[i])
+		levels := int32(b.levels[i])
 		for row, code := range b.codes[i] {
-			of[row] = of[row]*own + code
+			of[row] = of[row]*levels + code
 		}
 	}
 	counts := make([]int32, possible*levels)

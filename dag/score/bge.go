@@ -76,21 +76,21 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 
 // of returns the form of another node for which the same rows count.
 func (b *BGe) of(node int) *BGe {
-	own := *b
-	own.node = node
-	return &own
+	ofNode := *b
+	ofNode.node = node
+	return &ofNode
 }
 
 // rootOf is R of the first rows of some columns, [N,N] upper triangular.
 func rootOf(columns [][]float64, rows int) *mat.Dense {
 	nodes := len(columns)
-	own := make([][]float64, nodes)
+	stacked := make([][]float64, nodes)
 	for j, column := range columns {
-		own[j] = append(append([]float64(nil), column[:rows]...), make([]float64, nodes)...)
+		stacked[j] = append(append([]float64(nil), column[:rows]...), make([]float64, nodes)...)
 	}
-	triangulate(own)
+	triangulate(stacked)
 	root := mat.NewDense(nodes, nodes, nil)
-	for j, column := range own {
+	for j, column := range stacked {
 		root.SetCol(j, column[:nodes])
 	}
 	return root

@@ -14,9 +14,9 @@ func (p *Problem) withRegimes(node int, form Form) Form {
 	var others []Form
 	for _, r := range p.Data.Regimes {
 		if r.Node == node {
-			own := *p
-			own.Data = p.Data.Within(r)
-			others = append(others, own.ClosedForm(node))
+			within := *p
+			within.Data = p.Data.Within(r)
+			others = append(others, within.ClosedForm(node))
 		}
 	}
 	if others == nil {

@@ -78,9 +78,9 @@ func withinLevels(d *tables.Data, values []float64, category int) (variance floa
 		level := int(d.X.At(row, category))
 		of[level] = append(of[level], x)
 	}
-	for _, own := range of {
-		if len(own) > 0 {
-			variance += stat.PopVariance(own, nil) * float64(len(own)) / float64(len(values))
+	for _, levelValues := range of {
+		if len(levelValues) > 0 {
+			variance += stat.PopVariance(levelValues, nil) * float64(len(levelValues)) / float64(len(values))
 		}
 	}
 	return variance

@@ -45,8 +45,8 @@ func (d Sample) Each(every int) Sample {
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	m, families := FamiliesOf(d.Parents)
 	thetas := make([][][]float64, len(m.Families))
-	for k, own := range families {
-		for j, f := range own {
+	for k, graphFamilies := range families {
+		for j, f := range graphFamilies {
 			thetas[f] = append(thetas[f], d.Thetas[k][j])
 		}
 	}
@@ -58,7 +58,7 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, of [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {
-		own := make([]int, len(parents))
+		places := make([]int, len(parents))
 		for j, set := range parents {
 			f := dgraph.Family{Node: j, Parents: set}
 			at, seen := place[f]
@@ -68,9 +68,9 @@ func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, of [][]int) {
 				m.Families, m.Shares = append(m.Families, f), append(m.Shares, 0)
 			}
 			m.Shares[at] += 1 / float64(len(graphs))
-			own[j] = at
+			places[j] = at
 		}
-		of = append(of, own)
+		of = append(of, places)
 	}
 	return m, of
 }
@@ -85,9 +85,9 @@ func divisor(a, b int) int {
 
 // SampleFrom draws the parameters of graphs that are lists of families, node by node.
 func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
-	for _, own := range graphs {
-		parents, thetas := make([]dgraph.Set, len(own)), make([][]float64, len(own))
-		for j, f := range own {
+	for _, graphFamilies := range graphs {
+		parents, thetas := make([]dgraph.Set, len(graphFamilies)), make([][]float64, len(graphFamilies))
+		for j, f := range graphFamilies {
 			parents[j], thetas[j] = families[f].Parents, source(f)
 		}
 		d.Parents, d.Thetas = append(d.Parents, parents), append(d.Thetas, thetas)
@@ -99,14 +99,14 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
-	for _, own := range graphs {
-		key := fmt.Sprint(own)
+	for _, graphFamilies := range graphs {
+		key := fmt.Sprint(graphFamilies)
 		at, seen := place[key]
 		if !seen {
 			at = len(draws)
 			place[key] = at
 			// the chains give errors for edges
-			draws = append(draws, Draw{Graph: m.Graph(own), Families: own, SE: math.NaN()})
+			draws = append(draws, Draw{Graph: m.Graph(graphFamilies), Families: graphFamilies, SE: math.NaN()})
 		}
 		draws[at].Count++
 	}

@@ -64,11 +64,11 @@ func copiesOf(size float64) func(j int, before, noise []float64) float64 {
 func scaledOf(value func(j int, before, noise []float64) float64) func(j int, before, noise []float64) float64 {
 	scales := []float64{1e9, 1e-9, 1, 1e-3, 1e6}
 	return func(j int, before, noise []float64) float64 {
-		own := make([]float64, j)
-		for i := range own {
-			own[i] = before[i] / scales[i]
+		scaled := make([]float64, j)
+		for i := range scaled {
+			scaled[i] = before[i] / scales[i]
 		}
-		return value(j, own, noise) * scales[j]
+		return value(j, scaled, noise) * scales[j]
 	}
 }
 
@@ -76,14 +76,14 @@ func scaledOf(value func(j int, before, noise []float64) float64) func(j int, be
 func levelsOf(differ float64) func(j int, before, noise []float64) float64 {
 	return func(j int, before, noise []float64) float64 {
 		levels := float64(2 + j%3)
-		own := math.Floor(levels * (0.5 + math.Atan(noise[j])/math.Pi))
+		level := math.Floor(levels * (0.5 + math.Atan(noise[j])/math.Pi))
 		switch {
 		case j == 3 && math.Abs(noise[j]) > 1.2*differ:
 			return before[0]
 		case j == 2 && noise[j] > 0:
 			return math.Mod(before[0]+before[1], levels)
 		}
-		return own
+		return level
 	}
 }
 
@@ -125,19 +125,19 @@ func (s enumerationSet) build(t *testing.T, seed uint64) (p *score.Problem, valu
 	}
 	text.WriteString("set\n")
 	for row := range s.rows {
-		noise, own, on, set := make([]float64, s.nodes), make([]float64, s.nodes), make([]bool, s.nodes), ""
+		noise, nodeValues, on, set := make([]float64, s.nodes), make([]float64, s.nodes), make([]bool, s.nodes), ""
 		for j := range noise {
 			noise[j] = random.NormFloat64()
 		}
-		for j := range own {
-			own[j], on[j] = s.value(j, own, noise), true
+		for j := range nodeValues {
+			nodeValues[j], on[j] = s.value(j, nodeValues, noise), true
 			if s.set != nil && s.set(row) == j {
-				own[j], on[j], set = s.at, false, fmt.Sprintf("x%d", j)
+				nodeValues[j], on[j], set = s.at, false, fmt.Sprintf("x%d", j)
 			}
-			fmt.Fprintf(&text, "%v,", own[j])
+			fmt.Fprintf(&text, "%v,", nodeValues[j])
 		}
 		text.WriteString(set + "\n")
-		values, counted = append(values, own), append(counted, on)
+		values, counted = append(values, nodeValues), append(counted, on)
 	}
 	parsed, err := table.Parse("enumeration.csv", []byte(text.String()))
 	require.NoError(t, err, s.name)
@@ -293,8 +293,8 @@ func (s enumerationSet) enumerate(p *score.Problem, values [][]float64, counted 
 	parents := make([]int, n)
 	for code := range 1 << (n * (n - 1)) {
 		for j := range parents { // n − 1 bits for each node, and none for itself
-			own := code >> ((n - 1) * j) & (1<<(n-1) - 1)
-			parents[j] = own&(1<<j-1) | own>>j<<(j+1)
+			bits := code >> ((n - 1) * j) & (1<<(n-1) - 1)
+			parents[j] = bits&(1<<j-1) | bits>>j<<(j+1)
 		}
 		if !acyclicBits(parents) {
 			continue
@@ -341,10 +341,10 @@ func worstZ(want [][]float64, r *dag.Result) (difference, z float64) {
 		for _, one := range []struct{ want, got, se dag.Number }{
 			{dag.Number(want[from][to]), e.Prob, e.ProbSE}, {dag.Number(want[to][from]), e.ProbReverse, e.ProbReverseSE},
 		} {
-			own := math.Abs(float64(one.want - one.got))
-			difference = math.Max(difference, own)
-			if own > 0 {
-				z = math.Max(z, own/float64(one.se))
+			distance := math.Abs(float64(one.want - one.got))
+			difference = math.Max(difference, distance)
+			if distance > 0 {
+				z = math.Max(z, distance/float64(one.se))
 			}
 		}
 	}

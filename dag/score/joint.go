@@ -75,10 +75,10 @@ func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	}
 	rows, levels, combinations := float64(p.Data.RowsOf(node)), 0.0, 1.0
 	for j := range p.Data.Levels {
-		own := float64(len(p.Data.Levels[j]))
-		levels += own / float64(p.Data.Nodes())
+		nodeLevels := float64(len(p.Data.Levels[j]))
+		levels += nodeLevels / float64(p.Data.Nodes())
 		if base.Has(j) {
-			combinations *= own
+			combinations *= nodeLevels
 		}
 	}
 	cells := combinations * math.Pow(levels, float64(size))

@@ -18,20 +18,20 @@ func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *P
 	random := rand.New(rand.NewPCG(uint64(rows), 2))
 	var names, discrete []string
 	values := make([][]float64, rows)
-	for j, own := range levels {
+	for j, nodeLevels := range levels {
 		names = append(names, fmt.Sprint("x", j))
-		if own > 0 {
+		if nodeLevels > 0 {
 			discrete = append(discrete, names[j])
 		}
 	}
 	for i := range values {
 		sum := 0.0
-		for _, own := range levels {
+		for _, nodeLevels := range levels {
 			value := 0.3*sum + random.NormFloat64()
-			if own > 0 {
-				value = float64(i % own) // all levels are there
-				if i >= own {
-					value = float64(random.IntN(own) * random.IntN(2))
+			if nodeLevels > 0 {
+				value = float64(i % nodeLevels) // all levels are there
+				if i >= nodeLevels {
+					value = float64(random.IntN(nodeLevels) * random.IntN(2))
 				}
 			}
 			values[i], sum = append(values[i], value), sum+value
@@ -50,14 +50,14 @@ func everySet(stack JointStack, items, most int, each func(places []int, value f
 	from = func(places []int, below int) {
 		for place := range below {
 			stack.Push(place)
-			own := append([]int{place}, places...)
+			extended := append([]int{place}, places...)
 			out := make([]float64, place)
 			stack.Evidences(out)
 			for a, value := range out {
-				each(append([]int{a}, own...), value)
+				each(append([]int{a}, extended...), value)
 			}
-			if len(own)+1 < most {
-				from(own, place)
+			if len(extended)+1 < most {
+				from(extended, place)
 			}
 			stack.Pop()
 		}

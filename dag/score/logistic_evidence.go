@@ -68,15 +68,15 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 // evidence is the evidence of a family, computed once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
 	l.lock.Lock()
-	own, ok := l.known[parents]
+	estimate, ok := l.known[parents]
 	l.lock.Unlock()
 	if !ok {
-		own = l.family(parents).evidence(stream.Rand(uint64(l.node), fmt.Sprint("logistic ", parents.List())))
+		estimate = l.family(parents).evidence(stream.Rand(uint64(l.node), fmt.Sprint("logistic ", parents.List())))
 		l.lock.Lock()
-		l.known[parents] = own
+		l.known[parents] = estimate
 		l.lock.Unlock()
 	}
-	return own
+	return estimate
 }
 
 func (l *logisticForm) LogEvidence(parents dgraph.Set) float64 { return l.evidence(parents).value }

@@ -77,7 +77,7 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 }
 
 // weigh takes pairs of rays until they are enough, or most.
-func (q *logisticRays) weigh(random *rand.Rand, least, most int) (own logisticEvidence) {
+func (q *logisticRays) weigh(random *rand.Rand, least, most int) (estimate logisticEvidence) {
 	var logs, pairs []float64
 	for count := least; ; count *= 2 {
 		for len(pairs) < count {
@@ -85,9 +85,9 @@ func (q *logisticRays) weigh(random *rand.Rand, least, most int) (own logisticEv
 			last := len(logs)
 			pairs = append(pairs, logsum.Add(logs[last-2], logs[last-1])-math.Ln2)
 		}
-		own = newLogisticEvidence(logs, pairs)
-		if own.enough() || count >= most {
-			return own
+		estimate = newLogisticEvidence(logs, pairs)
+		if estimate.enough() || count >= most {
+			return estimate
 		}
 	}
 }

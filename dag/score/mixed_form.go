@@ -77,9 +77,9 @@ const contrastScale = -math.Sqrt2
 
 // orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero [r][r−1].
 func orthonormalContrasts(r int) (rows [][]float64) {
-	for _, own := range unordered(r).Contrasts() {
+	for _, contrast := range unordered(r).Contrasts() {
 		row := make([]float64, r-1)
-		floats.AddScaled(row, contrastScale, own)
+		floats.AddScaled(row, contrastScale, contrast)
 		rows = append(rows, row)
 	}
 	return rows
@@ -147,12 +147,12 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	case *logisticForm:
 		return form.evidence(parents).weightsError
 	case *changedForm:
-		own := scoreError(form.Form, parents)
+		total := scoreError(form.Form, parents)
 		for _, one := range form.others {
 			other := scoreError(one, parents)
-			own = weightsError{math.Hypot(own.se, other.se), max(own.kHat, other.kHat), math.Hypot(own.missed, other.missed)}
+			total = weightsError{math.Hypot(total.se, other.se), max(total.kHat, other.kHat), math.Hypot(total.missed, other.missed)}
 		}
-		return own
+		return total
 	}
 	return weightsError{kHat: math.Inf(-1)}
 }

@@ -157,7 +157,7 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 		}
 		p := mixedTable(t, text.String(), ModelOptions{})
 		form := p.Forms()[1].(*logisticForm)
-		own := form.evidence(dgraph.SetOf(0))
+		estimate := form.evidence(dgraph.SetOf(0))
 		var logs []float64
 		const step = 0.2
 		for a := -24.0; a < 24; a += step { // the difference of intercepts ~ N(0, 16), of slopes N(0, 4)
@@ -170,8 +170,8 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 				logs = append(logs, value)
 			}
 		}
-		require.InDelta(t, logsum.Of(logs), own.value, 4*own.se+1e-4, split)
-		require.Less(t, own.se, enoughError)
+		require.InDelta(t, logsum.Of(logs), estimate.value, 4*estimate.se+1e-4, split)
+		require.Less(t, estimate.se, enoughError)
 	}
 }
 

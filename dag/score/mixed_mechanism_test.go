@@ -28,10 +28,10 @@ func TestLogisticDrawsByQuadrature(t *testing.T) {
 		draw, random := p.Forms()[1].Posterior(family.Parents), randomOf(7)
 		var at5, slopes []float64
 		for range draws {
-			own := p.MixedTable().Mechanism(family, draw(random))
+			mechanism := p.MixedTable().Mechanism(family, draw(random))
 			probabilities := make([]float64, 2)
 			eta := func(x float64) float64 { // log odds of the second level
-				own.Probabilities([]float64{x, 0}, probabilities)
+				mechanism.Probabilities([]float64{x, 0}, probabilities)
 				return math.Log(probabilities[1] / probabilities[0])
 			}
 			at5, slopes = append(at5, eta(0.5)), append(slopes, eta(1)-eta(0))
@@ -78,9 +78,9 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	}
 	squares := 0.5 // t of IG(S/2, t/2), S = 4
 	for row := range p.Data.Rows() {
-		own, y := mat.NewVecDense(5, at(p.Data.X.At(row, 0), int(p.Data.X.At(row, 1)))), p.Data.X.At(row, 2)
-		precision.SymRankOne(precision, 1, own)
-		right.AddScaledVec(right, y, own)
+		x, y := mat.NewVecDense(5, at(p.Data.X.At(row, 0), int(p.Data.X.At(row, 1)))), p.Data.X.At(row, 2)
+		precision.SymRankOne(precision, 1, x)
+		right.AddScaledVec(right, y, x)
 		squares += y * y
 	}
 	var factor mat.Cholesky
@@ -94,22 +94,22 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	values, noise := make([][]float64, 3), 0.0
 	table := p.MixedTable()
 	for range draws {
-		own := table.Mechanism(family, draw(random))
-		noise += dgraph.Square(own.Noise()) / draws
+		mechanism := table.Mechanism(family, draw(random))
+		noise += dgraph.Square(mechanism.Noise()) / draws
 		for level := range values {
 			row := make([]float64, 4)
 			table.Set(row, 0, 0.7)
 			table.Set(row, 1, float64(level))
-			values[level] = append(values[level], own.Predictor(0, row))
+			values[level] = append(values[level], mechanism.Predictor(0, row))
 		}
 	}
 	require.InEpsilon(t, squares/(degrees-2), noise, 0.02)
 	for level, list := range values {
-		own := mat.NewVecDense(5, at(0.7, level))
+		x := mat.NewVecDense(5, at(0.7, level))
 		var solved mat.VecDense
-		require.NoError(t, factor.SolveVecTo(&solved, own))
-		variance := mat.Dot(own, &solved) * squares / (degrees - 2)
-		require.InDelta(t, mat.Dot(&mean, own), stat.Mean(list, nil), 5*math.Sqrt(variance/draws))
+		require.NoError(t, factor.SolveVecTo(&solved, x))
+		variance := mat.Dot(x, &solved) * squares / (degrees - 2)
+		require.InDelta(t, mat.Dot(&mean, x), stat.Mean(list, nil), 5*math.Sqrt(variance/draws))
 		require.InEpsilon(t, math.Sqrt(variance), stat.StdDev(list, nil), 0.03)
 	}
 }

@@ -250,9 +250,9 @@ func (p *Posterior) Missed() (share float64) {
 // MissedEdges are the possible errors of edge probabilities by these shares: the effect of errors
 // of the scores of that size.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
-	own := *p
-	own.Scores.SE, own.drawn = p.Scores.Missed, 0
-	return own.EdgeErrors(draws)
+	missed := *p
+	missed.Scores.SE, missed.drawn = p.Scores.Missed, 0
+	return missed.EdgeErrors(draws)
 }
 
 // Weighted are the draws with the shares of their counts as probabilities.

@@ -238,16 +238,16 @@ func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []floa
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 		g := dgraph.FromParents(parents)
 		logWeight := 0.0
-		var own []int
+		var places []int
 		for j, set := range parents {
 			f := place[dgraph.Family{Node: j, Parents: set}]
 			logWeight += scores.LogEvidence[f] + s.Prior.LogWeight(j, set)
-			own = append(own, f)
+			places = append(places, f)
 		}
 		if s.Orders {
 			logWeight += math.Log(g.Orders())
 		}
-		logs, members, keys = append(logs, logWeight), append(members, own), append(keys, g.Key())
+		logs, members, keys = append(logs, logWeight), append(members, places), append(keys, g.Key())
 		return true
 	})
 	logTotal = logsum.Of(logs)

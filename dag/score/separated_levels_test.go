@@ -39,9 +39,9 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 	}
 	form := p.Forms()[mar].(*logisticForm)
 	parents := dgraph.SetOf(fem, kids)
-	own := form.evidence(parents)
-	require.InDelta(t, logsum.Of(logs), own.value, 3*own.se)
-	require.True(t, own.enough(), "%+v", own)
+	estimate := form.evidence(parents)
+	require.InDelta(t, logsum.Of(logs), estimate.value, 3*estimate.se)
+	require.True(t, estimate.enough(), "%+v", estimate)
 
 	family := form.family(parents)
 	center, factor, _ := family.mode()

@@ -25,14 +25,14 @@ func (s Simulation) mixed() *Simulated {
 		for j := range effects[i] {
 			sign := size(1, 1)
 			for l := range max(len(out.Levels[j]), 1) {
-				own := make([]float64, max(len(out.Levels[i]), 1))
-				for k := range own {
-					own[k] = sign * math.Abs(size(0.5, 1.5)) * float64(1-2*((k+l)%2))
+				slopes := make([]float64, max(len(out.Levels[i]), 1))
+				for k := range slopes {
+					slopes[k] = sign * math.Abs(size(0.5, 1.5)) * float64(1-2*((k+l)%2))
 					if out.Levels[i] == nil && out.Levels[j] == nil {
-						own[k] = size(0.3, 0.7)
+						slopes[k] = size(0.3, 0.7)
 					}
 				}
-				effects[i][j] = append(effects[i][j], own)
+				effects[i][j] = append(effects[i][j], slopes)
 			}
 		}
 	}

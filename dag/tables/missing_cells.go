@@ -43,19 +43,19 @@ func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	if c.Missing > rows-leastRows {
 		return nil, fmt.Errorf("%s: column %q has %s of %d, want at least %d", d.Path, c.Name, english.Count(rows-c.Missing, "cell"), rows, leastRows)
 	}
-	own := *c
-	own.Codes, own.Values, own.Missing = slices.Clone(c.Codes), slices.Clone(c.Values), 0
+	filled := *c
+	filled.Codes, filled.Values, filled.Missing = slices.Clone(c.Codes), slices.Clone(c.Values), 0
 	for row := range rows {
 		if !c.IsMissing(row) {
 			continue
 		}
 		if c.Kind == table.Factor {
-			own.Codes[row] = slices.Index(counts, slices.Max(counts))
+			filled.Codes[row] = slices.Index(counts, slices.Max(counts))
 		} else {
-			own.Values[row] = floats.Sum(observed) / float64(len(observed))
+			filled.Values[row] = floats.Sum(observed) / float64(len(observed))
 		}
 	}
-	return &own, nil
+	return &filled, nil
 }
 
 // found says that the value of a node is known in a row that the table misses it in.

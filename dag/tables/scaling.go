@@ -88,9 +88,9 @@ func (d *Data) center() error {
 		return nil
 	}
 	for j := range d.Nodes() {
-		own := d.OwnColumn(j)
-		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
-			return fmt.Errorf("%s: column %q is constant in the %s where it is not set from outside, which show nothing of its parents; exclude it", d.Path, d.Names[j], english.Count(len(own), "row"))
+		column := d.OwnColumn(j)
+		if spread := floats.Max(column) - floats.Min(column); !(spread > 1e-12*floats.Norm(column, math.Inf(1))) {
+			return fmt.Errorf("%s: column %q is constant in the %s where it is not set from outside, which show nothing of its parents; exclude it", d.Path, d.Names[j], english.Count(len(column), "row"))
 		}
 	}
 	if d.Scaling != Unscaled {

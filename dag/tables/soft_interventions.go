@@ -99,14 +99,14 @@ func (d *Data) RegimeRows() int {
 
 // Within is the data of a regime: only its rows count for its node.
 func (d *Data) Within(r regime) *Data {
-	own := *d
-	own.Regimes, own.Counted = nil, make([][]bool, d.Rows())
-	for row := range own.Counted {
-		own.Counted[row] = slices.Repeat([]bool{true}, d.Nodes())
-		own.Counted[row][r.Node] = slices.Contains(r.rows, row)
+	within := *d
+	within.Regimes, within.Counted = nil, make([][]bool, d.Rows())
+	for row := range within.Counted {
+		within.Counted[row] = slices.Repeat([]bool{true}, d.Nodes())
+		within.Counted[row][r.Node] = slices.Contains(r.rows, row)
 	}
 	if d.Centers != nil {
-		own.Centers = own.Means()
+		within.Centers = within.Means()
 	}
-	return &own
+	return &within
 }

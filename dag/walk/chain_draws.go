@@ -70,16 +70,16 @@ func Summarise(nodes int, density rjmcmc.Summary, of func(e dgraph.Edge) rjmcmc.
 	worst.MCSE = 0
 	var rare []dgraph.Edge
 	for _, e := range pairs {
-		own := of(e)
-		all.Probabilities[e.From][e.To], all.Errors[e.From][e.To] = own.Mean, own.MCSE
-		if own.SD > 0 {
-			worst.MCSE = math.Max(worst.MCSE, own.MCSE)
+		summary := of(e)
+		all.Probabilities[e.From][e.To], all.Errors[e.From][e.To] = summary.Mean, summary.MCSE
+		if summary.SD > 0 {
+			worst.MCSE = math.Max(worst.MCSE, summary.MCSE)
 		}
-		if own.SD == 0 || math.Abs(own.Mean-0.5) > 0.5-rareEdge {
+		if summary.SD == 0 || math.Abs(summary.Mean-0.5) > 0.5-rareEdge {
 			rare = append(rare, e)
 			continue
 		}
-		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
+		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
 	}
 	for _, e := range rare {
 		se := &all.Errors[e.From][e.To]

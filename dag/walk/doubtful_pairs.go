@@ -48,10 +48,10 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }
 	for _, parents := range graphs {
-		own := weight(parents[j])
+		chosen := weight(parents[j])
 		for i := range s.Allowed[j].Minus(s.Required[j]).Nodes() {
 			if other := parents[j].Toggle(i); s.Allows(j, other) {
-				if value := doubt(weight(other) - own); !math.IsNaN(value) {
+				if value := doubt(weight(other) - chosen); !math.IsNaN(value) {
 					doubts[i] += value / float64(len(graphs))
 				}
 			}

@@ -70,11 +70,11 @@ func (r *chainRun) write() error {
 	}
 	state := chainsState{Version: chainsFormat.Version, Settings: settings, Round: r.round, Before: r.before, Candidates: r.candidates.parents}
 	for c := range r.walks {
-		own, err := r.state(c)
+		chain, err := r.state(c)
 		if err != nil {
 			return err
 		}
-		state.Walks = append(state.Walks, own)
+		state.Walks = append(state.Walks, chain)
 	}
 	for _, m := range r.imputers {
 		state.Cells = append(state.Cells, m.cells())
@@ -109,8 +109,8 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 		return false, err
 	}
 	r.walks, r.sources = make([]*walk, len(state.Walks)), make([]*rand.PCG, len(state.Walks))
-	for c, own := range state.Walks {
-		if err := r.restore(c, own, tables); err != nil {
+	for c, chain := range state.Walks {
+		if err := r.restore(c, chain, tables); err != nil {
 			return false, err
 		}
 	}

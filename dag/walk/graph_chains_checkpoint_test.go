@@ -50,9 +50,9 @@ func TestSharedChains(t *testing.T) {
 		require.NoError(t, err)
 		dir := t.TempDir()
 		var both sync.WaitGroup
-		share := func(own *shard.Shard) {
+		share := func(part *shard.Shard) {
 			shared := cfg
-			shared.Shard = own
+			shared.Shard = part
 			got, err := SampleGraphs(p, t.Context(), shared, func(string) {})
 			require.NoError(t, err)
 			require.Equal(t, whole.Graphs, got.Graphs)

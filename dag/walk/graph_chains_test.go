@@ -57,10 +57,10 @@ func TestGraphChainsAgainstExactSums(t *testing.T) {
 			want := posterior.EdgeProbabilities()
 			largest := 0.0
 			for _, e := range dgraph.OrderedPairs(test.nodes) {
-				own, se := edges.Probabilities[e.From][e.To], edges.Errors[e.From][e.To]
-				error := math.Abs(own - want[e.From][e.To])
+				estimate, se := edges.Probabilities[e.From][e.To], edges.Errors[e.From][e.To]
+				error := math.Abs(estimate - want[e.From][e.To])
 				largest = math.Max(largest, error)
-				require.Less(t, error, 0.02+5*se, "%d to %d: %g for %g", e.From, e.To, own, want[e.From][e.To])
+				require.Less(t, error, 0.02+5*se, "%d to %d: %g for %g", e.From, e.To, estimate, want[e.From][e.To])
 			}
 			t.Logf("worst edge %.4f, R-hat %.4f, ESS %.0f, %d sweeps", largest, worst.RHat, worst.ESS, sampled.sweeps)
 		})
@@ -101,8 +101,8 @@ func TestCandidates(t *testing.T) {
 		require.InDelta(t, sum, tables.within[f.Node][mask], 1e-9)
 	}
 	listed := 0
-	for _, own := range tables.sorted {
-		listed += len(own)
+	for _, masks := range tables.sorted {
+		listed += len(masks)
 	}
 	require.Equal(t, found, listed)
 }

@@ -103,9 +103,9 @@ func (c *candidates) localMask(j int, parents dgraph.Set) int {
 }
 
 func (w *walk) maskBefore(j int) (mask int) {
-	own := w.position[j]
+	place := w.position[j]
 	for k, i := range w.tables.parents[j] {
-		if w.position[i] < own {
+		if w.position[i] < place {
 			mask |= 1 << k
 		}
 	}

@@ -46,18 +46,18 @@ func TestContaining(t *testing.T) {
 	total, below := tables.within[0][rest], 0.0
 	for _, set := range tables.sorted[0] {
 		if m := int(set.mask); m&^rest == 0 {
-			own := math.Exp(tables.weight(0, m) - total)
-			require.Equal(t, m, tables.pick(0, rest, 0, total, below+own/2))
-			below += own
+			probability := math.Exp(tables.weight(0, m) - total)
+			require.Equal(t, m, tables.pick(0, rest, 0, total, below+probability/2))
+			below += probability
 		}
 	}
 	require.InDelta(t, 1, below, 1e-9)
 }
 
 func checkContaining(t *testing.T, tables *orderTables) {
-	for j, own := range tables.parents {
-		all := 1<<len(own) - 1
-		for k := range own {
+	for j, candidates := range tables.parents {
+		all := 1<<len(candidates) - 1
+		for k := range candidates {
 			want := math.Inf(-1)
 			for mask := range all + 1 {
 				if mask>>k&1 != 0 {

@@ -43,19 +43,19 @@ func farthest(t *testing.T, p *score.Problem, tables *orderTables, steps func(w 
 	chains := map[dgraph.Edge][][]float64{}
 	for c := range uint64(walks) {
 		w := newWalk(tables, dagtest.Random(c+1))
-		own := map[dgraph.Edge][]float64{}
+		indicators := map[dgraph.Edge][]float64{}
 		for range draws {
 			for range 2 {
 				steps(w)
 			}
 			for _, e := range dgraph.OrderedPairs(5) {
-				own[e] = append(own[e], dgraph.Indicator(w.parents[e.To].Has(e.From)))
+				indicators[e] = append(indicators[e], dgraph.Indicator(w.parents[e.To].Has(e.From)))
 			}
 		}
 		score := w.score
 		w.rescore()
 		require.InDelta(t, w.score, score, 1e-6)
-		for e, x := range own {
+		for e, x := range indicators {
 			chains[e] = append(chains[e], x)
 		}
 	}

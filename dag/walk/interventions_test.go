@@ -41,12 +41,12 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 				columns[i][k] -= mean
 			}
 		}
-		var own []dgraph.Set
+		var sets []dgraph.Set
 		for _, f := range p.Families {
 			if f.Node != j {
 				continue
 			}
-			own = append(own, f.Parents)
+			sets = append(sets, f.Parents)
 			covariance := mat.NewSymDense(len(rows), nil)
 			for a := range rows {
 				covariance.SetSym(a, a, dgraph.Square(p.Model.Sigma))
@@ -58,7 +58,7 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 			require.True(t, ok)
 			scores[f] = normal.LogProb(columns[j])
 		}
-		families = append(families, own)
+		families = append(families, sets)
 	}
 	var logs []float64
 	var graphs []*dgraph.Graph

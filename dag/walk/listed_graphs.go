@@ -177,14 +177,14 @@ type drawnGraphs struct {
 }
 
 func (d *drawnGraphs) add(w *listedWalk) {
-	own := make([]int, len(w.graph))
+	places := make([]int, len(w.graph))
 	for j, f := range w.graph {
-		own[j] = f.place
+		places[j] = f.place
 		from, total := w.possible(j), 0.0
 		w.families.sum(j, from, func(_ *listedFamily, weight float64) { total += weight })
 		w.families.sum(j, from, func(f *listedFamily, weight float64) { d.shares[f.place] += weight / total })
 	}
-	d.families = append(d.families, own)
+	d.families = append(d.families, places)
 }
 
 // LogTotal implements dgraph.Sum; it is unknown.

@@ -33,7 +33,7 @@ type candidates struct {
 // in ℓ_j when added to one of a few sets: the empty set, good single parents, and the parents of j
 // in greedy search. It also ranks by its gain together with others. Neighbours in greedy search
 // come first, and the parents with the largest joint gain.
-func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
+func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	greedy, err := p.GreedyBIC(ctx)
@@ -45,7 +45,7 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 	}
 	var done atomic.Int32
 	var report sync.Mutex
-	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
+	err = c.scoreNodes(ctx, part, "candidates", nil, func(j int) {
 		c.screen(ctx, j, greedy, limit)
 		c.scoreSets(ctx, j)
 		report.Lock()
@@ -108,12 +108,12 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 	}
 	best := single
 	for _, base := range bases {
-		own := c.score(j, base)
+		baseScore := c.score(j, base)
 		for _, i := range free {
 			if base.Has(i) {
-				best[i] = math.Max(best[i], own-c.score(j, base.Without(i)))
+				best[i] = math.Max(best[i], baseScore-c.score(j, base.Without(i)))
 			} else {
-				best[i] = math.Max(best[i], c.score(j, base.With(i))-own)
+				best[i] = math.Max(best[i], c.score(j, base.With(i))-baseScore)
 			}
 		}
 	}
@@ -155,9 +155,9 @@ const (
 // parents, and more of them where a frequent one would be left out. It finds parents that help only
 // beside certain others, which screening misses. Many rare other parents, as in large sparse
 // graphs, are no reason for it, because steps of single edges find them.
-func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
+func (c *candidates) refined(ctx gocontext.Context, part *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
-	err := r.scoreNodes(ctx, own, "refined", visits, func(j int) {
+	err := r.scoreNodes(ctx, part, "refined", visits, func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
 		missed := func(i int) bool { return visits[j][i] > missedVisits }

@@ -303,13 +303,13 @@ func (s *searcher) weigh(places []int, members uint, value float64) {
 			}
 			return values[mask|bit] - values[mask] + structure.Prior.LogWeight(j, parents)
 		}
-		own, top := weight(all&^bit), math.Inf(-1)
+		whole, top := weight(all&^bit), math.Inf(-1)
 		for mask := range all {
 			if mask&bit == 0 && mask != all&^bit {
 				top = math.Max(top, weight(mask))
 			}
 		}
-		if gain := own - top; gain > 0 {
+		if gain := whole - top; gain > 0 {
 			s.found[j].add(sets[all&^bit], gain)
 		}
 	}

@@ -22,10 +22,10 @@ type nodePiece struct {
 
 // scoreNodes calls fill, which sets the candidates of a node and their scores, for every node,
 // shared among processes. visits, if not nil, holds the other input of fill [N][N].
-func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
+func (c *candidates) scoreNodes(ctx gocontext.Context, part *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
 	before := make([][]int, len(c.parents))
 	copy(before, c.parents)
-	pieces, err := shard.Map(ctx, own, shard.Stage[int, nodePiece]{
+	pieces, err := shard.Map(ctx, part, shard.Stage[int, nodePiece]{
 		Name: stage, Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, j int) {
 			shard.Numbers(w, []int{j}, before[j])

@@ -9,11 +9,11 @@ import (
 // CoefficientNames are the names of population effects in answers: of their columns, or
 // LEVEL:COLUMN for the log odds of a category against the first.
 func (f *Frame) CoefficientNames() []string {
-	var own []Column
+	var columns []Column
 	for _, j := range f.EffectColumns() {
-		own = append(own, f.Columns[j])
+		columns = append(columns, f.Columns[j])
 	}
-	return f.inPlanes(own)
+	return f.inPlanes(columns)
 }
 
 // VaryingNames are the names of the effects of a level.
@@ -64,13 +64,13 @@ func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 }
 
 func ToOdds(c likelihood.UnorderedCategories, values []float64) {
-	own, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
-	count := len(values) / len(own)
+	againstFirst, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
+	count := len(values) / len(againstFirst)
 	for j := range count {
-		for m := range own {
-			own[m] = values[m*count+j]
+		for m := range againstFirst {
+			againstFirst[m] = values[m*count+j]
 		}
-		c.LogOdds(own, odds)
+		c.LogOdds(againstFirst, odds)
 		for k, v := range odds {
 			values[k*count+j] = v
 		}

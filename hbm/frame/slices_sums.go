@@ -197,21 +197,21 @@ func (s *sliceSums) sameColumns(part *Frame) error {
 func rotate(upper, row []float64) {
 	at := 0
 	for i := range row {
-		own := upper[at : at+len(row)-i]
-		at += len(own)
+		pivotRow := upper[at : at+len(row)-i]
+		at += len(pivotRow)
 		v := row[i:]
 		if v[0] == 0 {
 			continue
 		}
-		if own[0] == 0 {
-			copy(own, v)
+		if pivotRow[0] == 0 {
+			copy(pivotRow, v)
 			return
 		}
-		r := math.Hypot(own[0], v[0])
-		c, s := own[0]/r, v[0]/r
-		own[0] = r
+		r := math.Hypot(pivotRow[0], v[0])
+		c, s := pivotRow[0]/r, v[0]/r
+		pivotRow[0] = r
 		for j := 1; j < len(v); j++ {
-			own[j], v[j] = c*own[j]+s*v[j], c*v[j]-s*own[j]
+			pivotRow[j], v[j] = c*pivotRow[j]+s*v[j], c*v[j]-s*pivotRow[j]
 		}
 	}
 }

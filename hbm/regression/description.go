@@ -67,8 +67,8 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	}
 	for _, g := range r.groups {
 		for c, column := range g.Spreads() {
-			own := r.coordinates[g.sd[c]]
-			result.Priors = append(result.Priors, PriorSummary{g.SpreadName(column), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
+			spread := r.coordinates[g.sd[c]]
+			result.Priors = append(result.Priors, PriorSummary{g.SpreadName(column), spread.prior.String(), 0, Figure(spread.scale * unit / g.zSD[c])})
 		}
 	}
 	if r.noise >= 0 {
@@ -114,12 +114,12 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 		}
 	}
 	for k, g := range r.groups {
-		own := make([]float64, len(rest))
-		for i := range own {
-			own[i] = rest[i] + explained(k, i)
+		unexplained := make([]float64, len(rest))
+		for i := range unexplained {
+			unexplained[i] = rest[i] + explained(k, i)
 		}
 		for level, rows := range g.Rows() {
-			for c, estimate := range leastSquares(g.Z, own, rows) {
+			for c, estimate := range leastSquares(g.Z, unexplained, rows) {
 				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = new(Figure(estimate))
 			}
 		}

@@ -97,19 +97,19 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 			return given, given.draw(random), true
 		}
 	}
-	own := r.distinct()
+	distinct := r.distinct()
 	var rule *innerRule
 	if r.inner != nil {
-		rule = newInnerRule(own, coarseNodes)
+		rule = newInnerRule(distinct, coarseNodes)
 	}
 	return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-		given, v, effects := own.joint().at(mask, theta)
+		given, v, effects := distinct.joint().at(mask, theta)
 		if rule != nil {
-			point, q, first := rule.at(given, effects, own.responseAt(mask, theta)), own.perLevel(), given.e.innerAt()
-			for level := range own.inner.Levels {
+			point, q, first := rule.at(given, effects, distinct.responseAt(mask, theta)), distinct.perLevel(), given.e.innerAt()
+			for level := range distinct.inner.Levels {
 				copy(v[first+level*q:], point.draw(level, random))
 			}
-			copy(effects[first:], given.effectsOf(v)[first:][:own.effects(own.inner)])
+			copy(effects[first:], given.effectsOf(v)[first:][:distinct.effects(distinct.inner)])
 		}
 		return given, effects, true
 	}

@@ -279,7 +279,7 @@ func TestSelectionByFamilies(t *testing.T) {
 		require.Len(t, result.Models, len(found.list))
 		checked := 0
 		for _, m := range result.Models {
-			at := slices.IndexFunc(found.list, func(own *modelIntegral) bool { return codeText(own.code) == m.Code })
+			at := slices.IndexFunc(found.list, func(model *modelIntegral) bool { return codeText(model.code) == m.Code })
 			want := found.list[at].evidence()
 			if *m.KHat > 0.5 { // no promise
 				continue

@@ -235,9 +235,9 @@ func TestInferSelection(t *testing.T) {
 	trained := newRegression(t, frameOf(t, responses(likelihood.GaussianKind, 1, 10, 6), opt), Options{Select: true})
 	require.True(t, trained.Trains())
 	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 16, Steps: 1500}, Dir: t.TempDir()}
-	own, err := trained.RunFamily(t.Context(), open(t, gpu.CPU), cfg)
+	result, err := trained.RunFamily(t.Context(), open(t, gpu.CPU), cfg)
 	require.NoError(t, err)
-	require.Len(t, own.Models, 4)
+	require.Len(t, result.Models, 4)
 	infer := InferRun{Model: cfg.Dir, Shape: trained.Shape(), Fit: cfg.Fit.WithDefaults(), Dir: t.TempDir()}
 	trusted := 0
 	for seed := range uint64(3) {

@@ -208,13 +208,13 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 	q := len(u) / planes
 	at = at[:planes*len(rows)]
 	for m := range planes {
-		own, beside, effects := at[m*len(rows):][:len(rows)], p.eta[m*n:][:n], u[m*q:][:q]
+		predictor, beside, effects := at[m*len(rows):][:len(rows)], p.eta[m*n:][:n], u[m*q:][:q]
 		for k, i := range rows {
 			sum := beside[i]
 			for c, x := range effects {
 				sum += p.unit[i*q+c] * x
 			}
-			own[k] = sum
+			predictor[k] = sum
 		}
 	}
 	return at
@@ -235,13 +235,13 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 		p.newtons(level, p.predictors(rows, mode, p.memory), slope, curvature)
 		for m := range planes {
 			for other := range m + 1 {
-				own, curve := slope[m*len(rows):], curvature[curvatureOf(m, other)*len(rows):]
+				slopes, curve := slope[m*len(rows):], curvature[curvatureOf(m, other)*len(rows):]
 				for k, i := range rows {
 					unit := p.unit[i*columns:][:columns]
 					for a, x := range unit {
 						beside, row := unit, hessian.row(m*columns + a)[other*columns:]
 						if other == m {
-							move[m*columns+a] += own[k] * x
+							move[m*columns+a] += slopes[k] * x
 							beside = unit[:a+1]
 						}
 						curved := curve[k] * x

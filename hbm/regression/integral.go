@@ -173,8 +173,8 @@ func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what s
 	random := f.random(m, what)
 	m.kept = append(m.kept, make([]keptEffects, n)...)
 	estimate := func(i int, h []float64) (logEstimate float64) {
-		own := func() *rand.Rand { return f.random(m, fmt.Sprintf("effects/%d", i)) }
-		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.at(h, make([]float64, f.r.Dim())), own)
+		stream := func() *rand.Rand { return f.random(m, fmt.Sprintf("effects/%d", i)) }
+		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.at(h, make([]float64, f.r.Dim())), stream)
 		return logEstimate
 	}
 	if m.proposal != nil {

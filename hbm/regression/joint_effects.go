@@ -180,10 +180,10 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	c.shares = r.sharesAt(mask, theta)
 	shares := c.shares
 	for _, m := range r.monotonic {
-		own := r.coordinates[m.first]
+		prior := r.coordinates[m.first]
 		for k, share := range shares[:m.steps] {
 			j, times := m.first+k, float64(m.steps)*share
-			c.until[j], c.mean[j], c.sd[j] = j, times*own.mean, times*own.sd
+			c.until[j], c.mean[j], c.sd[j] = j, times*prior.mean, times*prior.sd
 		}
 		c.until[m.first], shares = m.first+m.steps, shares[m.steps:]
 	}

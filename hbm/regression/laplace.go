@@ -98,9 +98,9 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 	if !p.climb() {
 		return l
 	}
-	own := *l
-	own.start = p.effectsOf(p.centre)
-	return &own
+	started := *l
+	started.start = p.effectsOf(p.centre)
+	return &started
 }
 
 // coarseNodes are numbers of nodes for rules that only find a proposal.
@@ -287,11 +287,11 @@ type outerDraws struct {
 // near is l with searches for modes that start at the modes given the hyperparameters in θ, and
 // with the number of pairs that estimates need there.
 func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) integrator {
-	own := *l.from(mask, theta)
-	own.drawnPairs = laplaceMostPairs
-	p, ok := own.given(mask, theta)
+	nearby := *l.from(mask, theta)
+	nearby.drawnPairs = laplaceMostPairs
+	p, ok := nearby.given(mask, theta)
 	if !ok {
-		return &own
+		return &nearby
 	}
 	weights := make([]float64, laplacePilot)
 	for k := range weights {
@@ -299,9 +299,9 @@ func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) i
 	}
 	mean, sd := stat.MeanStdDev(weights, nil)
 	if pairs := math.Ceil(sd * sd / (mean * mean * laplaceVariance)); pairs < laplaceMostPairs {
-		own.drawnPairs = max(1, int(pairs))
+		nearby.drawnPairs = max(1, int(pairs))
 	}
-	return &own
+	return &nearby
 }
 
 func (p *outerProposal) logWeight(z []float64) float64 {
@@ -327,9 +327,9 @@ func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *r
 		return math.Inf(-1), keptEffects{}
 	}
 	var draws outerDraws
-	own := random()
+	generator := random()
 	for range l.drawnPairs {
-		for _, d := range p.pair(l.noise(own)) {
+		for _, d := range p.pair(l.noise(generator)) {
 			at := slices.Clone(theta)
 			p.outerTheta(d.v, mask, at)
 			logNormal, logScale := p.unused(d.v, mask)

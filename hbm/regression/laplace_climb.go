@@ -155,11 +155,11 @@ func (p *outerProposal) factorize(weight []float64) bool {
 						last = plane + 1
 					}
 					for other := range last {
-						own, gram := weight[curvatureOf(plane, other)*n+i], grams[l.gramFirst[pairs[0]]:]
+						curvature, gram := weight[curvatureOf(plane, other)*n+i], grams[l.gramFirst[pairs[0]]:]
 						if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
-							gram[0] += own * x[0] * z[0]
+							gram[0] += curvature * x[0] * z[0]
 						} else {
-							addProduct(gram, x, z, own)
+							addProduct(gram, x, z, curvature)
 						}
 					}
 				}

@@ -37,13 +37,13 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 	if draw%k.every != 0 {
 		return
 	}
-	own := make([]float64, 0, k.planes*len(k.rows))
+	rowEta := make([]float64, 0, k.planes*len(k.rows))
 	for m := range k.planes {
 		for _, i := range k.rows {
-			own = append(own, eta[m*len(eta)/k.planes+i])
+			rowEta = append(rowEta, eta[m*len(eta)/k.planes+i])
 		}
 	}
-	k.eta[draw/k.every], k.given[draw/k.every] = own, given
+	k.eta[draw/k.every], k.given[draw/k.every] = rowEta, given
 }
 
 // checkModel compares the table with responses replicated from draws. It returns nil without draws.

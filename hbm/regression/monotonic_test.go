@@ -156,8 +156,8 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 		var logs, shares, coefficients []float64
 		for i := range grid {
 			share := (float64(i) + 0.5) / grid
-			own, given := sums.grid([]float64{share, 1 - share})
-			for k, l := range own {
+			observed, given := sums.grid([]float64{share, 1 - share})
+			for k, l := range observed {
 				logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, given[k])
 			}
 		}
@@ -322,9 +322,9 @@ func TestMonotonicOfOneStep(t *testing.T) {
 	for _, options := range []frame.Options{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: likelihood.PoissonKind}} {
 		var evidences []float64
 		for _, term := range []string{"mo(x)", "x"} {
-			own := options
-			own.Formula = strings.Replace(options.Formula, "X", term, 1)
-			r := newRegression(t, frameOf(t, text, own), Options{})
+			termOptions := options
+			termOptions.Formula = strings.Replace(options.Formula, "X", term, 1)
+			r := newRegression(t, frameOf(t, text, termOptions), Options{})
 			result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 			require.NoError(t, err)
 			evidences = append(evidences, float64(*result.LogEvidence))
@@ -358,8 +358,8 @@ func TestMonotonicCounts(t *testing.T) {
 		for k, v := range column {
 			lines[k+1] += fmt.Sprintf(",%.9f", v)
 		}
-		own := newRegression(t, frameOf(t, strings.Join(lines, "\n"), frame.Options{Formula: "k ~ s + (1 | g)", Response: likelihood.PoissonKind}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
-		given, err := own.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
+		counted := newRegression(t, frameOf(t, strings.Join(lines, "\n"), frame.Options{Formula: "k ~ s + (1 | g)", Response: likelihood.PoissonKind}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
+		given, err := counted.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
 		require.NoError(t, err)
 		logs = append(logs, math.Log(weights[i])+float64(*given.LogEvidence))
 		variance += math.Pow(float64(*given.LogEvidenceSE), 2) / nodes
@@ -374,7 +374,7 @@ func TestRowsOfMonotonicEffects(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	stored := finished(t, "epil.csv", frame.Options{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
-	own := mustRows(t, stored)
+	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	keep := make([]int, data.Rows())
@@ -382,9 +382,9 @@ func TestRowsOfMonotonicEffects(t *testing.T) {
 	rows := data.Repeat(keep)
 	fresh, err := stored.Rows(rows)
 	require.NoError(t, err)
-	a, b := make([]float64, own.Draws()), make([]float64, own.Draws())
+	a, b := make([]float64, fitted.Draws()), make([]float64, fitted.Draws())
 	for k, row := range []int{0, 13, 28} {
-		own.Predictor(row, a)
+		fitted.Predictor(row, a)
 		fresh.Predictor(k, b)
 		require.InDeltaSlice(t, a, b, 1e-8)
 	}
@@ -448,9 +448,9 @@ func TestMonotonicSignsOfSubmodels(t *testing.T) {
 			if !strings.Contains(formula, "mo(x)") || !strings.Contains(formula, "g") {
 				continue
 			}
-			own := options
-			own.Formula = formula
-			alone, err := newRegression(t, frameOf(t, text, own), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
+			submodel := options
+			submodel.Formula = formula
+			alone, err := newRegression(t, frameOf(t, text, submodel), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
 			require.NoError(t, err)
 			assert.Equal(t, !strings.Contains(formula, "z"), alone.Effects[1].Mean > 0, "the sign without z")
 			assert.InDelta(t, float64(*alone.LogEvidence), estimate.LogEvidence+r.LogJacobian(), 4*math.Hypot(float64(*alone.LogEvidenceSE), estimate.LogEvidenceSE)+0.01, formula)

@@ -225,8 +225,8 @@ func (r *Regression) setTermPriors() error {
 				if names = append(names, c.Name); c.Name == p.Effect {
 					found = true
 					for m := range r.planes {
-						own := &r.coordinates[m*len(r.Frame.Columns)+j]
-						own.mean, own.sd = p.Mean*r.xSD[j]/r.ySD, p.Scale*r.xSD[j]/r.ySD
+						coordinate := &r.coordinates[m*len(r.Frame.Columns)+j]
+						coordinate.mean, coordinate.sd = p.Mean*r.xSD[j]/r.ySD, p.Scale*r.xSD[j]/r.ySD
 					}
 				}
 			}

@@ -170,11 +170,11 @@ func TestOrderedFormulas(t *testing.T) {
 		"want a column as it is":                   func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
 		"levels of the response are for":           func(o *frame.Options) { o.Response, o.Formula = likelihood.GaussianKind, "x ~ (1 | g)" },
 	} {
-		own := options
-		change(&own)
+		changed := options
+		change(&changed)
 		data, err := table.ReadFile(path)
 		require.NoError(t, err)
-		_, err = frame.New(data, own)
+		_, err = frame.New(data, changed)
 		require.ErrorContains(t, err, want)
 	}
 	options.Formula = "y ~ x"

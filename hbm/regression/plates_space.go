@@ -30,13 +30,13 @@ var _ space.Featurer = (*platesSpace)(nil)
 
 func (p *PlateModel) space() *platesSpace {
 	s := &platesSpace{p.regression.space, make([]int32, p.Model.Dim()), nil}
-	own := func(j int, places []int) {
+	assign := func(j int, places []int) {
 		for _, place := range places {
 			s.owner[place] = int32(j)
 		}
 	}
 	add := func(j int, places []int) {
-		own(j, places)
+		assign(j, places)
 		s.features = append(s.features, int32(j))
 	}
 	if p.population != nil {
@@ -51,7 +51,7 @@ func (p *PlateModel) space() *platesSpace {
 	}
 	for _, g := range p.groups {
 		for a, v := range g.effects {
-			own(g.sd[a], p.Model.Coordinates(v))
+			assign(g.sd[a], p.Model.Coordinates(v))
 		}
 	}
 	return s
@@ -94,13 +94,13 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 
 // effectOf returns the effects of a column of a grouping, or of the population if none vary.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
-	own := g.effects[column]
+	effect := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {
-		return own
+		return effect
 	}
 	return hbm.Of(func(v []*Node) *Node {
 		return Add(v[0], Mul(OneMinus(v[1]), rowTimes(v[3], column, v[2])))
-	}, own, hbm.Present(own), p.population, g.a)
+	}, effect, hbm.Present(effect), p.population, g.a)
 }
 
 // masked is a copy of values with zeros outside mask.

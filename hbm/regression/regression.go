@@ -139,8 +139,8 @@ func New(f *frame.Frame, opt Options) (*Regression, error) {
 	r.likelihood = sync.OnceValue(r.newLikelihood)
 	r.distinct = sync.OnceValue(r.newDistinct)
 	r.joint = sync.OnceValue(func() *jointEffects {
-		if own := r.distinct(); own != r {
-			return own.joint()
+		if distinct := r.distinct(); distinct != r {
+			return distinct.joint()
 		}
 		return newJointEffects(r)
 	})

@@ -91,12 +91,12 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 // shares writes probabilities of unordered categories at predictors eta to dst [K·n], by category.
 func (g response) shares(eta, dst []float64) {
 	n := len(dst) / g.unordered.Levels()
-	own, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
+	rowEta, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
 	for i := range n {
-		for m := range own {
-			own[m] = eta[m*n+i]
+		for m := range rowEta {
+			rowEta[m] = eta[m*n+i]
 		}
-		g.unordered.At(nil).Probabilities(own, shares)
+		g.unordered.At(nil).Probabilities(rowEta, shares)
 		for k, p := range shares {
 			dst[k*n+i] = p
 		}

@@ -132,8 +132,8 @@ var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 // quadratureLoss is the mean distance of a few log densities from a finer rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
-	own := r.distinct()
-	rule, finer := newInnerRule(own, quadratureNodes), newInnerRule(own, finerNodes)
+	distinct := r.distinct()
+	rule, finer := newInnerRule(distinct, quadratureNodes), newInnerRule(distinct, finerNodes)
 	chosen := weighted.Rows(s.Weight, draws, stream.Rand(seed, "hbm/quadrature"))
 	for _, i := range chosen {
 		mask, theta := r.space.MaskRow(s.Codes[i], nil), s.Theta.RawRowView(i)
@@ -180,8 +180,8 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	}
 	exact := &Result{}
 	r.fillSample(exact, sample)
-	own := result.Certificate
-	j := verdict.Judgement{Verdict: own.Verdict, Reasons: own.Reasons}
+	certificate := result.Certificate
+	j := verdict.Judgement{Verdict: certificate.Verdict, Reasons: certificate.Reasons}
 	difference := float64(*result.LogEvidence) - (c.LogEvidence + r.logJacobian)
 	if beyond := math.Abs(difference) - 4*math.Hypot(float64(*result.LogEvidenceSE), c.LogEvidenceSE); !(beyond <= tolerableEvidence) {
 		j.Lower(verdict.Failed, "the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
@@ -197,6 +197,6 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
 		}
 	}
-	own.Verdict, own.Reasons = j.Verdict, j.Reasons
+	certificate.Verdict, certificate.Reasons = j.Verdict, j.Reasons
 	return nil
 }

@@ -33,9 +33,9 @@ func crossedTable(seed uint64, plates, samples int) string {
 	}
 	text := "y,plate,sample\n"
 	for p := range plates {
-		own := 0.8 * random.NormFloat64()
+		effect := 0.8 * random.NormFloat64()
 		for s := range samples {
-			text += fmt.Sprintf("%.4g,p%d,s%d\n", 23+own+height[s]+0.5*random.NormFloat64(), p, s)
+			text += fmt.Sprintf("%.4g,p%d,s%d\n", 23+effect+height[s]+0.5*random.NormFloat64(), p, s)
 		}
 	}
 	return text
@@ -48,10 +48,10 @@ func nestedTable(seed uint64, blocks, plots, each int) string {
 	for b := range blocks {
 		height := 0.6 * random.NormFloat64()
 		for p := range plots {
-			own := 0.4 * random.NormFloat64()
+			effect := 0.4 * random.NormFloat64()
 			for range each {
 				x := random.NormFloat64()
-				text += fmt.Sprintf("%.4g,%.4g,b%d,v%d\n", 1+0.5*x+height+own+0.3*random.NormFloat64(), x, b, p)
+				text += fmt.Sprintf("%.4g,%.4g,b%d,v%d\n", 1+0.5*x+height+effect+0.3*random.NormFloat64(), x, b, p)
 			}
 		}
 	}
@@ -174,9 +174,9 @@ func dependentTable(seed uint64) string {
 	for b := range 10 {
 		height := 60 + 1.3*random.NormFloat64()
 		for p := range 3 {
-			own := 2.9 * random.NormFloat64()
+			effect := 2.9 * random.NormFloat64()
 			for range 2 {
-				text += fmt.Sprintf("%.4g,b%d,p%d\n", height+own+0.8*random.NormFloat64(), b, p)
+				text += fmt.Sprintf("%.4g,b%d,p%d\n", height+effect+0.8*random.NormFloat64(), b, p)
 			}
 		}
 	}

@@ -33,9 +33,9 @@ func crossedCounts(seed uint64, persons, items int, rate float64) string {
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
 	text := "y,b,person,item\n"
 	for p := range persons {
-		own := 0.6 * random.NormFloat64()
+		effect := 0.6 * random.NormFloat64()
 		for i := range items {
-			y := poisson.Draw(math.Log(rate)+own+height[i], 1, random)
+			y := poisson.Draw(math.Log(rate)+effect+height[i], 1, random)
 			text += fmt.Sprintf("%g,%d,p%d,i%d\n", y, min(int(y), 1), p, i)
 		}
 	}
@@ -105,15 +105,15 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 				var covariance mat.SymDense
 				require.NoError(t, whole.InverseTo(&covariance))
 				outer := l.outer
-				own, away := mat.NewSymDense(len(outer), nil), mat.NewVecDense(len(outer), nil)
+				marginalCovariance, away := mat.NewSymDense(len(outer), nil), mat.NewVecDense(len(outer), nil)
 				for a, i := range outer {
 					away.SetVec(a, one.v[i]-p.centre[i])
 					for b, k := range outer[:a+1] {
-						own.SetSym(a, b, covariance.At(i, k))
+						marginalCovariance.SetSym(a, b, covariance.At(i, k))
 					}
 				}
 				var marginal mat.Cholesky
-				require.True(t, marginal.Factorize(own))
+				require.True(t, marginal.Factorize(marginalCovariance))
 				var solved mat.VecDense
 				require.NoError(t, marginal.SolveVecTo(&solved, away))
 				squares := 0.0

@@ -81,8 +81,8 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 			require.Equal(t, f.Columns, sliced.Columns)
 			require.Equal(t, f.Warnings, sliced.Warnings)
 			for k, g := range f.Groupings {
-				own := sliced.Groupings[k]
-				require.Equal(t, []any{g.Name, g.Levels, g.Counts, g.Columns}, []any{own.Name, own.Levels, own.Counts, own.Columns}, formula)
+				slice := sliced.Groupings[k]
+				require.Equal(t, []any{g.Name, g.Levels, g.Counts, g.Columns}, []any{slice.Name, slice.Levels, slice.Counts, slice.Columns}, formula)
 			}
 			a, b := newRegression(t, f, Options{Select: choose}), newRegression(t, sliced, Options{Select: choose})
 			require.Equal(t, len(a.Priors()), len(b.Priors()))

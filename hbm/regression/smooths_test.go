@@ -91,16 +91,16 @@ func TestSmoothRun(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})
-	own := mustRows(t, stored)
+	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	keep := make([]int, data.Rows())
 	keep[3], keep[17] = 1, 1
 	fresh, err := stored.Rows(data.Repeat(keep))
 	require.NoError(t, err)
-	a, b := make([]float64, own.Draws()), make([]float64, own.Draws())
+	a, b := make([]float64, fitted.Draws()), make([]float64, fitted.Draws())
 	for k, row := range []int{3, 17} {
-		own.Predictor(row, a)
+		fitted.Predictor(row, a)
 		fresh.Predictor(k, b)
 		require.InDeltaSlice(t, a, b, 1e-8)
 	}
@@ -187,18 +187,18 @@ func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ s(x, k=6) + (1 | g)"}), Options{Select: true})
 	random := stream.Rand(3, "states")
 	for index, code := range r.codes() {
-		own := newRegression(t, frameOf(t, text, frame.Options{Formula: r.FormulaOf(code)}), Options{})
+		submodel := newRegression(t, frameOf(t, text, frame.Options{Formula: r.FormulaOf(code)}), Options{})
 		mask := r.space.masks[index]
-		free, alone := r.hyperparameters(mask), own.hyperparameters(own.space.masks[0])
+		free, alone := r.hyperparameters(mask), submodel.hyperparameters(submodel.space.masks[0])
 		require.Len(t, alone, len(free))
 		for range 5 {
-			theta, theirs := make([]float64, r.Dim()), make([]float64, own.Dim())
+			theta, theirs := make([]float64, r.Dim()), make([]float64, submodel.Dim())
 			for k := range free {
-				require.Equal(t, own.coordinates[alone[k]].name, r.coordinates[free[k]].name)
+				require.Equal(t, submodel.coordinates[alone[k]].name, r.coordinates[free[k]].name)
 				theta[free[k]] = random.NormFloat64()
 				theirs[alone[k]] = theta[free[k]]
 			}
-			want := own.joint().logMarginal(own.space.masks[0], theirs) + own.LogJacobian()
+			want := submodel.joint().logMarginal(submodel.space.masks[0], theirs) + submodel.LogJacobian()
 			require.InDelta(t, want, r.joint().logMarginal(mask, theta)+r.LogJacobian(), 1e-9, r.FormulaOf(code))
 		}
 	}

@@ -180,7 +180,7 @@ func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})
-	own := mustRows(t, stored)
+	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	keep := make([]int, data.Rows())
@@ -191,14 +191,14 @@ func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
 	}
 	fresh, err := stored.Rows(data.Repeat(keep))
 	require.NoError(t, err)
-	a, b := make([]float64, own.Draws()), make([]float64, own.Draws())
+	a, b := make([]float64, fitted.Draws()), make([]float64, fitted.Draws())
 	for k := range len(fresh.Places) {
-		own.Predictor(7*k, a)
+		fitted.Predictor(7*k, a)
 		fresh.Predictor(k, b)
 		require.InDeltaSlice(t, a, b, 1e-9)
-		require.InDelta(t, own.NoiseScale(7*k, 3), fresh.NoiseScale(k, 3), 1e-12)
+		require.InDelta(t, fitted.NoiseScale(7*k, 3), fresh.NoiseScale(k, 3), 1e-12)
 	}
-	require.Greater(t, math.Abs(own.NoiseScale(0, 3)/own.NoiseScale(9, 3)), 3.0, "a tenth of the variance")
+	require.Greater(t, math.Abs(fitted.NoiseScale(0, 3)/fitted.NoiseScale(9, 3)), 3.0, "a tenth of the variance")
 	_, err = stored.Rows(rowWithout(t))
 	require.Error(t, err)
 }

@@ -130,8 +130,8 @@ func (r *Regression) naiveDraw(sums *naiveSums, random *rand.Rand) {
 	}
 	w := 0.0
 	for i, y := range r.y {
-		own := scores[i*categories:][:categories]
-		w += own[int(y)] - floats.LogSumExp(own)
+		rowScores := scores[i*categories:][:categories]
+		w += rowScores[int(y)] - floats.LogSumExp(rowScores)
 	}
 	w = math.Exp(w)
 	sums.w, sums.ww = sums.w+w, sums.ww+w*w
@@ -213,22 +213,22 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	text := unorderedTable("abbabbaaabbaabab", 4)
-	own := runUnordered(t, unorderedRegression(t, text, "y ~ x + (1 | g) + (1 | h)", "ab"))
+	multinomial := runUnordered(t, unorderedRegression(t, text, "y ~ x + (1 | g) + (1 | h)", "ab"))
 	f := frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.LogisticKind})
 	logistic := runUnordered(t, newRegression(t, f, Options{InterceptScale: 1.5}))
-	require.InDelta(t, float64(*logistic.LogEvidence), float64(*own.LogEvidence), 4*math.Hypot(float64(*own.LogEvidenceSE), float64(*logistic.LogEvidenceSE)))
-	require.Equal(t, []string{"b:(Intercept)", "b:x"}, []string{own.Effects[0].Name, own.Effects[1].Name})
+	require.InDelta(t, float64(*logistic.LogEvidence), float64(*multinomial.LogEvidence), 4*math.Hypot(float64(*multinomial.LogEvidenceSE), float64(*logistic.LogEvidenceSE)))
+	require.Equal(t, []string{"b:(Intercept)", "b:x"}, []string{multinomial.Effects[0].Name, multinomial.Effects[1].Name})
 	same := func(a, b Summary) {
 		require.InDelta(t, float64(a.Mean), float64(b.Mean), 4*math.Hypot(float64(a.MeanSE), float64(b.MeanSE)), a.Name)
 		require.InDelta(t, float64(a.SD), float64(b.SD), 4*math.Hypot(float64(a.SDSE), float64(b.SDSE)), a.Name)
 	}
-	for k := range own.Effects {
-		same(logistic.Effects[k], own.Effects[k])
+	for k := range multinomial.Effects {
+		same(logistic.Effects[k], multinomial.Effects[k])
 	}
-	for k := range own.SDs {
-		same(logistic.SDs[k], own.SDs[k])
+	for k := range multinomial.SDs {
+		same(logistic.SDs[k], multinomial.SDs[k])
 	}
-	for k, level := range own.Varying {
+	for k, level := range multinomial.Varying {
 		other := logistic.Varying[k]
 		require.Equal(t, "b:"+other.Term, level.Term)
 		same(Summary{other.Level, other.Mean, other.MeanSE, other.SD, other.SDSE, 0, 0}, Summary{level.Level, level.Mean, level.MeanSE, level.SD, level.SDSE, 0, 0})
@@ -339,11 +339,11 @@ func TestUnorderedFormulas(t *testing.T) {
 		"want one of the levels":            func(o *frame.Options) { o.Levels = []string{"red", "blue"} },
 		"want a column as it is":            func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
 	} {
-		own := options
-		change(&own)
+		changed := options
+		change(&changed)
 		data, err := table.ReadFile(path)
 		require.NoError(t, err)
-		_, err = frame.New(data, own)
+		_, err = frame.New(data, changed)
 		require.ErrorContains(t, err, want)
 	}
 	for source, want := range map[string]string{

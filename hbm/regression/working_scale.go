@@ -136,16 +136,16 @@ func (r *Regression) newDistinct() *Regression {
 	if found == nil {
 		return r
 	}
-	own, first := *r, found.First
-	own.times, own.rowOf = found.Times, found.Of
-	own.y = distinct.At(r.y, first)
+	reduced, first := *r, found.First
+	reduced.times, reduced.rowOf = found.Times, found.Of
+	reduced.y = distinct.At(r.y, first)
 	if r.offset != nil {
-		own.offset = distinct.At(r.offset, first)
+		reduced.offset = distinct.At(r.offset, first)
 	}
 	if r.x != nil {
-		own.x = rowsAt(r.x, first)
+		reduced.x = rowsAt(r.x, first)
 	}
-	own.groups = make([]*varyingGroup, len(r.groups))
+	reduced.groups = make([]*varyingGroup, len(r.groups))
 	for k, g := range r.groups {
 		grouping, group := *g.Grouping, *g
 		grouping.Index = nil
@@ -153,14 +153,14 @@ func (r *Regression) newDistinct() *Regression {
 			grouping.Index = append(grouping.Index, g.Index[i])
 		}
 		group.Grouping, group.z = &grouping, rowsAt(g.z, first)
-		own.groups[k] = &group
+		reduced.groups[k] = &group
 		if g == r.inner {
-			own.inner = &group
+			reduced.inner = &group
 		}
 	}
-	own.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(&own) })
-	own.distinct = func() *Regression { return &own }
-	return &own
+	reduced.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(&reduced) })
+	reduced.distinct = func() *Regression { return &reduced }
+	return &reduced
 }
 
 // appendRow appends the values on which the density of a row depends.

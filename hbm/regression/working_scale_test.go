@@ -109,10 +109,10 @@ func TestDistinctRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := frameOf(t, repeatedRows(), opt)
 			counted, all := newRegression(t, f, Options{}), plainly(t, f)
-			own := counted.distinct()
-			require.Less(t, 2*len(own.y), len(all.y))
-			require.InDelta(t, f.Rows(), sum(own.times), 0)
-			require.Equal(t, all.y, own.ofTable(own.y))
+			reduced := counted.distinct()
+			require.Less(t, 2*len(reduced.y), len(all.y))
+			require.InDelta(t, f.Rows(), sum(reduced.times), 0)
+			require.Equal(t, all.y, reduced.ofTable(reduced.y))
 			random := stream.Rand(3, name)
 			for range 3 {
 				theta := make([]float64, all.Dim())
@@ -120,7 +120,7 @@ func TestDistinctRows(t *testing.T) {
 					theta[j] = 0.5 * random.NormFloat64()
 				}
 				mask := all.space.masks[0]
-				require.InDeltaSlice(t, predictorAt(all, mask, theta), own.ofTable(predictorAt(own, mask, theta)), 1e-12)
+				require.InDeltaSlice(t, predictorAt(all, mask, theta), reduced.ofTable(predictorAt(reduced, mask, theta)), 1e-12)
 				if all.categories == nil {
 					at := mat.NewDense(1, len(theta), theta)
 					want := logJoints(t, all.Target(), all.codes()[:1], at)[0]
@@ -129,8 +129,8 @@ func TestDistinctRows(t *testing.T) {
 				if all.inner == nil {
 					continue
 				}
-				rule, ownRule := newInnerRule(all, quadratureNodes), newInnerRule(own, quadratureNodes)
-				require.InDelta(t, rule.logDensity(mask, theta)+all.logConstants(), ownRule.logDensity(mask, theta)+own.logConstants(), 1e-10)
+				rule, ownRule := newInnerRule(all, quadratureNodes), newInnerRule(reduced, quadratureNodes)
+				require.InDelta(t, rule.logDensity(mask, theta)+all.logConstants(), ownRule.logDensity(mask, theta)+reduced.logConstants(), 1e-10)
 				point, ownPoint := pointAt(rule, mask, theta), pointAt(ownRule, mask, theta)
 				for level := range all.inner.Levels {
 					one, other := point.draw(level, stream.Rand(1, "effects")), ownPoint.draw(level, stream.Rand(1, "effects"))

@@ -174,9 +174,9 @@ func defended(parts, defence mixture) mixture {
 	}
 	m := slices.Clone(defence)
 	for _, c := range parts {
-		own := *c
-		own.share = left * c.share / total
-		m = append(m, &own)
+		reduced := *c
+		reduced.share = left * c.share / total
+		m = append(m, &reduced)
 	}
 	return m
 }

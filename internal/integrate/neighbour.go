@@ -14,14 +14,14 @@ const refinements = 2
 // Of is the marginal proposal of some coordinates, for a density of these that is much like the
 // density of all.
 func (p *Proposal) Of(places []int, logDensity func(x []float64) float64) *Proposal {
-	own := &Proposal{problem: Problem{LogDensity: logDensity, Noise: p.problem.Noise}}
+	moved := &Proposal{problem: Problem{LogDensity: logDensity, Noise: p.problem.Noise}}
 	for _, i := range places {
-		own.problem.Centre, own.problem.Width = append(own.problem.Centre, p.problem.Centre[i]), append(own.problem.Width, p.problem.Width[i])
+		moved.problem.Centre, moved.problem.Width = append(moved.problem.Centre, p.problem.Centre[i]), append(moved.problem.Width, p.problem.Width[i])
 	}
 	for _, c := range p.mixture {
-		own.mixture = append(own.mixture, c.of(places))
+		moved.mixture = append(moved.mixture, c.of(places))
 	}
-	return own
+	return moved
 }
 
 // of is the marginal distribution of some coordinates, which is a t distribution again.
@@ -60,9 +60,9 @@ func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*
 		}
 	}
 	parts, defence := parts.fitted(all.Points, weights, p.mixture[0])
-	own := *p
-	if err := own.adapt(ctx, all, parts, defence, refinements, n, random); err != nil {
+	refined := *p
+	if err := refined.adapt(ctx, all, parts, defence, refinements, n, random); err != nil {
 		return nil, err
 	}
-	return &own, nil
+	return &refined, nil
 }

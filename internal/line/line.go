@@ -220,9 +220,9 @@ func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top
 // higher, it falls far to one of them, and a concave log density, which can rise as far as it has
 // fallen, is not negligible then.
 func (l *lattice[T]) hides(k int) bool {
-	own, most := l.nodes[k].LogDensity, 0.0
+	logDensity, most := l.nodes[k].LogDensity, 0.0
 	for _, beside := range []int{max(k-1, 0), min(k+1, len(l.nodes)-1)} {
-		fall := own - l.nodes[beside].LogDensity
+		fall := logDensity - l.nodes[beside].LogDensity
 		if fall < 0 {
 			return false
 		}
@@ -230,7 +230,7 @@ func (l *lattice[T]) hides(k int) bool {
 			most = math.Max(most, fall)
 		}
 	}
-	return most > mostFall && own+most > l.top-l.Depth
+	return most > mostFall && logDensity+most > l.top-l.Depth
 }
 
 // resolved reports whether sums of every second node are informative.

@@ -44,13 +44,13 @@ func TestAgainstGonum(t *testing.T) {
 		want    interface{ LogProb([]float64) float64 }
 		scale   float64 // covariance over inverse precision
 	}{{7, student, 7.0 / 5}, {Normal, normal, 1}} {
-		own, random := proposal(t, c.degrees), stream.Rand(1, "proposal")
+		candidate, random := proposal(t, c.degrees), stream.Rand(1, "proposal")
 		const n = 40_000
 		x, work, mean, squares := make([]float64, 3), make([]float64, 3), make([]float64, 3), mat.NewSymDense(3, nil)
 		for range n {
-			logDensity := own.Draw(random, x)
+			logDensity := candidate.Draw(random, x)
 			require.InDelta(t, c.want.LogProb(x), logDensity, 1e-9)
-			require.InDelta(t, logDensity, own.LogDensity(x, work), 1e-9)
+			require.InDelta(t, logDensity, candidate.LogDensity(x, work), 1e-9)
 			difference := mat.NewVecDense(3, nil)
 			for a := range x {
 				mean[a] += x[a] / n
@@ -67,9 +67,9 @@ func TestAgainstGonum(t *testing.T) {
 				require.InDelta(t, c.scale*covariance.At(a, b), squares.At(a, b), 10*sd*other/math.Sqrt(n))
 			}
 		}
-		require.Equal(t, mode, own.Mode())
+		require.Equal(t, mode, candidate.Mode())
 		// a normal density is integrated exactly: 0 is the logarithm of its integral
-		require.InDelta(t, 0, own.LogIntegral(normal.LogProb(mode)), 1e-12)
+		require.InDelta(t, 0, candidate.LogIntegral(normal.LogProb(mode)), 1e-12)
 	}
 }
 
@@ -77,9 +77,9 @@ func TestAgainstGonum(t *testing.T) {
 func BenchmarkDraw(b *testing.B) {
 	x := make([]float64, 3)
 	b.Run("here", func(b *testing.B) {
-		own, random := proposal(b, 5), stream.Rand(1, "draw")
+		candidate, random := proposal(b, 5), stream.Rand(1, "draw")
 		for b.Loop() {
-			own.Draw(random, x)
+			candidate.Draw(random, x)
 		}
 	})
 	b.Run("gonum", func(b *testing.B) {

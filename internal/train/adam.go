@@ -58,24 +58,24 @@ func (a Adam) Increments(ctx *context.Context, scope string, variables []*contex
 		first := zeroVariable(moments, variable.Name()+".first", variable.Shape())
 		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
 
-		var own *Node
+		var rows *Node
 		if a.Rows != nil {
-			own = a.Rows[i]
+			rows = a.Rows[i]
 		}
-		m, v := rowsOf(first.ValueGraph(g), own), rowsOf(second.ValueGraph(g), own)
+		m, v := rowsOf(first.ValueGraph(g), rows), rowsOf(second.ValueGraph(g), rows)
 		moved, age := apply, step
-		if own != nil {
+		if rows != nil {
 			used := ConvertDType(NotEqual(gradient, ZerosLike(gradient)), dtypes.Float64)
 			used = ReduceAndKeep(Mul(used, ConvertDType(apply, dtypes.Float64)), ReduceMax, -1)
 			moved = BroadcastToShape(GreaterThan(used, ZerosLike(used)), shapes.Make(dtypes.Bool, gradient.Shape().Dimensions...))
 			steps := zeroVariable(moments, variable.Name()+".steps", shapes.Make(dtypes.Float64, variable.Shape().Dim(0), 1))
-			age = AddScalar(Gather(steps.ValueGraph(g), own), 1)
-			steps.SetValueGraph(Advance(steps.ValueGraph(g), own, used))
+			age = AddScalar(Gather(steps.ValueGraph(g), rows), 1)
+			steps.SetValueGraph(Advance(steps.ValueGraph(g), rows, used))
 		}
 		update, newM, newV := a.Step(gradient, m, v, learningRate, age)
-		if own != nil {
-			first.SetValueGraph(Advance(first.ValueGraph(g), own, Where(moved, Sub(newM, m), ZerosLike(m))))
-			second.SetValueGraph(Advance(second.ValueGraph(g), own, Where(moved, Sub(newV, v), ZerosLike(v))))
+		if rows != nil {
+			first.SetValueGraph(Advance(first.ValueGraph(g), rows, Where(moved, Sub(newM, m), ZerosLike(m))))
+			second.SetValueGraph(Advance(second.ValueGraph(g), rows, Where(moved, Sub(newV, v), ZerosLike(v))))
 		} else {
 			first.SetValueGraph(Where(moved, newM, m))
 			second.SetValueGraph(Where(moved, newV, v))

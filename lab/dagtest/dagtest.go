@@ -161,14 +161,14 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 		cells *= len(levels)
 	}
 	for cell := range cells {
-		own, rest := make([]int, d.Nodes()), cell
-		for j := range own {
-			own[j], rest = rest%len(d.Levels[j]), rest/len(d.Levels[j])
+		levels, rest := make([]int, d.Nodes()), cell
+		for j := range levels {
+			levels[j], rest = rest%len(d.Levels[j]), rest/len(d.Levels[j])
 		}
 		product := 1.0
 		for j, set := range parents {
 			if x, fixed := do[j]; fixed {
-				product *= dgraph.Indicator(own[j] == int(x))
+				product *= dgraph.Indicator(levels[j] == int(x))
 				continue
 			}
 			match, both, possible := 0.0, 0.0, 1.0
@@ -178,14 +178,14 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 			for row := range d.Rows() {
 				same := d.Counts(row, j)
 				for i := range set.Nodes() {
-					same = same && int(d.X.At(row, i)) == own[i]
+					same = same && int(d.X.At(row, i)) == levels[i]
 				}
 				match += dgraph.Indicator(same)
-				both += dgraph.Indicator(same && int(d.X.At(row, j)) == own[j])
+				both += dgraph.Indicator(same && int(d.X.At(row, j)) == levels[j])
 			}
 			product *= (both + 1/possible/float64(len(d.Levels[j]))) / (match + 1/possible)
 		}
-		probabilities, codes = append(probabilities, product), append(codes, own)
+		probabilities, codes = append(probabilities, product), append(codes, levels)
 	}
 	return probabilities, codes
 }

@@ -112,10 +112,10 @@ func newPanel(name string, table []Row, of func(Row) (value, se dag.Number)) (*p
 	var ticks plot.ConstantTicks
 	labelled := map[int]bool{}
 	for _, row := range table {
-		own, ok := byMethod[row.Method]
+		series, ok := byMethod[row.Method]
 		if !ok {
-			own = &points{}
-			byMethod[row.Method] = own
+			series = &points{}
+			byMethod[row.Method] = series
 			methods = append(methods, row.Method)
 		}
 		value, se := of(row)
@@ -125,8 +125,8 @@ func newPanel(name string, table []Row, of func(Row) (value, se dag.Number)) (*p
 		if math.IsNaN(float64(se)) { // a single data set
 			se = 0
 		}
-		own.XYs = append(own.XYs, plotter.XY{X: float64(row.Rows), Y: float64(value)})
-		own.YErrors = append(own.YErrors, struct{ Low, High float64 }{float64(se), float64(se)})
+		series.XYs = append(series.XYs, plotter.XY{X: float64(row.Rows), Y: float64(value)})
+		series.YErrors = append(series.YErrors, struct{ Low, High float64 }{float64(se), float64(se)})
 		if !labelled[row.Rows] {
 			labelled[row.Rows] = true
 			ticks = append(ticks, plot.Tick{Value: float64(row.Rows), Label: fmt.Sprint(row.Rows)})

@@ -78,7 +78,7 @@ func (b Study) validate() error {
 //
 // own, if not nil, is the part of this process among several that make the runs. Each process ends
 // when all runs are there; then none writes the table and the figure, and the rows are nil.
-func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *shard.Shard, status func(string)) ([]Row, error) {
+func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, part *shard.Shard, status func(string)) ([]Row, error) {
 	if err := b.validate(); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *s
 		}
 	}
 	// A piece reports that the run is there.
-	if _, err := shard.Map(ctx, own, shard.Stage[analysis, bool]{
+	if _, err := shard.Map(ctx, part, shard.Stage[analysis, bool]{
 		Name: "runs",
 		Key:  func(w io.Writer, r analysis) { fmt.Fprintln(w, r.set, r.rows, r.structure) },
 		Do: func(ctx gocontext.Context, r analysis) (bool, error) {
@@ -121,7 +121,7 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *s
 		}
 		found[r.point] = append(found[r.point], result)
 	}
-	if own != nil && own.Count > 1 {
+	if part != nil && part.Count > 1 {
 		return nil, nil
 	}
 	table := b.table(found)

@@ -32,7 +32,7 @@ func TestFormulaRows(t *testing.T) {
 	require.NoError(t, err)
 	_, all, err := newLayout(data, options)
 	require.NoError(t, err)
-	own, err := all.expand(data, data.Rows())
+	expanded, err := all.expand(data, data.Rows())
 	require.NoError(t, err)
 	fresh, err := table.Parse("new.csv", []byte("x,z,f\n7.5,0.5,c\n40,2.5,b\n"))
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestFormulaRows(t *testing.T) {
 	require.NoError(t, err)
 	later, err := all.expand(both, data.Rows())
 	require.NoError(t, err)
-	for k, p := range own {
+	for k, p := range expanded {
 		for j, c := range p.columns {
 			assert.InDeltaSlice(t, c.values, later[k].columns[j].values[:data.Rows()], 1e-12, c.name)
 			assert.InDelta(t, c.values[5], later[k].columns[j].values[data.Rows()], 1e-12, c.name)

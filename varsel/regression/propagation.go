@@ -146,8 +146,8 @@ func (p *Propagation) logEvidence() (sum float64) {
 			return math.NaN()
 		}
 		restLinear := mean/variance - p.nu[i]
-		own, _, _ := p.responses.Tilted(p.y[i], restLinear/rest, 1/rest)
-		sum += own - (math.Log(rest*variance)+mean*mean/variance-restLinear*restLinear/rest)/2
+		logTilted, _, _ := p.responses.Tilted(p.y[i], restLinear/rest, 1/rest)
+		sum += logTilted - (math.Log(rest*variance)+mean*mean/variance-restLinear*restLinear/rest)/2
 	}
 	// the integral of the prior times exp(−½ Σ τ s² + Σ ν s)
 	factor, ok := dense.Factorize(slices.Clone(p.covariance), k, 0)

@@ -223,12 +223,12 @@ func (s *birthState) pick(u float64) int {
 	const block = 128
 	last := -1
 	for first := 0; first < len(s.odds); first += block {
-		own := s.odds[first:min(first+block, len(s.odds))]
-		if sum := vectors.Sum(own); u >= sum && first+block < len(s.odds) {
+		blockOdds := s.odds[first:min(first+block, len(s.odds))]
+		if sum := vectors.Sum(blockOdds); u >= sum && first+block < len(s.odds) {
 			u -= sum
 			continue
 		}
-		for j, odds := range own {
+		for j, odds := range blockOdds {
 			if odds > 0 {
 				last = first + j
 				if u -= odds; u < 0 {

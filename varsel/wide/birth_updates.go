@@ -62,16 +62,16 @@ func (s *birthState) refresh() bool {
 	k, count := len(s.members), len(s.norms)
 	s.inner = slices.Grow(s.inner[:0], k*count)[:k*count] // L⁻¹X'X of all columns
 	for a, row := range s.rowsOf {
-		own := s.inner[a*count : (a+1)*count]
-		copy(own, row)
+		inner := s.inner[a*count : (a+1)*count]
+		copy(inner, row)
 		for e := range a {
 			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.factor.At(a, e))
-			vectors.Sub(own, own, s.work)
+			vectors.Sub(inner, inner, s.work)
 		}
-		vectors.MulScalar(own, own, 1/s.factor.At(a, a))
-		vectors.Mul(s.work, own, own)
+		vectors.MulScalar(inner, inner, 1/s.factor.At(a, a))
+		vectors.Mul(s.work, inner, inner)
 		vectors.Sub(s.quadratic, s.quadratic, s.work)
-		vectors.MulScalar(s.work, own, s.projected[a])
+		vectors.MulScalar(s.work, inner, s.projected[a])
 		vectors.Sub(s.linear, s.linear, s.work)
 	}
 	precision := math.Exp(-2 * s.logSigma)

@@ -131,11 +131,11 @@ func (s *stepwise) find(model []int) {
 func (s *stepwise) scan(model []int) (evidence []float64) {
 	for _, f := range s.fits {
 		s.products += len(f.weights) * len(f.squares) * (len(model) + 2)
-		own := f.evidences(model)
+		evidences := f.evidences(model)
 		if evidence == nil {
-			evidence = make([]float64, len(own))
+			evidence = make([]float64, len(evidences))
 		}
-		floats.AddScaled(evidence, s.share, own)
+		floats.AddScaled(evidence, s.share, evidences)
 	}
 	return evidence
 }

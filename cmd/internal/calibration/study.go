@@ -103,23 +103,23 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (c
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	own, err := f.shards.Own()
+	part, err := f.shards.Own()
 	if err != nil {
 		return err
 	}
-	if own.Dir = filepath.Join(dir, "pieces"); !f.shards.Given() {
+	if part.Dir = filepath.Join(dir, "pieces"); !f.shards.Given() {
 		release, err := rundir.Lock(dir)
 		if err != nil {
 			return err
 		}
 		defer release()
-		if !rundir.Exists(own.Dir) {
-			own = nil // nobody shares it
+		if !rundir.Exists(part.Dir) {
+			part = nil // nobody shares it
 		}
 	}
 	shown := console.NewProgress(a.Stderr, f.Output.Quiet)
 	pace := console.NewPace()
-	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.Output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
+	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.Output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: part}
 	compared, wrong := false, 0
 	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
 		text := fmt.Sprintf("replicate %d/%d  %s  ", done, total, last.Verdict)
@@ -147,7 +147,7 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (c
 	}
 	if f.shards.Given() {
 		if !f.Output.Json {
-			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), cmd.CommandPath())
+			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; %s without --shard puts them together\n", part.Index, part.Count, english.Count(part.Computed(), "problem"), part.Read(), cmd.CommandPath())
 		}
 		return nil
 	}

@@ -131,8 +131,8 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 			return
 		}
 		group := ""
-		if own := flag.Annotations[groupAnnotation]; len(own) > 0 {
-			group = own[0]
+		if groups := flag.Annotations[groupAnnotation]; len(groups) > 0 {
+			group = groups[0]
 		}
 		if byGroup[group] == nil {
 			byGroup[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)

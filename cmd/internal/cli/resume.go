@@ -98,12 +98,12 @@ func contradictions[R Record](given *pflag.FlagSet, record R, fresh func() Flags
 		return err
 	}
 	asked := func(flags map[string][]string) (map[string]string, error) {
-		cmd, own := &cobra.Command{}, fresh()
-		own.Register(cmd)
+		cmd, defaults := &cobra.Command{}, fresh()
+		defaults.Register(cmd)
 		if err := setFlags(cmd.Flags(), flags); err != nil {
 			return nil, err
 		}
-		record, err := own.Describe(cmd.Flags())
+		record, err := defaults.Describe(cmd.Flags())
 		if err != nil {
 			return nil, err
 		}

@@ -109,9 +109,9 @@ func (s *server) to(w http.ResponseWriter, r *http.Request, path string) error {
 }
 
 func (s *server) style(w http.ResponseWriter, _ *http.Request) error {
-	own, err := files.ReadFile("pages/style.css")
+	pageStyle, err := files.ReadFile("pages/style.css")
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(append([]byte(document.Style()), own...))
+	_, _ = w.Write(append([]byte(document.Style()), pageStyle...))
 	return err
 }
 

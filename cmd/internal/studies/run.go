@@ -70,11 +70,11 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 		return s, nil
 	}
 	if f.shards.Given() {
-		own, err := f.shards.Own()
+		part, err := f.shards.Own()
 		if err != nil {
 			return study.Selection{}, err
 		}
-		return study.Shard(own.Index, own.Count), nil
+		return study.Shard(part.Index, part.Count), nil
 	}
 	index, variable, found, err := study.FromScheduler()
 	if err != nil || !found {
