@@ -17,6 +17,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -60,6 +61,9 @@ func TestBirthsAndDeaths(t *testing.T) {
 		{"deep", standIns(t, 40, 8, 0.05, 2), "y"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "shallow" {
+				testkit.Long(t)
+			}
 			data, err := table.ReadFile(c.path)
 			require.NoError(t, err)
 			design, err := varsel.NewDesign(data, varsel.DesignOptions{Target: c.target})
@@ -214,8 +218,8 @@ func TestSolveByBirthsAndDeaths(t *testing.T) {
 		"copies":    relatives(t, 25, 75, 4, 0.02, 2),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "relatives" {
-				t.Skip("takes seconds")
+			if name == "relatives" {
+				testkit.Long(t)
 			}
 			problem, device := bornProblem(t, path), openDevice(t, gpu.CPU)
 			cfg := vti.SolveConfig{Precision: 0.02, Certify: vti.CertifyConfig{Draws: 128}, Fit: vti.Config{Seed: 1}}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -58,9 +59,7 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 // too narrow and off by several standard deviations. The bound of 5 standard errors between 64
 // chains is a false alarm in 1e5 runs of the seven checks.
 func TestChainsReplaceAPoorQ(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	target := newConjugate(40, 6)
 	posterior := poorPosterior(t, target, 2, 3)
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{MaxModels: 1, Draws: 1 << 15})
@@ -77,9 +76,7 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 
 // Good weights that chains confirm stay, joint and model by model. Short chains suffice for it.
 func TestChainsConfirm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	target := newConjugate(40, 4)
 	posterior := poorPosterior(t, target, 1, 0)
 	calls := func(jointly int, short bool) (calls int) {

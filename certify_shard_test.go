@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/shard"
 )
 
@@ -47,6 +48,9 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 		"many models": {exact, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "chains" || name == "many models" {
+				testkit.Long(t)
+			}
 			alone, err := c.pair[0].Certify(t.Context(), c.cfg)
 			require.NoError(t, err)
 			want := everything(alone)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Two clusters, a change after row 40 and a knot near 30 are found.
@@ -53,6 +55,7 @@ func linearEvidence(t *testing.T, columns [][]float64, y []float64, mean, sd flo
 
 // The evidences of the orders of the autoregression agree with normal integrals.
 func TestOutsideOrders(t *testing.T) {
+	testkit.Long(t)
 	lines := runOutside(t, "./orders")
 	require.Equal(t, "trusted", lines[0])
 	random, series := rand.New(rand.NewPCG(3, 1)), make([]float64, 80)
@@ -81,6 +84,7 @@ func TestOutsideOrders(t *testing.T) {
 
 // The probabilities of the places of changes agree with the sum over all subsets.
 func TestOutsideChanges(t *testing.T) {
+	testkit.Long(t)
 	lines := runOutside(t, "./changes")
 	require.Equal(t, "trusted", lines[0])
 	random, y := rand.New(rand.NewPCG(5, 1)), make([]float64, 40)
@@ -132,6 +136,7 @@ func TestOutsideChanges(t *testing.T) {
 // The probabilities of the number of components, by weights and by chains, agree with the sum over
 // all assignments of the rows. Each set has an integral in closed form given its sd.
 func TestOutsideMixture(t *testing.T) {
+	testkit.Long(t)
 	lines := runOutside(t, "./mixture")
 	require.Equal(t, "trusted", lines[0])
 	y := []float64{-0.9, -0.5, -0.7, -0.2, -0.6, 0.1, 0.5, 0.3, 0.8, 0.4}

@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Hospitals that differ, among 2¹² and 2⁴⁰ models: given the common rate μ hospitals are
 // independent, so that probabilities are sums over two models of each and an integral over μ.
 func TestOutsidePlates(t *testing.T) {
+	testkit.Long(t)
 	for _, hospitals := range []int{12, 40} {
 		t.Run(fmt.Sprint(hospitals), func(t *testing.T) {
 			lines := runOutside(t, "./plates", fmt.Sprint(hospitals))

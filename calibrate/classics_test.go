@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/order"
 )
@@ -14,9 +15,7 @@ import (
 // A few problems of each classic are drawn, answered and compared; the same seed gives the same.
 // The studies in docs/benchmarks/classics.md have fifty.
 func TestClassicsAreDrawnAndCompared(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for name, test := range map[string]struct {
 		source Source
 		ranks  int

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/table"
 )
@@ -131,6 +132,7 @@ func TestJacobianOfTheSplit(t *testing.T) {
 // with it: p(k) and rates within 0.01. It also agrees with the recursion on counts by year. The
 // most probable first change is around 1890.
 func TestCoalAgreesWithReversibleJump(t *testing.T) {
+	testkit.Long(t)
 	p := coal(t)
 	post, err := p.Posterior(gocontext.Background())
 	require.NoError(t, err)

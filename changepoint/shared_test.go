@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestTwoModesOfWhatSegmentsShare compares with sums over a fine grid of the whole range. In the
@@ -17,9 +18,7 @@ import (
 // parts of a series may each have the shared mean. A missed mode was once trusted: no change had
 // probability 0.28 and was reported with none.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	pairs := func(jitter float64) func(i int, random *rand.Rand) float64 {
 		return func(i int, random *rand.Rand) float64 {
 			return float64(1-i/2%2*2) + jitter*random.NormFloat64()

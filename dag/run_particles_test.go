@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // A run over three nodes has the same answer for the same seed and small errors of the evidences. A
@@ -83,9 +84,7 @@ func testParticlesResume(t *testing.T, chains bool) {
 // table of nine nodes, for which not all families are listed. Each has its errors of edges, from
 // particles of another seed. The answer says that families may be missing.
 func TestParticlesByChains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	p := simulatedNetworks(t, 9, 60, 5)
 	exact, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 1500, Seed: 1})
 	require.NoError(t, err)

@@ -17,15 +17,14 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
 )
 
 // Chains without families find the edge probabilities of the exact sums, under either prior and
 // with constraints: within 5 Monte Carlo standard errors and 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -9,14 +9,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // After a short training the bound is loose. The certificate still finds the exact evidence and
 // posterior means within five of its standard errors, and more exactly than the bound.
 func TestCertifyEffects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	e := newEffects(30, 5, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)
@@ -121,6 +120,7 @@ func TestCertifyWithoutPlates(t *testing.T) {
 // evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of 1,000
 // were.
 func TestWeightsOfManyMembers(t *testing.T) {
+	testkit.Long(t)
 	const members, sum = 400, 400 * 0.7
 	y, squares := make([]float64, members), 0.0
 	for g := range y {

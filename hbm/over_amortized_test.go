@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -49,9 +50,7 @@ func trainAmortized(t *testing.T, target *Target, cfg Config, steps int) func(ta
 // answer is trusted. q(m) stays at the prior. A family that was hardly trained answers nothing that
 // is wrong.
 func TestAmortizedOverModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor; ExampleTarget_Family is smaller")
-	}
+	testkit.Long(t)
 	c := newChosenRegression(t)
 	cfg, steps, sets := Config{Family: PAVIE, Amortize: 32, Products: true, Seed: 1}, 1000, 12
 	answer := trainAmortized(t, c.target, cfg, steps)
@@ -89,6 +88,7 @@ func TestAmortizedOverModels(t *testing.T) {
 // A family for the data at hand alone goes on from the weights of one for all data sets: after the
 // same five steps it is ahead of one that begins anew, and its evidences are exact to five errors.
 func TestAmortizedTrainsOn(t *testing.T) {
+	testkit.Long(t)
 	c := newChosenRegression(t)
 	cfg := Config{Family: PAVIE, Amortize: 32, Products: true, Seed: 1}
 	flow, err := c.target.Family(cfg)

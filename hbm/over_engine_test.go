@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -58,6 +59,9 @@ func TestOverServesTheEngine(t *testing.T) {
 		"family, network": {Backbone: family, Models: must(modeldist.NewAutoregressive(cards, modeldist.AutoregressiveConfig{Seed: 1}))},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "table" && name != "family" {
+				testkit.Long(t)
+			}
 			cfg.Seed, cfg.Steps, cfg.Batch = 1, 40, 256
 			p, err := vti.Fit(t.Context(), openCPU(t), target, cfg)
 			require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -180,9 +181,7 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 // The cases have effects whose standard deviation may be zero, so that their posterior is a funnel,
 // and a group far from all others.
 func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute of a processor")
-	}
+	testkit.Long(t)
 	trusted := 0
 	for name, y := range map[string][][]float64{
 		"no scatter":      {{0.1, -0.4, 0.9}, {0.2, 0.5, -0.8}, {-0.1, 0.3, 0.2}, {0.4, -0.6, 0.1}, {0.1, 0.2, -0.2}},

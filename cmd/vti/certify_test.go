@@ -9,13 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Joined shards of a certificate give the result of one machine, except for times and directory.
 func TestCertifyByShards(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "none", "")
 	mustRun(t, "simulate", "varsel", "--rows", "40", "--predictors", "10", "--effects", "2", "--likelihood", "logistic", "--seed", "1", "--out", "t.csv")
 	mustRun(t, "varsel", "t.csv", "--target", "y", "--likelihood", "logistic", "--quiet", "--no-report", "--steps", "2", "--seed", "1", "--out", "run")

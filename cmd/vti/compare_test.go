@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -130,9 +131,7 @@ func TestCompareGraphs(t *testing.T) {
 
 // Regressions of one response with different formulas compare by evidences and common parameters.
 func TestCompareRegressions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "", "")
 	sleep := testdata(t, "sleepstudy.csv")
 	for out, formula := range map[string]string{"slopes": "Reaction ~ Days + (Days | Subject)", "intercepts": "Reaction ~ Days + (1 | Subject)", "logs": "log(Reaction) ~ Days + (1 | Subject)"} {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -211,9 +212,7 @@ func TestHbmWithoutGroups(t *testing.T) {
 
 // Families of plates give the same kind of answer, and their runs continue from their checkpoints.
 func TestHbmFamilies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))
 	args := []string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--json", "--quiet"}
 	marginal := decodeHbm(t, mustRun(t, append(args, "--steps", "60", "--certify-draws", "8192")...).stdout)
@@ -280,9 +279,7 @@ func TestHbmInfer(t *testing.T) {
 
 // So does a model for many tables and a choice of terms: here by the sums of a single table.
 func TestHbmInferSelection(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))
 	lines := strings.SplitAfter(groups(false), "\n")
 	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/predict"
 )
 
@@ -60,9 +61,7 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 
 // Groups of trials are predicted as well as in a table with a row for each trial.
 func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	counts, rows := "y,n,x,g\n", "y,x,g\n"
 	for g := range 5 {
 		for k := range 3 {

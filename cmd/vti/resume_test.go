@@ -20,6 +20,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // long returns settings with several checkpoints (one every 500 steps) that take a few seconds.
@@ -234,9 +235,7 @@ func TestCertifyDraws(t *testing.T) {
 
 // TestFloatType trains in both types: the record and a resumed run keep each, and numbers differ.
 func TestFloatType(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "data.csv", collider(40))
 	varsel := func(out string, more ...string) []string {
 		return append(tiny("varsel", "data.csv", "--target", "c", "--out", out), more...)
@@ -270,9 +269,7 @@ func TestFloatType(t *testing.T) {
 
 // TestStepsPerLaunch: it changes no numbers, and a resumed run can change it.
 func TestStepsPerLaunch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "data.csv", collider(40))
 	for command, args := range map[string][]string{
 		"varsel": tiny("varsel", "data.csv", "--target", "c"), "dag": append([]string{"dag", "data.csv"}, flowDag...),

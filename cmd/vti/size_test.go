@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestTableOfSmallModels runs a table q(m) over models of at most three of 15 predictors, against
 // the exact answer under the same limit: 5 standard errors of each inclusion, a false alarm in 10⁵.
 func TestTableOfSmallModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a few seconds")
-	}
+	testkit.Long(t)
 	emptyDir(t, "", "")
 	asked := []string{testdata(t, "uscrime.csv"), "--target", "y", "--sigma", "200", "--max-size", "3", "--json"}
 	got := decode(t, mustRun(t, tiny(append(append([]string{"varsel"}, asked...), "--sampler", "categorical", "--certify-draws", "4000")...)...).stdout)

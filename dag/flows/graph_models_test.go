@@ -118,9 +118,7 @@ func TestGraphModels(t *testing.T) {
 // ScoreLoss has the gradient of the expected loss, summed over all orders and graphs of few nodes.
 // For more nodes its variance is less than with all choices credited with all losses.
 func TestScoreLossOfGraphModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	backend := testkit.Backend(t)
 	structures := testStructures()
 	structures["seven nodes"] = dgraph.FreeStructure(7)

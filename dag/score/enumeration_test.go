@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 )
 
@@ -356,6 +357,7 @@ func worstZ(want [][]float64, r *dag.Result) (difference, z float64) {
 // Sums are exact to 1e-6. Chains, for a sixth of the tables here and for all with -tags quality,
 // are within 4 of their standard errors: of 16 edges in 5 tables, a false alarm in 1 of 200.
 func TestEdgesAgainstEnumeration(t *testing.T) {
+	testkit.Long(t)
 	for k, s := range enumerationSets() {
 		if s.nodes == 5 && testing.Short() {
 			continue

@@ -10,10 +10,12 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // The family whose draws had a k̂ of 1.1 agrees with a grid over its three coefficients.
 func TestSeparatedLevelsByQuadrature(t *testing.T) {
+	testkit.Long(t)
 	p := biochemists(t)
 	fem, mar, kids := slices.Index(p.Data.Names, "fem"), slices.Index(p.Data.Names, "mar"), slices.Index(p.Data.Names, "kid5")
 	counts, means := map[[3]float64]float64{}, [2]float64{}

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -42,9 +43,7 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 // Models that do not matter get a pilot alone, with the right evidences. Models that matter get the
 // same draws as without a pilot.
 func TestPilotsOfModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 1))
 	var text strings.Builder
 	text.WriteString("y,x,w,g\n")
@@ -83,9 +82,7 @@ func TestPilotsOfModels(t *testing.T) {
 // it. Evidences of all submodels, of which several matter, agree with runs of each submodel alone.
 // No model that matters keeps draws from a proposal that does not suit it.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(4, 1))
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
 	var text strings.Builder

@@ -162,9 +162,7 @@ func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
 // Families agree with the answer that integrates the effects out: means within 0.15 sd, which is
 // five standard errors of a thousand effective draws, and the log evidence with quadrature.
 func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 100, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	r := newRegression(t, f, Options{})
@@ -247,9 +245,7 @@ func TestFamilyMistakes(t *testing.T) {
 // Evidences of every model, in a selection of terms by families of plates, agree with independent
 // integrals, in a table where a slope may be absent, pooled or vary with the intercept.
 func TestSelectionByFamilies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(3, 5))
 	var text strings.Builder
 	text.WriteString("y,x,g\n")

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -123,9 +124,7 @@ func TestSimulatedTables(t *testing.T) {
 // A family that is hardly trained has no part in an answer by integrals, which is trusted. A table
 // with a gross outlier is unlike all simulated tables, and is not trusted.
 func TestInferFromHardlyTrained(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (x | g)"}
 	trained := newRegression(t, frameOf(t, heights(1, 6, 4), opt), Options{})
 	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 8, Steps: 30}, Dir: t.TempDir()}
@@ -157,9 +156,7 @@ func TestInferFromHardlyTrained(t *testing.T) {
 // deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
 // are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
 		t.Run(kind.String(), func(t *testing.T) {
 			opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: kind}
@@ -228,9 +225,7 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 // probabilities agree with a flow for that table alone, to five errors, one in two million by
 // chance, and of three answers two are trusted at least.
 func TestInferSelection(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}
 	trained := newRegression(t, frameOf(t, responses(likelihood.GaussianKind, 1, 10, 6), opt), Options{Select: true})
 	require.True(t, trained.Trains())

@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // stepTable is a table of n rows. The mean of y depends on the value 1, 2, … of x, with noise of
@@ -183,9 +184,7 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 // over and the rest in closed form. The truth may go up and down, so that the posterior has modes
 // of either sign, and a value may have no rows.
 func TestMonotonicOfManySteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for name, means := range map[string][]float64{
 		"up, one value empty": {0, 0.2, 0.9, 1, 1.1, 1.8, 2}, "zigzag": {0, 1.2, 0, 1.2, 0, 1.2, 0}, "none": make([]float64, 11), "hill": {0, 0.7, 1.4, 1.4, 0.7, 0},
 	} {
@@ -336,9 +335,7 @@ func TestMonotonicOfOneStep(t *testing.T) {
 // The evidence of counts by groups is an integral over the first of two shares: of the evidence of
 // a regression on the column of these shares, with the prior of the coefficient.
 func TestMonotonicCounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	text := stepTable(9, 80, []float64{0, 1.5, 1.8})
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "k ~ mo(x) + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
@@ -370,9 +367,7 @@ func TestMonotonicCounts(t *testing.T) {
 // Rows of another table have the linear predictors of the run's own rows, for all values of x. A
 // value without rows is predicted by the prior of its shares.
 func TestRowsOfMonotonicEffects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	stored := finished(t, "epil.csv", frame.Options{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
 	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()
@@ -417,9 +412,7 @@ func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 // A model of a selection has the evidence of its own run, even if its effect has another sign than
 // in the model of all terms, so that shares that suit one do not suit the other.
 func TestMonotonicSignsOfSubmodels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := stream.Rand(12, "signs")
 	text := "y,k,x,z,g\n"
 	for i := range 60 {

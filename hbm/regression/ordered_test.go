@@ -17,6 +17,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
@@ -99,9 +100,7 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 // Evidences of a slope, cut points and effects of groups agree with the integral by definition:
 // usual categories, one never seen, and groups of one category each.
 func TestOrderedGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	wave := func(i int) float64 { return math.Sin(float64(3*i)) + float64(i%2) }
 	for name, y := range map[string]string{"usual": "112123233132", "never seen": "113133331313", "groups differ": "111333222113"} {
 		for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {

@@ -22,6 +22,7 @@ import (
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // crossedTable is a table of two crossed groupings, an assay: every plate has every sample.
@@ -121,9 +122,7 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 // sums over a grid, within four standard errors and a twentieth of the posterior standard deviation
 // (three).
 func TestCrossedGroupingsAreExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for name, c := range map[string]struct{ table, formula string }{
 		"assay":       {crossedTable(1, 24, 6), "y ~ 1 + (1 | plate) + (1 | sample)"},
 		"small assay": {crossedTable(2, 6, 4), "y ~ 1 + (1 | plate) + (1 | sample)"},
@@ -158,9 +157,7 @@ func TestExactRunCancelled(t *testing.T) {
 // A mean field cannot follow effects that depend on each other: plots of a block and the block. Its
 // answer fails against the integral.
 func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	r := newRegression(t, frameOf(t, dependentTable(5), frame.Options{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
 	meanField := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: hbm.MeanField, Steps: 300}})
 	require.Equal(t, vti.Failed, meanField.Certificate.Verdict)

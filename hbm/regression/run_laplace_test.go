@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -318,9 +319,7 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 // take effects hundreds of standard deviations from their prior, where Newton steps from nearby do
 // not arrive. Such a table has an answer, which is not trusted unless it settles.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 24))
 	var text strings.Builder
 	text.WriteString("y,x,g\n")
