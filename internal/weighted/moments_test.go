@@ -40,6 +40,29 @@ func TestMomentsErrors(t *testing.T) {
 	}
 }
 
+// Draws from Student's t with five degrees of freedom resolve the standard deviation of a normal
+// quantity better than their effective number of independent draws would.
+func TestStandardDeviationsByHeavierProposals(t *testing.T) {
+	random := stream.Rand(1, "heavier")
+	const samples, draws = 300, 4000
+	var z []float64
+	weight, value := make([]float64, draws), make([]float64, draws)
+	for range samples {
+		for i := range value {
+			c := 0.0
+			for range 5 {
+				v := random.NormFloat64()
+				c += v * v / 5
+			}
+			x := random.NormFloat64() / math.Sqrt(c)
+			value[i], weight[i] = x, math.Exp(3*math.Log1p(x*x/5)-x*x/2)
+		}
+		m := MomentsOf(weight, value, nil, nil)
+		z = append(z, (m.SD-1)/m.SDSE)
+	}
+	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three of its errors
+}
+
 // A standard deviation of 30 draws is hardly ever more than four of its errors off: by the fourth
 // moment of the draws alone, 25 of these were.
 func TestStandardDeviationsOfFewDraws(t *testing.T) {
