@@ -94,8 +94,12 @@ func AnswerHbm(ctx context.Context, device *gpu.Device, p *HbmProblem, seed uint
 		if err != nil {
 			return nil, err
 		}
+		basis := vti.Weights
+		if result.Certificate.RHat != nil {
+			basis = vti.Chains
+		}
 		return p.checked(ctx, &reply{
-			kind:    record.Frame.Response.String(),
+			kind:    routed(record.Frame.Response, basis, result.Steps),
 			verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck,
 		}, problem, result, work), nil
 	})

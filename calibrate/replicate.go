@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -18,7 +19,7 @@ type Replicate struct {
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
-	// Kind groups answers: the likelihood or mechanism, and any method of the certificate.
+	// Kind groups answers: the likelihood or mechanism, and the route to the answer.
 	Kind string `json:"kind,omitempty"`
 	// Verdict is the verdict of the answer: trusted, doubtful, failed, or refused if the command
 	// did not accept the table. Error says why there is no answer.
@@ -50,6 +51,14 @@ const (
 	broken  = "error"   // it stopped with an error
 	trusted = "trusted"
 )
+
+// routed is the kind of an answer by a certificate's basis, after so many steps of training.
+func routed(of fmt.Stringer, basis vti.Basis, steps int) string {
+	if steps > 0 {
+		return fmt.Sprintf("%v by %v after training", of, basis)
+	}
+	return fmt.Sprintf("%v by %v", of, basis)
+}
 
 // Rank is the share of posterior draws below the true value of a parameter of some kind.
 type Rank struct {

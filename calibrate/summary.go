@@ -39,14 +39,19 @@ type Summary struct {
 
 // Score is the error of trusted numbers of one quantity.
 type Score struct {
-	// Kind is the Kind of the replicates; empty for all of them.
+	// Kind is the Kind of the replicates; empty for all of them, where there are several.
 	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
 	// SD is the standard deviation of (stated − exact)/SE over numbers that do not claim to be
-	// exact, and Largest the largest absolute value; they should be 1 and about 4.
+	// exact and have an error that is no bound, and Largest the largest absolute value; they should
+	// be 1 and about 4.
 	SD      Number `json:"z_sd"`
 	Largest Number `json:"z_largest"`
+	// Bounds counts probabilities whose stated error is at least as large as their distance from 0
+	// or 1, and so is no standard error but a bound; Held counts those within it.
+	Bounds int `json:"bounds,omitempty"`
+	Held   int `json:"bounds_held,omitempty"`
 	// Error is the largest absolute difference.
 	Error Number `json:"largest_error"`
 }
@@ -110,7 +115,7 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 // numbers are the parts in which two texts of one reason differ.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores returns the scores of all trusted answers, and by kind if there are several.
+// scores returns the scores of all trusted answers, and by kind, which of a single one are the same.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {
@@ -131,8 +136,11 @@ func scores(replicates []*Replicate) (list []Score) {
 		}
 	}
 	for _, kind := range sortedKeys(compared) {
+		if kind == "" && len(compared) == 2 {
+			continue
+		}
 		for _, quantity := range []Quantity{Inclusion, Mean, SD, Evidence} {
-			if some := compared[kind][quantity]; len(some) > 0 && (kind == "" || len(compared) > 2) {
+			if some := compared[kind][quantity]; len(some) > 0 {
 				list = append(list, newScore(kind, quantity, some))
 			}
 		}
@@ -148,8 +156,16 @@ func newScore(kind string, quantity Quantity, list []Comparison) Score {
 	score := Score{Kind: kind, Quantity: quantity, Count: len(list), SD: Number(math.NaN()), Largest: Number(math.NaN())}
 	var scores []float64
 	for _, c := range list {
-		score.Error = max(score.Error, Number(math.Abs(c.Error())))
-		if se := float64(c.SE); se > negligibleSE && !math.IsInf(se, 1) {
+		off, se := math.Abs(c.Error()), float64(c.SE)
+		score.Error = max(score.Error, Number(off))
+		switch {
+		case !(se > negligibleSE) || math.IsInf(se, 1):
+		case quantity == Inclusion && c.SE >= min(c.Stated, 1-c.Stated):
+			score.Bounds++
+			if off <= se {
+				score.Held++
+			}
+		default:
 			scores = append(scores, c.Error()/se)
 		}
 	}

@@ -2,7 +2,6 @@ package calibrate
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -48,7 +47,7 @@ func AnswerVarsel(ctx context.Context, device *gpu.Device, p *VarselProblem, see
 		}
 		certificate := result.Certificate
 		return p.checked(ctx, &reply{
-			kind:    fmt.Sprintf("%v by %v", record.Model.Likelihood, certificate.Basis),
+			kind:    routed(record.Model.Likelihood, certificate.Basis, result.Steps),
 			verdict: certificate.Verdict, reasons: certificate.Reasons, check: result.ModelCheck,
 		}, target, result, work), nil
 	})

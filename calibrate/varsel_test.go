@@ -87,12 +87,24 @@ func TestScoresByKind(t *testing.T) {
 	doubtful := func(reasons string) *Replicate { return &Replicate{Kind: "a", Verdict: "doubtful", Reasons: reasons} }
 	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{of("a", 1), of("a", -1), of("b", 2), doubtful("R-hat is 1.02; k̂ is 0.9"), doubtful("R-hat is 3")})
 	require.Len(t, s.Scores, 3)
-	for i, want := range []Score{{"", Mean, 3, 0, 4, 2}, {"a", Mean, 2, 0, 2, 1}, {"b", Mean, 1, 0, 0, 2}} {
+	for i, want := range []Score{{Count: 3, Error: 2}, {Kind: "a", Count: 2, Error: 1}, {Kind: "b", Count: 1, Error: 2}} {
 		got := s.Scores[i]
 		require.Equal(t, []any{want.Kind, want.Count, want.Error}, []any{got.Kind, got.Count, got.Error})
 	}
 	require.InDelta(t, 2*math.Sqrt2, float64(s.Scores[1].SD), 1e-12)
 	require.Equal(t, map[string]int{"R-hat is #": 2, "k̂ is #": 1}, s.Reasons)
+}
+
+// A probability whose error is as large as itself has a bound, which holds or does not, and no z.
+func TestBoundsAreScoredApart(t *testing.T) {
+	r := &Replicate{Kind: "a", Verdict: trusted, Comparisons: []Comparison{
+		{Inclusion, "x1", 0, 1e-3, 1e-9}, {Inclusion, "x2", 1, 1e-4, 0.99999}, {Inclusion, "x3", 1e-4, 1e-4, 5e-4}, {Inclusion, "x4", 0.5, 0.1, 0.4}, {Inclusion, "x5", 0.5, 0.1, 0.6},
+	}}
+	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{r})
+	require.Len(t, s.Scores, 1)
+	got := s.Scores[0]
+	require.Equal(t, []any{"a", 5, 3, 2}, []any{got.Kind, got.Count, got.Bounds, got.Held})
+	require.InDelta(t, math.Sqrt2, float64(got.SD), 1e-9)
 }
 
 // Models are drawn with the probabilities of their prior: of 4,000 within 5 standard errors.

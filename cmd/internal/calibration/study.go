@@ -195,9 +195,9 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	if len(s.Scores) > 0 {
 		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
 		table := &document.Grid{}
-		table.Add("<answers", "<quantity", "numbers", "sd of z", "largest z", "largest error")
+		table.Add("<answers", "<quantity", "numbers", "sd of z", "largest z", "bounds", "held", "largest error")
 		for _, score := range s.Scores {
-			table.Add(cmp.Or(score.Kind, "all"), string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
+			table.Add(cmp.Or(score.Kind, "all"), string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprint(score.Bounds), fmt.Sprint(score.Held), fmt.Sprintf("%.2g", float64(score.Error)))
 		}
 		table.Print(w)
 		document.PrintMeanings(w, document.WordZ, document.WordEvidence)
