@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -63,8 +62,6 @@ or dispersion, many have about as many coefficients as rows.`, `  vtilab calibra
 			return nil, errors.New("--ordinary draws tables of every likelihood: leave --likelihood out")
 		case *ordinary:
 			return hard.Ordinary{Device: s.Device, Record: s.Record}, nil
-		case only != nil && only.HasCategories():
-			return nil, fmt.Errorf("--hard draws no responses of categories: got --likelihood %s; leave out --hard for tables from the priors", *only)
 		}
 		return hard.Varsel{Device: s.Device, Record: s.Record, Only: only}, nil
 	}

@@ -22,7 +22,8 @@ type regressionProblem struct {
 	sigma                    float64   // 0: unknown
 	logSigmaMean, logSigmaSD float64
 
-	start []float64 // of the search for the mode of a model; nil: the prior means
+	start []float64  // of the search for the mode of a model; nil: the prior means
+	level rowDensity // the prior of the last coordinate instead of a normal one; nil: normal
 
 	always   []int     // coordinates in every model
 	groups   [][]int   // coordinates of each predictor

@@ -90,6 +90,14 @@ func integrateAlong(logDensity func(theta []float64) float64, mode []float64, ax
 func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta, gradient, curvature []float64) float64 {
 	k, sum := len(coordinates), 0.0
 	for a, j := range coordinates {
+		if p.level != nil && j == len(p.priorSD)-1 {
+			value, slope, bend := p.level(0, theta[a])
+			if sum += value; gradient != nil {
+				gradient[a] += slope
+				curvature[a*k+a] += bend
+			}
+			continue
+		}
 		sum += logNormal(theta[a], p.priorMean[j], p.priorSD[j])
 		if gradient != nil {
 			precision := 1 / (p.priorSD[j] * p.priorSD[j])

@@ -146,6 +146,25 @@ func betaRow(precision float64) rowDensity {
 // normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
 // prior is so wide that they depend on draws that no sample holds.
 func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
+	return p.overScale(free, func(scale float64) (*regressionProblem, rowDensity, float64) {
+		return p, of(scale), logNormal(math.Log(scale), p.logSigmaMean, p.logSigmaSD)
+	})
+}
+
+// ordered returns the exact posterior of models of three categories in order, whose intercept is
+// the last coordinate: over the distance of the cut points, given which they are shaped rows.
+func (p *regressionProblem) ordered(kind likelihood.Kind) func(coordinates []int) (modelMoments, error) {
+	return p.overScale(true, func(gap float64) (*regressionProblem, rowDensity, float64) {
+		given := *p
+		given.level = levelOf(kind, gap)
+		return &given, gapRow(kind)(gap), math.Log(gap)
+	})
+}
+
+// overScale integrates over the logarithm of the positive parameter that rows have beside η, where
+// it is free, and else takes it as 1. at returns the problem and the density of rows given its
+// value, and the log prior density of its logarithm.
+func (p *regressionProblem) overScale(free bool, at func(scale float64) (*regressionProblem, rowDensity, float64)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
 		if k == 0 || k >= mostParameters {
@@ -156,26 +175,26 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 		var logs []float64
 		var modes [][]float64
 		given := func(log float64) (modelMoments, error) {
-			own := *p
+			problem, row, logPrior := at(math.Exp(log))
+			own := *problem
 			if len(logs) > 0 {
 				own.start = modes[floats.NearestIdx(logs, log)]
 			}
-			row := of(math.Exp(log))
 			mode, axes, err := own.laplace(coordinates, row)
 			if err != nil {
 				return modelMoments{}, err
 			}
 			logs, modes = append(logs, log), append(modes, mode)
-			return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
+			m, err := integrateAlong(func(theta []float64) float64 { return own.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
+			if free {
+				m.logEvidence += logPrior
+			}
+			return m, err
 		}
 		if !free {
 			return given(0)
 		}
 		step := math.Min(0.25, 0.7/math.Sqrt(float64(len(p.y))))
-		return over(line.Options{From: p.logSigmaMean, To: p.logSigmaMean, Step: step, Depth: 25, Tolerance: 1e-4}, func(log float64) (modelMoments, error) {
-			m, err := given(log)
-			m.logEvidence += logNormal(log, p.logSigmaMean, p.logSigmaSD)
-			return m, err
-		}, func(float64) float64 { return math.NaN() })
+		return over(line.Options{From: p.logSigmaMean, To: p.logSigmaMean, Step: step, Depth: 25, Tolerance: 1e-4}, given, func(float64) float64 { return math.NaN() })
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/calibrate"
@@ -90,6 +92,17 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		return own.solve(own.robust(model.Outlier, ratio))
 	case likelihood.LogisticKind:
 		return own.solve(own.quadrature(logisticRow))
+	case likelihood.CategoricalKind:
+		if len(design.Levels) != 2 {
+			return nil, fmt.Errorf("no exact answer for %d categories without an order, want 2", len(design.Levels))
+		}
+		return own.solve(own.quadrature(logisticRow))
+	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind:
+		if len(design.Levels) != 3 {
+			return nil, fmt.Errorf("no exact answer for %d categories in order, want 3", len(design.Levels))
+		}
+		own.addLevel()
+		return own.solve(own.ordered(model.Likelihood))
 	case likelihood.PoissonKind:
 		return own.solve(own.quadrature(poissonRow))
 	}
@@ -98,6 +111,21 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		return own.solve(own.shaped(row, model.Likelihood.Scale() != ""))
 	}
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
+}
+
+// addLevel adds an intercept, which no cut points of the working scale have, as the last coordinate.
+func (p *regressionProblem) addLevel() {
+	rows, columns := p.x.Dims()
+	x := mat.NewDense(rows, columns+1, nil)
+	x.Apply(func(i, j int, _ float64) float64 {
+		if j == columns {
+			return 1
+		}
+		return p.x.At(i, j)
+	}, x)
+	p.x, p.priorMean, p.priorSD = x, append(p.priorMean, 0), append(p.priorSD, math.NaN())
+	p.always = append(slices.Clone(p.always), columns)
+	p.logSigmaMean = 0
 }
 
 // ExactVarsel compares an answer with the exact posterior, in the units of the table.
@@ -127,7 +155,11 @@ func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (l
 		}
 	}
 	for _, c := range result.Coefficients {
-		j := slices.Index(design.Names, c.Name)
+		name := c.Name
+		if design.Likelihood == likelihood.CategoricalKind { // of two: all are of the second
+			name = strings.TrimPrefix(name, design.Levels[1]+":")
+		}
+		j := slices.Index(design.Names, name)
 		slope := design.Scaling.YSD
 		switch {
 		case j == design.Scaling.Level && j >= 0:

@@ -67,7 +67,7 @@ func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
 	sizes, most := hardSizes(kind)
 	n := sizes[random.IntN(len(sizes))]
 	columns := make([]*hardColumn, 1+random.IntN(most))
-	lists := random.Float64() < 0.12
+	lists := random.Float64() < 0.12 && !kind.HasCategories()
 	if lists {
 		h.drawLists(p, random)
 		columns = make([]*hardColumn, fewestListed+random.IntN(8))
@@ -92,6 +92,13 @@ func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
 	}
 	y, how := drawResponse(kind, eta, random)
 	p.Flags = append(p.Flags, "--likelihood "+kind.String())
+	if kind.HasCategories() { // the table may lack some
+		p.Record.Design.Levels = []string{"0", "1", "2"}
+		if !kind.Ordered() {
+			p.Record.Design.Levels = p.Record.Design.Levels[:2]
+		}
+		p.Flags = append(p.Flags, "--levels "+strings.Join(p.Record.Design.Levels, ","))
+	}
 	how += drawNoise(p, y, len(columns), lists, random)
 	var more []*table.Column
 	if kind.Survival() && random.Float64() < 0.4 {
@@ -151,7 +158,7 @@ func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	case likelihood.StudentKind:
 		return []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim - 1
 	}
-	if shapedRows(kind) != nil { // of few rows, posteriors are ridges
+	if shapedRows(kind) != nil || kind.Ordered() { // of few rows, posteriors are ridges
 		return []int{2, 3, 3, 4, 4, 5, 6, 8, 12, 20, 40}, mostParameters - 2
 	}
 	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1

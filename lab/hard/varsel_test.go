@@ -36,6 +36,26 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, 4, s.Compared, "%v", s.Verdicts)
 }
 
+// Trusted numbers of nasty tables of categories are right, in order and without.
+func TestHardCategories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	for _, kind := range []likelihood.Kind{likelihood.CategoricalKind, likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
+		source := Varsel{Device: device, Record: quick(kind), Only: &kind}
+		source.Record.Precision = 0.02
+		cfg := calibrate.Config{Replicates: 3, Seed: 3, Dir: t.TempDir()}
+		list, err := calibrate.Run(t.Context(), source, cfg)
+		require.NoError(t, err)
+		s := calibrate.Summarize(source, cfg, list)
+		require.Empty(t, s.Wrong, kind)
+		require.Positive(t, s.Compared, "%v: %v", kind, s.Verdicts)
+	}
+}
+
 // The generator of nasty tables draws every promised kind.
 func TestHardTables(t *testing.T) {
 	h := Varsel{Record: quick(likelihood.GaussianKind)}
