@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -52,12 +51,9 @@ const (
 	trusted = "trusted"
 )
 
-// routed is the kind of an answer by a certificate's basis, after so many steps of training.
-func routed(of fmt.Stringer, basis vti.Basis, steps int) string {
-	if steps > 0 {
-		return fmt.Sprintf("%v by %v after training", of, basis)
-	}
-	return fmt.Sprintf("%v by %v", of, basis)
+// routed is the kind of an answer by a basis, after so many steps of training.
+func routed(of, basis fmt.Stringer, steps int) string {
+	return fmt.Sprintf("%v by %v%s", of, basis, map[bool]string{true: " after training"}[steps > 0])
 }
 
 // Rank is the share of posterior draws below the true value of a parameter of some kind.
