@@ -78,8 +78,7 @@ func logExchanged(p *Problem) float64 {
 }
 
 // What z-scores and correlations say of an exchanged allele: the evidence of the table as it is
-// beside the evidence with an exchanged sign. No rule that calls one in 20 tables without a fault
-// doubtful finds those where the two are alike.
+// beside the evidence with an exchanged sign. Where the two are alike, the table does not show it.
 func TestExchangedAllelesInTheEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
