@@ -145,9 +145,6 @@ func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]flo
 	return bdeuEvidence(calibrate.WholeOf(y), len(data.Levels[node]), of, levels, size)
 }
 
-// dagDraws is the number of draws behind summaries of linear weights.
-const dagDraws = 4000
-
 // rareTruth is the least exact probability of a predictor or an edge whose coefficient, given that
 // it is in, is compared: rarer ones have too few draws.
 const rareTruth = 0.05
@@ -179,8 +176,9 @@ func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []cal
 		name := one.From + "→" + one.To
 		slope := p.Data.Scale[to] / p.Data.Scale[from]
 		sd := exact.sdIn.At(from, to)
-		add(calibrate.Mean, name, float64(one.Mean)/slope/sd, 1/math.Sqrt(dagDraws), exact.meanIn.At(from, to)/sd)
-		add(calibrate.SD, name, math.Log(float64(one.SD)/slope), 1/math.Sqrt(2*dagDraws), math.Log(sd))
+		se := float64(one.MeanSE) / slope / sd // 0 of closed forms
+		add(calibrate.Mean, name, float64(one.Mean)/slope/sd, se, exact.meanIn.At(from, to)/sd)
+		add(calibrate.SD, name, math.Log(float64(one.SD)/slope), se/math.Sqrt2, math.Log(sd))
 	}
 	return list, nil
 }
