@@ -115,7 +115,7 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 // numbers are the parts in which two texts of one reason differ.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores returns the scores of all trusted answers, and by kind, which of a single one are the same.
+// scores returns the scores of all trusted answers, and by kind; of a single kind the latter.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {

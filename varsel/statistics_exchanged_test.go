@@ -15,8 +15,8 @@ import (
 
 // logExchanged is the logarithm of the mean, over predictors, of the evidence of the z-scores with
 // the sign of one exchanged over their own. Both are densities of z-scores, so that the mean is 1
-// where nothing is exchanged, and above 20 in at most one table of 20. Models are those of a forward
-// search.
+// where nothing is exchanged, and above 20 in at most one table of 20. Models are those of a
+// forward search.
 func logExchanged(p *Problem) float64 {
 	s := p.Design.Statistics
 	count := len(s.Names)

@@ -113,7 +113,7 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
 }
 
-// addLevel adds an intercept, which no cut points of the working scale have, as the last coordinate.
+// addLevel adds an intercept, which stands for the first cut point, as the last coordinate.
 func (p *regressionProblem) addLevel() {
 	rows, columns := p.x.Dims()
 	x := mat.NewDense(rows, columns+1, nil)
