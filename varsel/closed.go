@@ -19,11 +19,28 @@ import (
 type closedForms struct {
 	models
 	form func(a regression.Active) (regression.Closed, error)
+	// all returns the log evidences of all models by the bits of their codes, or nil. It takes the
+	// time of some thousand forms once.
+	all func(ctx gocontext.Context) ([]float64, error)
 }
+
+// leastOfAll is the least number of codes for which all evidences are found. The engine asks for
+// 256 at a time where it lists all models. Not tuned.
+const leastOfAll = 64
 
 // LogEvidences returns log p(y | m) of each code.
 func (f closedForms) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
 	values := make([]float64, len(codes))
+	if f.all != nil && len(codes) >= leastOfAll {
+		if all, err := f.all(ctx); err != nil {
+			return nil, err
+		} else if all != nil {
+			for i, code := range codes {
+				values[i] = all[maskOf(code)]
+			}
+			return values, nil
+		}
+	}
 	return values, parallel.For(ctx, len(codes), func(i int) error {
 		form, err := f.form(f.active(codes[i]))
 		if err != nil {
@@ -54,7 +71,7 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
-	return closedForms{m, func(a regression.Active) (regression.Closed, error) {
+	return closedForms{models: m, form: func(a regression.Active) (regression.Closed, error) {
 		fixed := make([]bool, len(a.Coordinates))
 		for k, j := range a.Coordinates {
 			fixed[k] = always(j)

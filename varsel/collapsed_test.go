@@ -158,7 +158,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 	for _, code := range space.All(problem.Target.Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	evidences, err := closedForms{problem.Target, sumsOf(problem).Of}.LogEvidences(t.Context(), codes)
+	evidences, err := closedForms{models: problem.Target, form: sumsOf(problem).Of}.LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	inclusion = make([]float64, len(codes[0]))
 	logPrior := graph.MustNewExec(testkit.Backend(t), problem.Target.LogPrior).MustExec(codes)[0].Value().([]float64)

@@ -8,7 +8,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/likelihood"
 	engine "github.com/transdim/vti/models"
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -66,7 +65,7 @@ func (p *Problem) known() (known engine.Known) {
 	if p.Model.Likelihood.Conjugate() && !known.Alone {
 		if p.Slots != nil {
 			known.BirthDeath = p.Slots.birthDeath()
-		} else if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
+		} else if p.summed() && len(p.Design.Predictors) > mostListed {
 			known.Sum = p.sumModels
 		}
 	}
@@ -109,10 +108,14 @@ func (p *Problem) forms() engine.Exact {
 		}
 		return slabForms(p.models(), p.Model.Slab, always)
 	case p.Model.Likelihood.Conjugate():
-		return closedForms{p.models(), func(a regression.Active) (regression.Closed, error) { return p.Target.Posterior(a) }}
+		forms := closedForms{models: p.models(), form: func(a regression.Active) (regression.Closed, error) { return p.Target.Posterior(a) }}
+		if p.summed() {
+			forms.all = p.allEvidences
+		}
+		return forms
 	case p.Slots == nil && !p.Model.Likelihood.LogConcave():
 		if assigned := p.assigned(); assigned != nil {
-			return closedForms{p.Target, assigned.Of}
+			return closedForms{models: p.Target, form: assigned.Of}
 		}
 	}
 	return nil

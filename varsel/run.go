@@ -117,7 +117,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	result.LogEvidence, result.LogEvidSE = new(Number(c.LogEvidence+jacobian)), new(Number(c.LogEvidenceSE))
 	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)
 	var answer *exact.Answer
-	if c.Basis == vti.ExactSum && !c.Complete {
+	if c.Basis == vti.ExactSum && p.summed() {
 		var err error
 		if answer, err = p.sumAll(ctx, nil); err != nil {
 			return err

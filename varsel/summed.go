@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	engine "github.com/transdim/vti/models"
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
 )
 
@@ -47,6 +48,14 @@ type exactAnswer struct {
 	lock   sync.Mutex
 	answer *exact.Answer
 	err    error
+	// evidences are the log evidences of all models by the bits of their codes, once asked for
+	evidences []float64
+}
+
+// summed reports whether evidences are found by a sum over all models.
+func (p *Problem) summed() bool {
+	_, ok := space.Count(p.Target.space)
+	return ok && p.Slots == nil && p.Model.Likelihood.Conjugate() && p.Model.Slab == (exact.Slab{}) && len(p.Design.Predictors) > exact.WalkedGroups
 }
 
 // sumAll is the sum over all models; nil if a run makes none. It fails only if ctx is cancelled.
@@ -80,6 +89,32 @@ func affordable(p *exact.Problem) bool {
 		mean += float64(len(group)) / 2
 	}
 	return count <= mostSummed && count*mean*mean*mean <= summedWork && p.Validate() == nil
+}
+
+// allEvidences are the log evidences of all models by the bits of their codes, without those that
+// the prior excludes; nil if a run makes no sum, or one that does not list all.
+func (p *Problem) allEvidences(ctx gocontext.Context) ([]float64, error) {
+	answer, err := p.sumAll(ctx, nil)
+	if err != nil || answer == nil || len(answer.Models) < answer.Count {
+		return nil, err
+	}
+	p.answered.lock.Lock()
+	defer p.answered.lock.Unlock()
+	if p.answered.evidences == nil {
+		p.answered.evidences = make([]float64, 1<<len(p.Design.Predictors))
+		for _, model := range answer.Models {
+			p.answered.evidences[maskOf(model.Code)] = model.LogEvidence - p.Design.LogJacobian()
+		}
+	}
+	return p.answered.evidences, nil
+}
+
+// maskOf is a code of zeros and ones as a number, the first entry lowest.
+func maskOf(code []int32) (bits int) {
+	for g, in := range code {
+		bits |= int(in) << g
+	}
+	return bits
 }
 
 // sumModels is the sum over all models for the engine.

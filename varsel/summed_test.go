@@ -3,6 +3,7 @@ package varsel
 import (
 	gocontext "context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -46,6 +47,39 @@ func TestRunsSumOverManyModels(t *testing.T) {
 		require.Equal(t, want.Code, got.Models[i].Code)
 		require.InDelta(t, float64(want.Certified), float64(got.Models[i].Certified), 1e-9)
 		require.InDelta(t, float64(*want.LogEvidence), float64(*got.Models[i].LogEvidence), 1e-9)
+	}
+}
+
+// Evidences found together equal the evidences of single models, under heredity too. Where a sum
+// does not list all models, each is found alone.
+func TestEvidencesFoundTogether(t *testing.T) {
+	pairs := []string{"x0:x1", "x0:x2", "x0:x3", "x0:o", "x1:x2", "x1:x3", "x1:o", "x2:x3"}
+	interactions := interactionProblem(t, DesignOptions{Interactions: pairs}, ModelOptions{Heredity: StrongHeredity})
+	thirteen := simulatedProblem(t, design.Simulation{Rows: 40, Predictors: 13, Effects: 3, Correlation: 0.4, Seed: 6}, ModelOptions{})
+	problems := []*Problem{thirteen, interactions}
+	if !testing.Short() {
+		problems = append(problems, manyModels(t, Prior{}))
+	}
+	for _, problem := range problems {
+		require.True(t, problem.summed())
+		forms, random := problem.forms(), rand.New(rand.NewPCG(1, 1))
+		var codes [][]int32
+		for len(codes) < 2*leastOfAll {
+			code := make([]int32, len(problem.Design.Predictors))
+			for g := range code {
+				code[g] = int32(random.IntN(2))
+			}
+			if h := problem.Target.heredity; h == nil || h.allows(code) {
+				codes = append(codes, code)
+			}
+		}
+		together, err := forms.LogEvidences(t.Context(), codes)
+		require.NoError(t, err)
+		for i, code := range codes {
+			alone, err := forms.LogEvidences(t.Context(), [][]int32{code})
+			require.NoError(t, err)
+			require.InDelta(t, alone[0], together[i], 1e-6)
+		}
 	}
 }
 

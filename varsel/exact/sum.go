@@ -104,7 +104,7 @@ const evidenceBlock = 1 << 8
 // evidences computes all evidences of e: by a walk where models are many, unless it loses digits.
 func (e *enumeration) evidences(ctx context.Context) error {
 	e.logJoint = make([]float64, 1<<len(e.Groups))
-	if len(e.Groups) > walkedGroups && e.Slab == (Slab{}) {
+	if len(e.Groups) > WalkedGroups && e.Slab == (Slab{}) {
 		if err := e.walkAll(ctx); err != nil {
 			return err
 		}

@@ -44,8 +44,9 @@ type ending struct {
 }
 
 const (
-	// walkedGroups is the largest number of predictors for which every model is decomposed.
-	walkedGroups = 12
+	// WalkedGroups is the largest number of predictors whose models [Enumerate] decomposes one by
+	// one.
+	WalkedGroups = 12
 	// checkedModels is the number of most probable models that are decomposed, with a largest one,
 	// to check the walk to within roundedEvidence.
 	checkedModels   = 16
@@ -210,20 +211,20 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 		e.logJoint[i] = math.Inf(-1)
 	}
 	var lock sync.Mutex // guards done and Progress
-	done, heads := 0, 1<<(walkedGroups/2)
+	done, heads := 0, 1<<(WalkedGroups/2)
 	return parallel.Each(ctx, heads, func(int) func(head int) error {
 		walker, code := w.walker(), make([]int32, len(e.Groups))
 		fixed := len(walker.coordinates)
 		return func(head int) error {
 			walker.coordinates, walker.mask = walker.coordinates[:fixed], uint32(head)
-			for g := range walkedGroups / 2 {
+			for g := range WalkedGroups / 2 {
 				if head>>g&1 == 1 {
 					for _, j := range e.Groups[g] {
 						walker.push(j)
 					}
 				}
 			}
-			walker.visit(walkedGroups/2, code)
+			walker.visit(WalkedGroups/2, code)
 			lock.Lock()
 			defer lock.Unlock()
 			if done += len(e.logJoint) / heads; e.Progress != nil {
