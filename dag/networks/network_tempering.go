@@ -24,6 +24,10 @@ type island struct {
 	Thetas      [][]float64 // equally weighted draws of the parameters
 }
 
+// moves is the length of the moves of an island relative to the first islands of a family, given its
+// place in its level: every second island moves twice as long.
+func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
+
 // temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a
 // sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until half
 // of the particles are effective, draws the starts of the chains from them, and moves each chain by

@@ -3,34 +3,55 @@ package networks
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// islandSpread returns the standard deviation of the log evidence of one fine island, which grows
-// with the number of parents, from families with about as many parents.
-func (s *Scores) islandSpread() func(parents int) float64 {
-	var squares, degrees [dgraph.MaxNodes + 1]float64
+// spreads holds sums of squares of log evidences as of scatter, with their degrees of freedom, by
+// node and number of parents.
+type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
+
+func (s *Scores) spreads() *spreads {
+	out := new(spreads)
 	for f := range s.islands {
-		islands := s.settled(f)
-		mean := 0.0
-		for _, own := range islands {
-			mean += own.LogEvidence / float64(len(islands))
-		}
-		size := s.problem.Families[f].Parents.Len()
-		for _, own := range islands {
-			squares[size] += dgraph.Square(own.LogEvidence - mean)
-		}
-		degrees[size] += math.Max(0, float64(len(islands)-1))
+		family := s.problem.Families[f]
+		cell := &out[family.Node][family.Parents.Len()]
+		squares, degrees := scatter(s.settled(f))
+		cell.squares, cell.degrees = cell.squares+squares, cell.degrees+degrees
 	}
-	return func(parents int) float64 {
-		// as if an additional island had a standard deviation of one
-		sum, count := 1.0, 1.0
-		for size := max(parents-1, 0); size <= min(parents+1, dgraph.MaxNodes); size++ {
-			sum, count = sum+squares[size], count+degrees[size]
+	return out
+}
+
+// variance is the variance of the log evidence of an island with moves of length one. It grows with
+// the number of parents, and differs by node: it is that of families of the node with about as many
+// parents, and as if of four more islands that of families of all nodes.
+func (s *spreads) variance(f dgraph.Family) float64 {
+	all, count, own, degrees := 1.0, 1.0, 0.0, 0.0 // as if an island had a variance of one
+	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
+		for node := range s {
+			all, count = all+s[node][size].squares, count+s[node][size].degrees
 		}
-		return math.Sqrt(sum / count)
+		own, degrees = own+s[f.Node][size].squares, degrees+s[f.Node][size].degrees
 	}
+	return (priorIslands*all/count + own) / (priorIslands + degrees)
+}
+
+// scatter is a sum of squares of log evidences of islands of one level around the means of their
+// two kinds, with its degrees of freedom. Squares are as of moves of length one: variances are
+// inverse to the length.
+func scatter(islands []island) (squares, degrees float64) {
+	var kinds [2][]float64
+	for k, one := range islands {
+		kinds[k%2] = append(kinds[k%2], one.LogEvidence)
+	}
+	for kind, logs := range kinds {
+		if extra := float64(len(logs)) - 1; extra > 0 {
+			squares, degrees = squares+extra*stat.Variance(logs, nil)*islands[kind].moves(kind), degrees+extra
+		}
+	}
+	return squares, degrees
 }
 
 func logEvidences(islands []island) (logs []float64) {
@@ -40,24 +61,36 @@ func logEvidences(islands []island) (logs []float64) {
 	return logs
 }
 
-// combine returns the log mean evidence of islands and its standard error, from the spread of their
-// logarithms. Few islands estimate their spread poorly: four more islands with the spread of all
-// families are added to the estimate.
-func (s *Scores) combine(islands []island, spread float64) (logMean, se float64) {
-	logs := logEvidences(islands)
-	count := float64(len(logs))
-	const prior = 4
-	squares, mean := prior*dgraph.Square(spread), 0.0
-	for _, x := range logs {
-		mean += x / count
+// priorIslands is the number of islands as which the variance of other families counts in that of a
+// family: few islands estimate their spread poorly.
+const priorIslands = 4
+
+// ownVariance is the variance for a family with these islands, and the number of squares behind it,
+// given the variance by other families.
+func ownVariance(islands []island, others float64) (variance, degrees float64) {
+	squares, degrees := scatter(islands)
+	degrees += priorIslands
+	return (priorIslands*others + squares) / degrees, degrees
+}
+
+// combine returns the log evidence by islands of one level and its standard error, given the
+// variance of the log evidence of an island with moves of length one by other families. An island
+// is unbiased for the evidence, and its logarithm is about normal (over 30 families of 1 to 12
+// parents of a table of 20 nodes skewness was 0.1 ± 0.1), so that the log evidence is the mean of
+// the logarithms plus half of their variance. The log of the mean of evidences has several times the
+// variance where logarithms differ by nats, as few islands dominate it. Where it is larger yet, few
+// islands met a mode that others missed, and the standard error reaches it.
+func combine(islands []island, others float64) (logEvidence, se float64) {
+	variance, degrees := ownVariance(islands, others)
+	count, moves, sum := float64(len(islands)), 0.0, 0.0
+	for k, one := range islands {
+		moves += one.moves(k)
+		sum += one.moves(k) * one.LogEvidence
 	}
-	for _, x := range logs {
-		squares += dgraph.Square(x - mean)
-	}
-	// For log-normal evidences exp(variance) − 1 is the relative variance of one, and the mean of a
-	// few is probably too small.
-	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
-	return logsum.Of(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
+	half := count / (2 * moves) // of the variance, in the mean weighted by lengths of moves
+	logEvidence = sum/moves + half*variance
+	missed := math.Max(0, logsum.Of(logEvidences(islands))-math.Log(count)-logEvidence)
+	return logEvidence, math.Sqrt(variance/moves + 2*dgraph.Square(half*variance)/degrees + missed*missed)
 }
 
 // settling is the mean over families of the difference between the log evidences of islands that
@@ -70,8 +103,10 @@ func (s *Scores) settling() (mean, se float64) {
 }
 
 // differences returns these differences for families with islands of both kinds, with the numbers
-// of their parents.
+// of their parents. Log evidences have half of the variance of their logarithms added, which alone
+// makes those of longer moves larger.
 func (s *Scores) differences() (sizes, differences []float64) {
+	spreads := s.spreads()
 	for f := range s.islands {
 		islands := s.settled(f)
 		if len(islands) < 2 {
@@ -82,7 +117,10 @@ func (s *Scores) differences() (sizes, differences []float64) {
 			sums[k%2] += own.LogEvidence
 			counts[k%2]++
 		}
-		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])
+		family := s.problem.Families[f]
+		variance, _ := ownVariance(islands, spreads.variance(family))
+		sizes = append(sizes, float64(family.Parents.Len()))
+		differences = append(differences, sums[1]/counts[1]-sums[0]/counts[0]-variance/2*(1/islands[0].moves(0)-1/islands[1].moves(1)))
 	}
 	return sizes, differences
 }

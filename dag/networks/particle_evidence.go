@@ -48,23 +48,17 @@ const (
 )
 
 // settled returns the islands of a family of the highest level that has enough of them.
-func (s *Scores) settled(f int) []island {
-	islands := s.islands[f]
-	if len(islands) == 0 {
-		return nil
-	}
-	from, of := len(islands), islands[len(islands)-1].Level
-	for from > 0 && islands[from-1].Level == of {
+func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
+
+func settled(islands []island) []island {
+	from := len(islands)
+	for from > 0 && islands[from-1].Level == islands[len(islands)-1].Level {
 		from--
 	}
-	if len(islands)-from >= levelCounts || from == 0 {
-		return islands[from:]
+	if from > 0 && len(islands)-from < levelCounts {
+		return settled(islands[:from])
 	}
-	end := from
-	for from > 0 && islands[from-1].Level == of-1 {
-		from--
-	}
-	return islands[from:end]
+	return islands[from:]
 }
 
 func (s *Scores) nextLevel(f int) int {

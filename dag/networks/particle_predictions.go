@@ -16,11 +16,11 @@ import (
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
-	spread := s.islandSpread()
+	spreads := s.spreads()
 	var sizes, gaps []float64
 	for f := range s.islands {
 		if islands := s.settled(f); len(islands) > 0 {
-			out.LogEvidence[f], out.SE[f] = s.combine(islands, spread(families[f].Parents.Len()))
+			out.LogEvidence[f], out.SE[f] = combine(islands, spreads.variance(families[f]))
 			sizes, gaps = append(sizes, float64(families[f].Parents.Len())), append(gaps, out.LogEvidence[f]-s.second[f])
 		}
 	}

@@ -1,0 +1,165 @@
+package networks
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/lab/dagtest"
+)
+
+// fakeIslands are unbiased for an evidence of one: the logarithm of each is the shape less the log
+// mean of its exponential, and its square inverse to the length of the moves.
+func fakeIslands(random *rand.Rand, count, level int, shape func(random *rand.Rand, sd float64) float64, sd float64) (islands []island) {
+	for k := range count {
+		one := island{Level: level}
+		one.LogEvidence = shape(random, sd/math.Sqrt(one.moves(k)))
+		islands = append(islands, one)
+	}
+	return islands
+}
+
+func normalLogs(random *rand.Rand, sd float64) float64 { return sd*random.NormFloat64() - sd*sd/2 }
+
+// skewedLogs are logarithms of gamma variates with mean one, skewed to the left, as where some
+// particles fall into poor modes.
+func skewedLogs(random *rand.Rand, sd float64) float64 {
+	// the variance of the log of a gamma variate is about 1/k + 1/(2k²)
+	variance := sd * sd
+	shape := (1 + math.Sqrt(1+2*variance)) / (2 * variance)
+	draw, weight := 0.0, 1.0
+	for ; shape < 1; shape++ { // a gamma variate with one more, times a power of a uniform one
+		weight, draw = weight*math.Pow(random.Float64(), 1/shape), 1
+	}
+	whole := (1 + math.Sqrt(1+2*variance)) / (2 * variance)
+	return math.Log(gamma(random, shape)*math.Max(weight, draw*weight)) - math.Log(whole)
+}
+
+// gamma draws by Marsaglia and Tsang (2000) for a shape of one or more.
+func gamma(random *rand.Rand, shape float64) float64 {
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := random.NormFloat64()
+		v := math.Pow(1+c*x, 3)
+		if v > 0 && math.Log(random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return d * v
+		}
+	}
+}
+
+// The stated errors of log evidences cover the truth for logarithms that differ by tenths or by
+// nats, few islands or many, and where other families' variance is twice or half as large.
+func TestErrorsOfIslands(t *testing.T) {
+	random := dagtest.Random(5)
+	for _, sd := range []float64{0.1, 0.5, 1, 2, 3} {
+		for _, count := range []int{2, 4, 12, 40} {
+			for _, others := range []float64{0.5, 1, 2} {
+				var z []float64
+				for range 2000 {
+					islands := fakeIslands(random, count, 0, normalLogs, sd)
+					logEvidence, se := combine(islands, others*sd*sd)
+					z = append(z, logEvidence/se)
+				}
+				mean, spread := stat.MeanStdDev(z, nil)
+				t.Logf("sd %v, %d islands, others %v: z %.2f ± %.2f", sd, count, others, mean, spread)
+				most := 1.7 // errors of the variance of other families shift all of theirs alike
+				if others == 1 {
+					most = 1.15
+				}
+				require.Less(t, math.Hypot(mean, spread), most)
+				require.Greater(t, math.Hypot(mean, spread), 0.5)
+			}
+		}
+	}
+}
+
+// A mode that one island in ten meets has most of the evidence: where an island met it, the error
+// reaches the truth.
+func TestModesFewIslandsMeet(t *testing.T) {
+	random := dagtest.Random(6)
+	for _, gain := range []float64{3, 6} {
+		truth := math.Log(0.9 + 0.1*math.Exp(gain))
+		far, met := 0, 0
+		for range 1000 {
+			var islands []island
+			found := false
+			for range 12 {
+				one := island{LogEvidence: 0.3*random.NormFloat64() - 0.045}
+				if random.Float64() < 0.1 {
+					one.LogEvidence += gain
+					found = true
+				}
+				islands = append(islands, one)
+			}
+			if !found {
+				continue
+			}
+			met++
+			logEvidence, se := combine(islands, 0.09)
+			if math.Abs(logEvidence-truth) > 3*se {
+				far++
+			}
+		}
+		t.Logf("gain %v: %d of %d", gain, far, met)
+		require.Less(t, far, met/50)
+	}
+}
+
+// settlingOf is the settling of families of one to eight parents whose islands have logarithms of
+// some shape.
+func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, sd float64) float64, lag float64) (rise, se float64) {
+	t.Helper()
+	s := &Scores{problem: &score.Problem{}}
+	for k := range 400 {
+		f := dgraph.Family{Node: k % 10, Parents: dgraph.SetOf(score.UpTo(1 + k%8)...)}
+		s.problem.Families = append(s.problem.Families, f)
+		islands := fakeIslands(random, 2+2*(k%6), 0, shape, 0.25*float64(f.Parents.Len()))
+		for i := range islands {
+			islands[i].LogEvidence -= lag / islands[i].moves(i)
+		}
+		s.islands = append(s.islands, islands)
+	}
+	return s.settling()
+}
+
+// Islands without bias have settled, however much their logarithms differ: the log evidences of
+// shorter moves are smaller, and half of the variance makes up for it. Islands that lag behind by
+// two nats, half as much with moves twice as long, have not.
+func TestSettling(t *testing.T) {
+	random := dagtest.Random(7)
+	for name, shape := range map[string]func(*rand.Rand, float64) float64{"normal": normalLogs, "skewed": skewedLogs} {
+		rise, se := settlingOf(t, random, shape, 0)
+		t.Logf("%s: %.2f ± %.2f", name, rise, se)
+		require.Less(t, math.Abs(rise), math.Max(3*se, settledNats))
+		rise, se = settlingOf(t, random, shape, 2)
+		t.Logf("%s, late: %.2f ± %.2f", name, rise, se)
+		require.InDelta(t, 1, rise, 0.5)
+		require.Greater(t, rise, math.Max(3*se, settledNats))
+	}
+}
+
+// The variance of islands is that of families of the node with about as many parents, and of
+// families of all nodes where it has none.
+func TestSpreads(t *testing.T) {
+	p := networkProblem(t, 10, score.ModelOptions{})
+	s := NewScores(p, 1, 0, func(string) {})
+	two := dgraph.Family{Node: 0, Parents: dgraph.SetOf(1, 2)}
+	require.InDelta(t, 1, s.spreads().variance(two), 1e-12)
+	for i, f := range p.Families {
+		if f.Parents.Len() == 2 && f.Node == 0 {
+			for k := range 40 {
+				s.islands[i] = append(s.islands[i], island{LogEvidence: 3 * float64(k/2%2)})
+			}
+		}
+	}
+	variance := 38.0 / 37 * 9.0 / 4 * 1.5 // half of the islands have moves twice as long
+	require.InDelta(t, variance, s.spreads().variance(two), 0.3)
+	require.InDelta(t, variance, s.spreads().variance(dgraph.Family{Node: 1, Parents: two.Parents}), 0.3)
+	require.InDelta(t, 1, s.spreads().variance(dgraph.Family{Node: 0, Parents: dgraph.SetOf(1, 2, 3, 4)}), 1e-12)
+}
