@@ -24,8 +24,8 @@ type island struct {
 	Thetas      [][]float64 // equally weighted draws of the parameters
 }
 
-// moves is the length of the moves of an island relative to the first islands of a family, given its
-// place in its level: every second island moves twice as long.
+// moves is the length of the moves of an island relative to the first islands of a family. place is
+// the island's place in its level, where every second one moves twice as long.
 func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
 
 // temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a

@@ -25,8 +25,8 @@ func (s *Scores) spreads() *spreads {
 }
 
 // variance is the variance of the log evidence of an island with moves of length one. It grows with
-// the number of parents, and differs by node: it is that of families of the node with about as many
-// parents, and as if of four more islands that of families of all nodes.
+// the number of parents and differs by node. Families of the node with about as many parents
+// estimate it, together with families of all nodes, which count as priorIslands more islands.
 func (s *spreads) variance(f dgraph.Family) float64 {
 	all, count, own, degrees := 1.0, 1.0, 0.0, 0.0 // as if an island had a variance of one
 	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
@@ -61,17 +61,17 @@ func logEvidences(islands []island) (logs []float64) {
 	return logs
 }
 
-// priorIslands is the number of islands as which the variance of other families counts in that of a
-// family: few islands estimate their spread poorly.
+// priorIslands is the number of islands as which the variance by other families counts beside the
+// islands of a family: few islands estimate their spread poorly.
 const priorIslands = 4
 
-// combine returns the log evidence by islands of one level and its standard error, given the
-// variance of the log evidence of an island with moves of length one by other families. An island
-// is unbiased for the evidence, and its logarithm is about normal (over 39 families of 1 to 12
-// parents of a table of 20 nodes the skewness was 0.04 ± 0.08), so that the log evidence is the mean
-// of the logarithms plus half of their variance. The log of the mean of evidences has (exp(s²) − 1)
-// / s² times the variance, 13 for s = 2, as few islands dominate it. Where it is larger yet, few
-// islands met a mode that others missed, and the standard error reaches it.
+// combine returns the log evidence by islands of one level and its standard error. others is the
+// variance of the log evidence of an island with moves of length one, by other families. An island
+// is unbiased for the evidence, and its logarithm is about normal (skewness 0.04 ± 0.08 over 39
+// families of 1 to 12 parents), so that the log evidence is the mean of the logarithms plus half of
+// their variance. The log of the mean of evidences has (exp(s²) − 1) / s² times the variance, 13
+// for s = 2, as few islands dominate it. Where it is larger yet, few islands met a mode that others
+// missed, and the standard error reaches it.
 func combine(islands []island, others float64) (logEvidence, se float64) {
 	squares, degrees := scatter(islands)
 	degrees += priorIslands
@@ -98,7 +98,7 @@ func (s *Scores) settling() (mean, se float64) {
 
 // differences returns these differences for families with islands of both kinds, with the numbers
 // of their parents. Log evidences have half of the variance of their logarithms added, which alone
-// makes those of longer moves larger.
+// makes log evidences by longer moves larger.
 func (s *Scores) differences() (sizes, differences []float64) {
 	spreads := s.spreads()
 	for f := range s.islands {

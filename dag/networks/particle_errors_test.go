@@ -144,7 +144,7 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// The variance of islands is that of families of the node with about as many parents, and of
+// The variance of islands comes from families of the node with about as many parents, and of
 // families of all nodes where it has none.
 func TestSpreads(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
