@@ -120,14 +120,14 @@ const fewestRanked = 100
 
 // rank notes the place of a true value among the draws for which used, unless nil, holds; of is the
 // value of a draw. Among equal draws it takes a random place.
-func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, of func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
+func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
 	below, equal, count := 0.0, 0.0, 0.0
 	for draw := range sample.Len() {
 		if used != nil && !used(draw) {
 			continue
 		}
 		count++
-		switch v := of(draw); {
+		switch v := value(draw); {
 		case v < truth:
 			below++
 		case v == truth:

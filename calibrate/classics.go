@@ -33,7 +33,7 @@ type classic struct {
 type functional struct {
 	kind  string
 	truth float64
-	of    func(sample *draws.Draws, draw int) float64
+	value func(sample *draws.Draws, draw int) float64
 }
 
 // stated is the content of an answer.
@@ -86,7 +86,7 @@ func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.
 		return err
 	}
 	for _, f := range c.functions {
-		r.rank(f.kind, f.truth, sample, func(draw int) float64 { return f.of(sample, draw) }, nil, random)
+		r.rank(f.kind, f.truth, sample, func(draw int) float64 { return f.value(sample, draw) }, nil, random)
 	}
 	return nil
 }

@@ -81,11 +81,11 @@ func TestWrongAnswersAreListed(t *testing.T) {
 
 // Answers are scored together and by kind, and reasons counted without regard to their numbers.
 func TestScoresByKind(t *testing.T) {
-	of := func(kind string, stated float64) *Replicate {
+	replicate := func(kind string, stated float64) *Replicate {
 		return &Replicate{Kind: kind, Verdict: trusted, Comparisons: []Comparison{{Mean, "x", Number(stated), 0.5, 0}}}
 	}
 	doubtful := func(reasons string) *Replicate { return &Replicate{Kind: "a", Verdict: "doubtful", Reasons: reasons} }
-	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{of("a", 1), of("a", -1), of("b", 2), doubtful("R-hat is 1.02; k̂ is 0.9"), doubtful("R-hat is 3")})
+	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{replicate("a", 1), replicate("a", -1), replicate("b", 2), doubtful("R-hat is 1.02; k̂ is 0.9"), doubtful("R-hat is 3")})
 	require.Len(t, s.Scores, 3)
 	for i, want := range []Score{{Count: 3, Error: 2}, {Kind: "a", Count: 2, Error: 1}, {Kind: "b", Count: 1, Error: 2}} {
 		got := s.Scores[i]

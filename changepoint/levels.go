@@ -29,10 +29,10 @@ type level struct {
 // the errors, a row larger than the others by many powers of ten would leave them no digits.
 type cumulated struct{ high, low []float64 }
 
-func cumulate(count int, of func(i int) float64) cumulated {
+func cumulate(count int, term func(i int) float64) cumulated {
 	c := cumulated{make([]float64, count+1), make([]float64, count+1)}
 	for i := range count {
-		x, before := of(i), c.high[i]
+		x, before := term(i), c.high[i]
 		sum := before + x
 		rest := sum - before
 		c.high[i+1], c.low[i+1] = sum, c.low[i]+(before-(sum-rest))+(x-rest)

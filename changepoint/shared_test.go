@@ -48,15 +48,15 @@ func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 			post, err := p.Posterior(gocontext.Background())
 			require.NoError(t, err)
 			s := newSums(p.y, p.unitTimes())
-			of, from, to := p.noise(s), -7.0, 3.0
+			logDensity, from, to := p.noise(s), -7.0, 3.0
 			if test.kind == Variance {
-				of, from, to = p.commonMean(s), -4, 4
+				logDensity, from, to = p.commonMean(s), -4, 4
 			}
 			const step = 0.01
 			var grid []*node
 			for x := from; x <= to; x += step {
-				n := &node{logPrior: of.logPrior(x)}
-				n.recursion, err = newRecursion(gocontext.Background(), p.rows(of.family(x)), p.Options.MaxChanges)
+				n := &node{logPrior: logDensity.logPrior(x)}
+				n.recursion, err = newRecursion(gocontext.Background(), p.rows(logDensity.family(x)), p.Options.MaxChanges)
 				require.NoError(t, err)
 				grid = append(grid, n)
 			}

@@ -216,7 +216,7 @@ func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, fro
 func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool) (probability, se float64), draws []score.Draw, classes []*dgraph.Graph) (list []ClassReport) {
 	counts, first := map[string]float64{}, map[string]int{}
 	var keys []string
-	of := make(map[*dgraph.Graph]string, len(draws))
+	classOf := make(map[*dgraph.Graph]string, len(draws))
 	for k, class := range classes {
 		key := class.Key()
 		if _, seen := first[key]; !seen {
@@ -224,12 +224,12 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 			keys = append(keys, key)
 		}
 		counts[key] += float64(draws[k].Count)
-		of[draws[k].Graph] = key
+		classOf[draws[k].Graph] = key
 	}
 	order := score.SortBy(score.UpTo(len(keys)), func(i int) float64 { return -counts[keys[i]] })
 	for _, i := range order[:listed(p, len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
-		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return of[g] == keys[i] })
+		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return classOf[g] == keys[i] })
 		list = append(list, ClassReport{
 			Directed:   edgeNames(p, class, (*dgraph.Graph).Directed),
 			Undirected: edgeNames(p, class, func(g *dgraph.Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),

@@ -128,12 +128,12 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	require.NoError(t, err)
 	exact, err := RunExact(t.Context(), p, ExactConfig{Seed: 4, Dir: t.TempDir()})
 	require.NoError(t, err)
-	of := map[[2]string]effects.Parameter{}
+	byEdge := map[[2]string]effects.Parameter{}
 	for _, e := range exact.Parameters {
-		of[[2]string{e.From, e.To}] = e
+		byEdge[[2]string{e.From, e.To}] = e
 	}
 	for _, e := range found.Parameters {
-		want := of[[2]string{e.From, e.To}]
+		want := byEdge[[2]string{e.From, e.To}]
 		if e.Prob < 0.3 {
 			continue
 		}

@@ -97,21 +97,21 @@ func (b *broken) Builder(name string) backends.Builder {
 
 type brokenBuilder struct {
 	backends.Builder
-	of *broken
+	backend *broken
 }
 
 func (b *brokenBuilder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
 	executable, err := b.Builder.Compile(outputs, shardings)
-	return &brokenExecutable{executable, b.of}, err
+	return &brokenExecutable{executable, b.backend}, err
 }
 
 type brokenExecutable struct {
 	backends.Executable
-	of *broken
+	backend *broken
 }
 
 func (e *brokenExecutable) Execute([]backends.Buffer, []bool, backends.DeviceNum) ([]backends.Buffer, error) {
-	return nil, e.of.err
+	return nil, e.backend.err
 }
 
 func TestTroubleOfTheBackendIsAFailure(t *testing.T) {

@@ -25,7 +25,7 @@ func template(m *Model) (lines []string) {
 	for _, p := range m.plates {
 		var above []*Plate
 		for _, parent := range p.parents {
-			above = append(above, parent.of)
+			above = append(above, parent.plate)
 		}
 		lines = append(lines, fmt.Sprintf("plate %q in %q", p.name, names(above)))
 	}

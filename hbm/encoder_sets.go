@@ -181,14 +181,14 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
-		if slices.ContainsFunc(from, func(p *Plate) bool { return p == parent.of }) {
+		if slices.ContainsFunc(from, func(p *Plate) bool { return p == parent.plate }) {
 			continue
 		}
-		if slices.ContainsFunc(to, parent.of.Determines) {
-			return parent.of
+		if slices.ContainsFunc(to, parent.plate.Determines) {
+			return parent.plate
 		}
 		if first == nil {
-			first = parent.of
+			first = parent.plate
 		}
 	}
 	return first

@@ -60,7 +60,7 @@ var encoders = map[string]func(s *setEncoder) encoder{
 
 // encodings returns the encodings of all members of a variable in a part of the model,
 // [members][width], by networks with random weights.
-func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
+func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
 	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))
 	s := newSetEncoder(c.model, c.data, meanPool, Config{Seed: 3})
@@ -78,7 +78,7 @@ func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype 
 	variables := context.New()
 	exec, err := context.NewExecAny(testkit.Backend(t), variables, func(ctx *context.Context, inputs []*Node) []*Node {
 		r := f.replica(selector, inputs)
-		return []*Node{ConvertDType(of(s).encode(ctx, ctx.In("latent"), r, v, width), dtypes.Float64)}
+		return []*Node{ConvertDType(wrap(s).encode(ctx, ctx.In("latent"), r, v, width), dtypes.Float64)}
 	})
 	require.NoError(t, err)
 	_, err = exec.Exec(f.inputs(selected)...) // makes the variables
@@ -114,23 +114,23 @@ func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype 
 // pupils of a school in the list, to the rounding of their type. A pupil in another school changes
 // the encodings of both schools.
 func TestEncodersAreInvariant(t *testing.T) {
-	for name, of := range encoders {
+	for name, wrap := range encoders {
 		for dtype, tolerance := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-5} {
 			t.Run(name+"/"+dtype.String(), func(t *testing.T) {
 				one := newClasses([]int32{0, 0, 0, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
 				other := newClasses([]int32{2, 0, 1, 0, 2, 0}, []int{6, 3, 4, 1, 5, 2}, []int{2, 0, 1})
 				moved := newClasses([]int32{0, 0, 1, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
 				same := func(want, got []float64) { require.InDeltaSlice(t, want, got, tolerance) }
-				same(one.encodings(t, of, dtype, one.overall, nil)[0], other.encodings(t, of, dtype, other.overall, nil)[0])
-				schools := one.encodings(t, of, dtype, one.school, nil)
-				for i, row := range other.encodings(t, of, dtype, other.school, nil) {
+				same(one.encodings(t, wrap, dtype, one.overall, nil)[0], other.encodings(t, wrap, dtype, other.overall, nil)[0])
+				schools := one.encodings(t, wrap, dtype, one.school, nil)
+				for i, row := range other.encodings(t, wrap, dtype, other.school, nil) {
 					same(schools[i], row)
 				}
-				pupils := one.encodings(t, of, dtype, one.pupil, nil)
-				for place, row := range other.encodings(t, of, dtype, other.pupil, nil) {
+				pupils := one.encodings(t, wrap, dtype, one.pupil, nil)
+				for place, row := range other.encodings(t, wrap, dtype, other.pupil, nil) {
 					same(pupils[[]int{6, 3, 4, 1, 5, 2}[place]-1], row)
 				}
-				for i, row := range moved.encodings(t, of, dtype, moved.school, nil) {
+				for i, row := range moved.encodings(t, wrap, dtype, moved.school, nil) {
 					require.Equal(t, i < 2, distance(schools[i], row) > 100*tolerance, "school %d", i)
 				}
 				require.Greater(t, distance(pupils[0], pupils[1]), 100*tolerance)

@@ -20,8 +20,8 @@ type feed struct {
 	dtype dtypes.DType
 	// of is the fed family over a space of models; nil: there is one model. If code is not nil, the
 	// whole of its model is fed, and data are no inputs.
-	of   *targetFamily
-	code []int32
+	target *targetFamily
+	code   []int32
 	// present lists the unconstrained numbers of each member of each latent variable that the model
 	// has: the others weigh nothing. nil: it has all.
 	present [][][]int
@@ -39,8 +39,8 @@ func (f *feed) numbers(i int, l *latent, member int) []int {
 func (f *feed) given(code []int32) *feed {
 	ofCode := *f
 	ofCode.code = code
-	mask := f.of.space.(space.RowMasker).MaskRow(code, nil)
-	for _, l := range f.of.family.latents {
+	mask := f.target.space.(space.RowMasker).MaskRow(code, nil)
+	for _, l := range f.target.family.latents {
 		members := make([][]int, l.Members())
 		for member := range members {
 			for u := range l.dim {
@@ -99,8 +99,8 @@ func (f *feed) inputs(c *selection) []any {
 // replica reads inputs in a graph.
 func (f *feed) replica(s *selector, inputs []*Node) *replica {
 	if f.code != nil {
-		models := f.of.space
-		return f.of.given(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype)
+		models := f.target.space
+		return f.target.given(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype)
 	}
 	r := &replica{
 		graph: inputs[0].Graph(), dtype: f.dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{},

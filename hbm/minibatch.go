@@ -116,7 +116,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 func (s *selector) after(p *Plate) *Plate {
 	switch w := s.plans[p]; w.kind {
 	case takeAmong:
-		return p.parents[0].of
+		return p.parents[0].plate
 	case takeParents:
 		return w.below.plate
 	}
@@ -129,7 +129,7 @@ func byDepth(plates []*Plate) []*Plate {
 	depth = func(p *Plate) int {
 		deepest := 0
 		for _, parent := range p.parents {
-			deepest = max(deepest, 1+depth(parent.of))
+			deepest = max(deepest, 1+depth(parent.plate))
 		}
 		return deepest
 	}
@@ -148,7 +148,7 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	}
 	whole := true
 	for _, parent := range p.parents {
-		whole = whole && s.plans[parent.of].kind == takeAll
+		whole = whole && s.plans[parent.plate].kind == takeAll
 	}
 	if whole && part == 0 {
 		return &plan{kind: takeAll, size: p.size}, nil
@@ -157,9 +157,9 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 		return nil, fmt.Errorf("hbm: plate %q is nested in several plates, not all of which are taken whole: give Batch for it, not for them", p.name)
 	}
 	above := p.parents[0]
-	lists := make([][]int32, above.of.size)
-	for member, of := range above.index {
-		lists[of] = append(lists[of], int32(member))
+	lists := make([][]int32, above.plate.size)
+	for member, parent := range above.index {
+		lists[parent] = append(lists[parent], int32(member))
 	}
 	share := 0
 	for _, list := range lists {
@@ -168,7 +168,7 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	if part > 0 {
 		share = min(share, part)
 	}
-	return &plan{kind: takeAmong, size: share * s.plans[above.of].size, share: share, lists: lists}, nil
+	return &plan{kind: takeAmong, size: share * s.plans[above.plate].size, share: share, lists: lists}, nil
 }
 
 // checkProducts returns an error for a variable on several plates whose selections depend on each
@@ -225,9 +225,9 @@ func (s *selector) draw(random *rand.Rand) *selection {
 				members, weight = append(members, int32(i)), append(weight, float64(p.size)/float64(w.size))
 			}
 		case takeAmong:
-			above := p.parents[0].of
-			for place, of := range chosen.members[above] {
-				list := w.lists[of]
+			above := p.parents[0].plate
+			for place, parent := range chosen.members[above] {
+				list := w.lists[parent]
 				n := min(len(list), w.share)
 				if chosen.weight[above][place] == 0 {
 					n = 0
@@ -259,8 +259,8 @@ func (s *selector) draw(random *rand.Rand) *selection {
 	}
 	for _, p := range s.plates {
 		for _, parent := range p.parents {
-			place := make(map[int32]int32, len(chosen.members[parent.of]))
-			for i, member := range chosen.members[parent.of] {
+			place := make(map[int32]int32, len(chosen.members[parent.plate]))
+			for i, member := range chosen.members[parent.plate] {
 				if _, seen := place[member]; !seen {
 					place[member] = int32(i)
 				}
@@ -321,7 +321,7 @@ func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
 		for i := range c.weight[p] {
 			left := random.Float64() < share
 			for _, parent := range p.parents {
-				left = left && c.weight[parent.of][c.index[parent][i]] > 0
+				left = left && c.weight[parent.plate][c.index[parent][i]] > 0
 			}
 			if !left {
 				c.weight[p][i] = 0

@@ -83,7 +83,7 @@ func TestSelectionsAreUnbiased(t *testing.T) {
 				for _, parent := range p.parents {
 					for place, member := range c.members[p] {
 						if c.weight[p][place] > 0 {
-							require.Equal(t, parent.index[member], c.members[parent.of][c.index[parent][place]])
+							require.Equal(t, parent.index[member], c.members[parent.plate][c.index[parent][place]])
 						}
 					}
 				}

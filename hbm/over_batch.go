@@ -24,7 +24,7 @@ type batchedFamily struct {
 var _ vti.BatchedFlow = (*batchedFamily)(nil)
 
 func newBatchedFamily(f *targetFamily, s *selector) *batchedFamily {
-	part := &feed{model: f.model, data: f.data, dtype: f.config.DType, of: f}
+	part := &feed{model: f.model, data: f.data, dtype: f.config.DType, target: f}
 	return &batchedFamily{f, s, &Posterior{model: f.model, config: f.config, family: f.family, feed: part}}
 }
 

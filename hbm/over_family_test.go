@@ -98,8 +98,8 @@ func TestFamiliesOfTargetsAreFlows(t *testing.T) {
 					up[at], down[at] = up[at]+step, down[at]-step
 					high, _ := push(code, up)
 					low, _ := push(code, down)
-					for i, of := range active {
-						jacobian.Set(i, j, (high[of]-low[of])/(2*step))
+					for i, coordinate := range active {
+						jacobian.Set(i, j, (high[coordinate]-low[coordinate])/(2*step))
 					}
 				}
 				want, _ := mat.LogDet(jacobian)
@@ -124,15 +124,15 @@ func jittered(dims []int, random *rand.Rand, value *tensors.Tensor) *tensors.Ten
 // 1), in which μ may be missing, and τ with all b.
 func scatterModel(t *testing.T, y [][]float64) *Target {
 	m := NewModel()
-	var of []int32
+	var groups []int32
 	var ys []float64
 	for j, group := range y {
 		for _, value := range group {
-			of, ys = append(of, int32(j)), append(ys, value)
+			groups, ys = append(groups, int32(j)), append(ys, value)
 		}
 	}
 	group, row := m.Plate("group", len(y)), m.Plate("row", len(ys))
-	row.In(group, of)
+	row.In(group, groups)
 	mu := m.Latent("μ", Normal(Number(0), Number(1)))
 	tau := m.Latent("τ", HalfNormal(Number(1)))
 	b := m.Latent("b", Normal(Number(0), tau), On(group))

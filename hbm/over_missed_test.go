@@ -89,6 +89,6 @@ func TestCeilings(t *testing.T) {
 		sum, squares = sum+v, squares+v*v
 	}
 	saturated := n * (-math.Log(0.1) - math.Log(2*math.Pi)/2)
-	require.InDelta(t, saturated, c.of([]int32{1}, []float64{-3, 1, 2, 3, 4, 5, 6}), 0.01)
-	require.InDelta(t, saturated-(squares-sum*sum/n)/0.02, c.of([]int32{0}, make([]float64, 7)), 0.01)
+	require.InDelta(t, saturated, c.bound([]int32{1}, []float64{-3, 1, 2, 3, 4, 5, 6}), 0.01)
+	require.InDelta(t, saturated-(squares-sum*sum/n)/0.02, c.bound([]int32{0}, make([]float64, 7)), 0.01)
 }

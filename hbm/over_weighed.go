@@ -66,7 +66,7 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 	if err != nil {
 		return models.Known{}
 	}
-	feed64 := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, of: f}
+	feed64 := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, target: f}
 	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: feed64, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
 	ceilings, err := newCeilings(device, f.Target)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))
 	below := func(i int) bool { // whatever weights say
 		if math.IsNaN(ceiling[i]) {
-			ceiling[i] = w.ceilings.of(codes[i], theta[i])
+			ceiling[i] = w.ceilings.bound(codes[i], theta[i])
 		}
 		return ceiling[i] < best-negligibleNats
 	}

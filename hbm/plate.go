@@ -23,8 +23,8 @@ type Plate struct {
 
 // membership says that each member of a plate belongs to one member of another.
 type membership struct {
-	of    *Plate
-	index []int32 // [size of the plate], each in 0 … of.size-1
+	plate *Plate
+	index []int32 // [size of the plate], each in 0 … plate.size-1
 }
 
 // Plate adds a plate with size members.
@@ -43,28 +43,28 @@ func (m *Model) Plate(name string, size int) *Plate {
 }
 
 // In nests the plate in another, whose members may have different numbers of members of p: member i
-// of p belongs to member index[i] of the plate of. A plate may be nested in several others, each
+// of p belongs to member index[i] of the plate outer. A plate may be nested in several others, each
 // with its own index: then those are crossed. It returns p.
-func (p *Plate) In(of *Plate, index []int32) *Plate {
+func (p *Plate) In(outer *Plate, index []int32) *Plate {
 	m := p.model
 	switch {
-	case of == nil || of.model != m:
+	case outer == nil || outer.model != m:
 		m.fail("plate %q is nested in a plate that the model does not have", p.name)
 		return p
-	case of.path(p) != nil || of == p:
-		m.fail("plate %q is nested in %q and %[2]q in it", p.name, of.name)
+	case outer.path(p) != nil || outer == p:
+		m.fail("plate %q is nested in %q and %[2]q in it", p.name, outer.name)
 		return p
 	case len(index) != p.size:
-		m.fail("plate %q has %d members, but its index into %q has %d", p.name, p.size, of.name, len(index))
+		m.fail("plate %q has %d members, but its index into %q has %d", p.name, p.size, outer.name, len(index))
 		return p
 	}
 	for i, member := range index {
-		if member < 0 || int(member) >= of.size {
-			m.fail("member %d of plate %q belongs to member %d of %q, which has %d", i, p.name, member, of.name, of.size)
+		if member < 0 || int(member) >= outer.size {
+			m.fail("member %d of plate %q belongs to member %d of %q, which has %d", i, p.name, member, outer.name, outer.size)
 			return p
 		}
 	}
-	p.parents = append(p.parents, &membership{of: of, index: index})
+	p.parents = append(p.parents, &membership{plate: outer, index: index})
 	return p
 }
 
@@ -83,10 +83,10 @@ func (p *Plate) path(to *Plate) []*membership {
 	for queue := []step{{at: p}}; len(queue) > 0; queue = queue[1:] {
 		for _, parent := range queue[0].at.parents {
 			chain := append(queue[0].chain[:len(queue[0].chain):len(queue[0].chain)], parent)
-			if parent.of == to {
+			if parent.plate == to {
 				return chain
 			}
-			queue = append(queue, step{parent.of, chain})
+			queue = append(queue, step{parent.plate, chain})
 		}
 	}
 	return nil

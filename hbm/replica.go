@@ -109,9 +109,9 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 
 // position is, for each member of a plate in the replica, the position of its member of another
 // plate, [size, 1] int32.
-func (r *replica) position(plate, of *Plate) *Node {
+func (r *replica) position(plate, outer *Plate) *Node {
 	var position *Node
-	for _, step := range plate.path(of) {
+	for _, step := range plate.path(outer) {
 		if position == nil {
 			position = InsertAxes(r.index[step], 1)
 		} else {

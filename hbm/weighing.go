@@ -103,7 +103,7 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	outputs := []*Node{common, Reshape(perMember, members, w.outer, w.inner)}
 	for _, l := range w.family.latents {
 		values := r.values[l.Variable]
-		if w.feed.of != nil {
+		if w.feed.target != nil {
 			values = r.unconstrained[l.Variable]
 		}
 		outputs = append(outputs, ConvertDType(drawsTo(values, len(l.plates), 0), dtypes.Float64))

@@ -91,8 +91,8 @@ func (b block) correction(squares []float64) float64 {
 		return 0
 	}
 	sum := 0.0
-	for _, of := range squares {
-		sum += of
+	for _, square := range squares {
+		sum += square
 	}
 	terms := make([]float64, 0, len(widenings)+len(b.present))
 	for _, c := range widenings {
@@ -190,14 +190,14 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 func newBlocks(random *rand.Rand, sizes [][]int, outer, inner int) *blocks {
 	b := &blocks{draws: outer * inner, inner: inner}
 	order := make([]int, inner)
-	for _, of := range sizes {
-		one := newBlock(of)
+	for _, blockSizes := range sizes {
+		one := newBlock(blockSizes)
 		for range outer {
 			halves(random, order)
 			shift := random.Float64()
 			for _, stratum := range order {
 				u := (float64(stratum) + shift) / float64(inner)
-				factors := make([]float64, len(of))
+				factors := make([]float64, len(blockSizes))
 				one.stretch(random, u, factors)
 				b.factors = append(b.factors, factors...)
 				b.quantiles = append(b.quantiles, min(int(u*manyQuantiles), manyQuantiles-1))

@@ -15,12 +15,12 @@ import (
 
 // bigMills is Mills' ratio by its continued fraction with 300 bits.
 func bigMills(x float64) float64 {
-	of := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
-	rest := of(x)
+	exact := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
+	rest := exact(x)
 	for k := 4000.0; k > 0; k-- {
-		rest.Add(of(x), new(big.Float).Quo(of(k), rest))
+		rest.Add(exact(x), new(big.Float).Quo(exact(k), rest))
 	}
-	value, _ := new(big.Float).Quo(of(1), rest).Float64()
+	value, _ := new(big.Float).Quo(exact(1), rest).Float64()
 	return value
 }
 

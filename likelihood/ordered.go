@@ -100,10 +100,10 @@ func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 			upper[i*cuts+k] = 1
 		}
 	}
-	of := func(which []float64) *Node {
+	gather := func(which []float64) *Node {
 		return Sub(Einsum("bp,np->bn", c, ConvertDType(Reshape(Const(eta.Graph(), which), rows, cuts), eta.DType())), eta)
 	}
-	u, w := of(upper), of(lower)
+	u, w := gather(upper), gather(lower)
 	is := func(flags []bool) *Node {
 		return BroadcastToDims(Reshape(Const(eta.Graph(), flags), 1, rows), u.Shape().Dimensions...)
 	}

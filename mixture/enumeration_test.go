@@ -45,13 +45,13 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	for m := range rising {
 		rising[m] = math.Exp(logGamma(o.Concentration+float64(m)) - logGamma(o.Concentration))
 	}
-	add := func(of []byNode, weight byNode) {
-		for set := range of {
-			for l := range of[set] {
-				of[set][l] *= rising[bits.OnesCount(uint(set))]
+	add := func(bySet []byNode, weight byNode) {
+		for set := range bySet {
+			for l := range bySet[set] {
+				bySet[set][l] *= rising[bits.OnesCount(uint(set))]
 			}
 		}
-		for k, sum := range [3]byNode{of[len(of)-1], overTwo(of), overThree(of)} {
+		for k, sum := range [3]byNode{bySet[len(bySet)-1], overTwo(bySet), overThree(bySet)} {
 			size := float64(k+1) * o.Concentration
 			for l := range sum {
 				probability[k] += weight[l] * sum[l] * math.Exp(logGamma(size)-logGamma(size+float64(n)))
@@ -76,11 +76,11 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	return probability
 }
 
-// overTwo is Σ of[S] of[all rows but S] over all sets S: twice the sum over S with the first row.
-func overTwo(of []byNode) (sum byNode) {
-	all := len(of) - 1
-	for set := 1; set < len(of); set += 2 {
-		a, b := &of[set], &of[all^set]
+// overTwo is Σ bySet[S] bySet[all rows but S] over all sets S: twice the sum over S with the first row.
+func overTwo(bySet []byNode) (sum byNode) {
+	all := len(bySet) - 1
+	for set := 1; set < len(bySet); set += 2 {
+		a, b := &bySet[set], &bySet[all^set]
 		for l := range sum {
 			sum[l] += 2 * a[l] * b[l]
 		}
@@ -88,21 +88,21 @@ func overTwo(of []byNode) (sum byNode) {
 	return sum
 }
 
-// overThree is Σ of[S] of[T] of[U] over all ways to divide the rows: three times the sum over S
+// overThree is Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows: three times the sum over S
 // with the first row, and of the remaining rows twice the sum over T with the first of them.
-func overThree(of []byNode) (sum byNode) {
-	all := len(of) - 1
-	for left := 0; left < len(of); left += 2 { // rows outside S
+func overThree(bySet []byNode) (sum byNode) {
+	all := len(bySet) - 1
+	for left := 0; left < len(bySet); left += 2 { // rows outside S
 		var pairs byNode
 		if left == 0 {
-			for l, x := range of[0] {
+			for l, x := range bySet[0] {
 				pairs[l] = x * x
 			}
 		} else {
 			first := left & -left
 			rest := left ^ first
 			for t := rest; ; t = (t - 1) & rest {
-				a, b := &of[t|first], &of[rest^t]
+				a, b := &bySet[t|first], &bySet[rest^t]
 				for l := range pairs {
 					pairs[l] += 2 * a[l] * b[l]
 				}
@@ -111,7 +111,7 @@ func overThree(of []byNode) (sum byNode) {
 				}
 			}
 		}
-		for l, x := range of[all^left] {
+		for l, x := range bySet[all^left] {
 			sum[l] += 3 * x * pairs[l]
 		}
 	}
@@ -121,8 +121,8 @@ func overThree(of []byNode) (sum byNode) {
 // countMarginals returns the marginal likelihoods of the counts of every set of rows.
 func (p *Problem) countMarginals() []byNode {
 	o, y := p.Options, p.columns[0].y
-	of := make([]byNode, 1<<len(y))
-	for set := range of {
+	bySet := make([]byNode, 1<<len(y))
+	for set := range bySet {
 		total, size, logs := 0.0, 0.0, 0.0
 		for i, v := range y {
 			if set>>i&1 == 1 {
@@ -130,14 +130,14 @@ func (p *Problem) countMarginals() []byNode {
 			}
 		}
 		logs += o.RateShape*math.Log(o.RateExposure) - logGamma(o.RateShape) + logGamma(o.RateShape+total) - (o.RateShape+total)*math.Log(o.RateExposure+size)
-		of[set][0] = math.Exp(logs)
+		bySet[set][0] = math.Exp(logs)
 	}
-	return of
+	return bySet
 }
 
 // marginals returns the marginal likelihoods of every set of rows in one component, by value of β.
 func (p *Problem) marginals(betas []float64, variances grid) []byNode {
-	of, a := make([]byNode, 1<<p.Rows()), p.Options.PrecisionShape
+	bySet, a := make([]byNode, 1<<p.Rows()), p.Options.PrecisionShape
 	for _, v := range variances.nodes() {
 		var weight byNode
 		for l, b := range betas {
@@ -149,27 +149,27 @@ func (p *Problem) marginals(betas []float64, variances grid) []byNode {
 		}
 		for set, x := range likelihood(v) {
 			for l := range weight {
-				of[set][l] += weight[l] * x
+				bySet[set][l] += weight[l] * x
 			}
 		}
 	}
-	return of
+	return bySet
 }
 
 // overNormalMeans is ∫ Π N(y_i; m, v) N(m; 0, MeanSD²) dm for every set of rows.
 func (p *Problem) overNormalMeans(v float64) []float64 {
 	y, prior := p.columns[0].y, p.Options.MeanSD*p.Options.MeanSD
 	size := 1 << len(y)
-	sum, square, of := make([]float64, size), make([]float64, size), make([]float64, size)
-	of[0] = 1
+	sum, square, bySet := make([]float64, size), make([]float64, size), make([]float64, size)
+	bySet[0] = 1
 	for set := 1; set < size; set++ {
 		i, n := bits.TrailingZeros(uint(set)), float64(bits.OnesCount(uint(set)))
 		sum[set], square[set] = sum[set&(set-1)]+y[i], square[set&(set-1)]+y[i]*y[i]
 		mean := sum[set] / n
 		about := math.Max(0, square[set]-n*mean*mean)
-		of[set] = math.Exp(-0.5 * (n*math.Log(2*math.Pi*v) + math.Log1p(n*prior/v) + about/v + mean*mean/(prior+v/n)))
+		bySet[set] = math.Exp(-0.5 * (n*math.Log(2*math.Pi*v) + math.Log1p(n*prior/v) + about/v + mean*mean/(prior+v/n)))
 	}
-	return of
+	return bySet
 }
 
 // overMeans is the same integral for any density, by Gauss's rule of three points between nodes
@@ -186,7 +186,7 @@ func (p *Problem) overMeans(v float64) []float64 {
 		}
 	}
 	slices.Sort(places)
-	of, product := make([]float64, 1<<len(y)), make([]float64, 1<<len(y))
+	bySet, product := make([]float64, 1<<len(y)), make([]float64, 1<<len(y))
 	for at := 1; at < len(places); at++ {
 		low, high := places[at-1], places[at]
 		if low < -6*sd || high > 6*sd {
@@ -195,27 +195,27 @@ func (p *Problem) overMeans(v float64) []float64 {
 		for q, root := range []float64{-math.Sqrt(0.6), 0, math.Sqrt(0.6)} {
 			m := (low+high)/2 + root*(high-low)/2
 			product[0] = []float64{5. / 9, 8. / 9, 5. / 9}[q] * (high - low) / 2 * math.Exp(-0.5*m*m/(sd*sd)) / (sd * math.Sqrt(2*math.Pi))
-			of[0] += product[0]
+			bySet[0] += product[0]
 			for i := range y {
 				density := math.Exp(p.family.logDensity(i, component{mean: m, variance: v}))
 				for set := range 1 << i {
 					product[set|1<<i] = product[set] * density
-					of[set|1<<i] += product[set|1<<i]
+					bySet[set|1<<i] += product[set|1<<i]
 				}
 			}
 		}
 	}
-	return of
+	return bySet
 }
 
 // The sums over pairs and triples of sets equal the sums over all assignments of rows.
 func TestSumsOverSets(t *testing.T) {
-	of := make([]byNode, 1<<5)
+	bySet := make([]byNode, 1<<5)
 	random := stream.Rand(1, "sets")
-	for set := range of {
-		of[set][2] = random.Float64()
+	for set := range bySet {
+		bySet[set][2] = random.Float64()
 	}
-	for k, got := range map[int]byNode{2: overTwo(of), 3: overThree(of)} {
+	for k, got := range map[int]byNode{2: overTwo(bySet), 3: overThree(bySet)} {
 		want := 0.0
 		for code := range int(math.Pow(float64(k), 5)) {
 			var sets [3]int
@@ -224,7 +224,7 @@ func TestSumsOverSets(t *testing.T) {
 			}
 			product := 1.0
 			for _, set := range sets[:k] {
-				product *= of[set][2]
+				product *= bySet[set][2]
 			}
 			want += product
 		}

@@ -25,8 +25,8 @@ func Files() []string {
 func (r *Result) write(dir string) error {
 	components := [][]string{{"component", "column", "quantity", "median", "q025", "q975"}}
 	for j, c := range r.Given.List {
-		add := func(column, quantity string, of Summary) {
-			components = append(components, []string{strconv.Itoa(j + 1), column, quantity, of.Median.Text(), of.Q025.Text(), of.Q975.Text()})
+		add := func(column, quantity string, summary Summary) {
+			components = append(components, []string{strconv.Itoa(j + 1), column, quantity, summary.Median.Text(), summary.Q025.Text(), summary.Q975.Text()})
 		}
 		add("", "weight", c.Weight)
 		for _, column := range c.Columns {

@@ -97,8 +97,8 @@ func TestInfinitePosteriors(t *testing.T) {
 		require.NoError(t, err)
 		logSum := func(beta float64) float64 {
 			total := 0.0
-			of := p.marginals([]float64{beta}, grid{-50, 8, 0.25})
-			sums := [3]byNode{of[len(of)-1], overTwo(of), overThree(of)}
+			bySet := p.marginals([]float64{beta}, grid{-50, 8, 0.25})
+			sums := [3]byNode{bySet[len(bySet)-1], overTwo(bySet), overThree(bySet)}
 			for k := range c.components {
 				total += sums[k][0]
 			}

@@ -14,7 +14,7 @@ import (
 type partition struct {
 	p        *Problem
 	random   *rand.Rand
-	of       []int // the cluster of each row
+	cluster  []int // the cluster of each row
 	counts   []int
 	clusters []component // their weights are 1
 	beta     []float64
@@ -35,11 +35,11 @@ const auxiliary = 3
 
 // newPartition starts with clusters of equal size, cut from the rows in order.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
-	s := &partition{p: p, random: random, of: make([]int, p.Rows()), beta: p.family.startHyper()}
+	s := &partition{p: p, random: random, cluster: make([]int, p.Rows()), beta: p.family.startHyper()}
 	s.given, s.novelty = p.sizes()
 	for _, rows := range cut(order, clusters) {
 		for _, i := range rows {
-			s.of[i] = len(s.clusters)
+			s.cluster[i] = len(s.clusters)
 		}
 		s.counts = append(s.counts, len(rows))
 		s.clusters = append(s.clusters, p.family.start(rows))
@@ -86,7 +86,7 @@ func (s *partition) buffer() []float64 {
 		s.spare = s.spare[:last]
 		return b
 	}
-	return make([]float64, len(s.of))
+	return make([]float64, len(s.cluster))
 }
 
 func (s *partition) fill() {
@@ -115,8 +115,8 @@ func (s *partition) sweep() {
 	for a := range s.fresh {
 		s.refill(a)
 	}
-	for i := range s.of {
-		c := s.of[i]
+	for i := range s.cluster {
+		c := s.cluster[i]
 		s.counts[c]--
 		if s.counts[c] == 0 {
 			a := s.random.IntN(auxiliary)
@@ -147,7 +147,7 @@ func (s *partition) sweep() {
 			s.freshDensity[a] = s.buffer()
 			s.refill(a)
 		}
-		s.of[i] = at
+		s.cluster[i] = at
 		s.counts[at]++
 	}
 	s.parameters()
@@ -180,9 +180,9 @@ func (s *partition) remove(c int) {
 	if c == last {
 		return
 	}
-	for i, at := range s.of {
+	for i, at := range s.cluster {
 		if at == last {
-			s.of[i] = c
+			s.cluster[i] = c
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (s *partition) remove(c int) {
 // parameters draws the parameters of the clusters and β.
 func (s *partition) parameters() {
 	rows := make([][]int, len(s.clusters))
-	for i, c := range s.of {
+	for i, c := range s.cluster {
 		rows[c] = append(rows[c], i)
 	}
 	for c, one := range s.clusters {

@@ -45,7 +45,7 @@ func (s *partition) share(u1 float64, row int, left, right component) float64 {
 func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
-	for i := range s.of {
+	for i := range s.cluster {
 		if !member(i) {
 			continue
 		}
@@ -91,22 +91,22 @@ func (s *partition) trySplit(c int) {
 			return // no merge leads back
 		}
 	}
-	toLeft := make([]bool, len(s.of))
-	for i, at := range s.of {
+	toLeft := make([]bool, len(s.cluster))
+	for i, at := range s.cluster {
 		if at == c {
 			toLeft[i] = s.random.Float64() < s.share(u[0], i, left, right)
 		}
 	}
-	log := s.logRatio(one, left, right, u, len(s.counts), func(i int) bool { return s.of[i] == c }, func(i int) bool { return toLeft[i] })
+	log := s.logRatio(one, left, right, u, len(s.counts), func(i int) bool { return s.cluster[i] == c }, func(i int) bool { return toLeft[i] })
 	if !s.accept(log) {
 		return
 	}
 	t := len(s.counts)
 	s.counts, s.clusters = append(s.counts, 0), append(s.clusters, right)
 	s.clusters[c] = left
-	for i, at := range s.of {
+	for i, at := range s.cluster {
 		if at == c && !toLeft[i] {
-			s.of[i] = t
+			s.cluster[i] = t
 			s.counts[c]--
 			s.counts[t]++
 		}
@@ -118,14 +118,14 @@ func (s *partition) tryMerge(c, other int) {
 	left.weight = beta(1+float64(s.counts[c]), 1+float64(s.counts[other]), s.random)
 	right.weight = 1 - left.weight
 	one, u := s.p.family.merge(left, right)
-	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.of[i] == c || s.of[i] == other }, func(i int) bool { return s.of[i] == c })
+	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.cluster[i] == c || s.cluster[i] == other }, func(i int) bool { return s.cluster[i] == c })
 	if !s.accept(-log) {
 		return
 	}
 	s.clusters[c] = one
-	for i, at := range s.of {
+	for i, at := range s.cluster {
 		if at == other {
-			s.of[i] = c
+			s.cluster[i] = c
 			s.counts[c]++
 		}
 	}

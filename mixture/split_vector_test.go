@@ -197,7 +197,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 					clusters.counts, clusters.clusters = append(clusters.counts, 0), append(clusters.clusters, before.components[j])
 				}
 				clusters.counts[at]++
-				clusters.of[i] = at
+				clusters.cluster[i] = at
 			}
 			old := append([]component(nil), clusters.clusters...)
 			for range 3 {

@@ -71,11 +71,11 @@ func TestCoordinates(t *testing.T) {
 		return list
 	}
 	require.InDeltaSlice(t, numbers(s), numbers(back), 1e-12)
-	of := func(theta []float64) []float64 {
+	transform := func(theta []float64) []float64 {
 		s, _ := stateOf(theta)
 		return numbers(s)
 	}
-	require.InDelta(t, logDeterminant(of, theta), logJacobian, 1e-6)
+	require.InDelta(t, logDeterminant(transform, theta), logJacobian, 1e-6)
 	equal, _ := stateOf(make([]float64, 9))
 	for _, c := range equal.components {
 		require.InDelta(t, 1.0/3, c.weight, 1e-12, "sticks of 0 are equal weights")

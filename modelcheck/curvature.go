@@ -49,12 +49,12 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	}
 	stride := max(1, int(math.Ceil(work/curvatureWork)))
 	var members []*shape
-	columnShapes := make([]*shapes, len(c.responses))
+	shapesOf := make([]*shapes, len(c.responses))
 	first := []int{0}
 	for j, r := range c.responses {
-		columnShapes[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
-		for k := range columnShapes[j].list {
-			members = append(members, &columnShapes[j].list[k])
+		shapesOf[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
+		for k := range shapesOf[j].list {
+			members = append(members, &shapesOf[j].list[k])
 		}
 		first = append(first, len(members))
 	}
@@ -74,20 +74,18 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		family: newFamily(len(members), false), first: first,
 		begin: func(d, place int) {
 			if c.ignored != nil {
-				for j := range columnShapes {
+				for j := range shapesOf {
 					for at := range columns {
-						columnShapes[j].ignored[place*len(columns)+at] = c.ignored(d, j, at)
+						shapesOf[j].ignored[place*len(columns)+at] = c.ignored(d, j, at)
 					}
 				}
 			}
 		},
 		compare: func(j, place int, seen, drawn *sample, _, _ []float64) {
-			columnShapes[j].take(2*place, seen)
-			columnShapes[j].take(2*place+1, drawn)
+			shapesOf[j].take(2*place, seen)
+			shapesOf[j].take(2*place+1, drawn)
 		},
-		finish: func(j int, observed, replicated [][]float64) {
-			columnShapes[j].correlate(len(columns), observed, replicated)
-		},
+		finish:  func(j int, seen, drawn [][]float64) { shapesOf[j].correlate(len(columns), seen, drawn) },
 		finding: func(member int, mean float64) Finding { return c.curvatureFinding(members[member], mean) },
 		bestOf:  func(member int) int { return group[member] },
 	})

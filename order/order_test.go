@@ -131,7 +131,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 		p := problemOf(t, Options{Kind: Spline, Degree: degree, Candidates: 9, MaxOrder: 4, MeanKnots: 2}, y)
 		sum, err := p.knots.sum(gocontext.Background(), 4000, random)
 		require.NoError(t, err)
-		logs, of := []float64{}, [][]int{}
+		logs, knots := []float64{}, [][]int{}
 		for bits := range 1 << 9 {
 			var set, columns []int
 			columns = append(columns, first(degree)...)
@@ -145,7 +145,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 			}
 			f, err := p.levels.newFit(columns, p.levels.total)
 			require.NoError(t, err)
-			logs, of = append(logs, f.logEvidence+p.knots.logCount[len(set)]), append(of, set)
+			logs, knots = append(logs, f.logEvidence+p.knots.logCount[len(set)]), append(knots, set)
 		}
 		total := logsum.Of(logs)
 		require.InDelta(t, total, sum.logEvidence, 1e-9)
@@ -154,7 +154,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 		for _, set := range sum.sets {
 			drawn[fmt.Sprint(set)] += 1.0 / 4000
 		}
-		for m, set := range of {
+		for m, set := range knots {
 			w := math.Exp(logs[m] - total)
 			count[len(set)] += w
 			for _, j := range set {

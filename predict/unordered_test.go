@@ -96,8 +96,8 @@ func TestUnorderedPredictions(t *testing.T) {
 // on log odds against the first category.
 func TestUnorderedEffects(t *testing.T) {
 	run := choices(t)
-	of := []Focus{{Name: "x", Values: []string{"0", "2"}}}
-	e, err := EffectsOf(t.Context(), run, EffectsConfig{Of: of, Contrast: ToReference})
+	foci := []Focus{{Name: "x", Values: []string{"0", "2"}}}
+	e, err := EffectsOf(t.Context(), run, EffectsConfig{Of: foci, Contrast: ToReference})
 	require.NoError(t, err)
 	require.Equal(t, "probability", e.Axis())
 	require.Len(t, e.Means, 6)
@@ -115,7 +115,7 @@ func TestUnorderedEffects(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(dir, "e.csv"))
 	require.NoError(t, err)
 	require.Contains(t, string(content), "kind,values,minus,by,mean,sd,low,high,positive,zero,category\nmean,0,,,")
-	link, err := EffectsOf(t.Context(), run, EffectsConfig{Of: of, Link: true})
+	link, err := EffectsOf(t.Context(), run, EffectsConfig{Of: foci, Link: true})
 	require.NoError(t, err)
 	require.Equal(t, "log odds against a", link.Axis())
 	require.Len(t, link.Means, 4)

@@ -15,7 +15,7 @@ import (
 )
 
 // ChangesPage is the page of changes of a series.
-var ChangesPage = Page{of: of(changesDocument)}
+var ChangesPage = Page{show: pageOf(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
 	what := r.Data.Value

@@ -179,10 +179,10 @@ func metricsTable(m *dag.Metrics) *document.Table {
 		}
 		t.Under = []string{line}
 	}
-	row := func(name string, of func(graph.MethodMetrics) dag.Number) {
+	row := func(name string, value func(graph.MethodMetrics) dag.Number) {
 		cells := []string{name}
 		for _, method := range []graph.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty} {
-			value := of(method)
+			value := value(method)
 			cells = append(cells, document.PlusMinus(&value, nil, 3))
 		}
 		t.Add(cells...)
@@ -192,18 +192,18 @@ func metricsTable(m *dag.Metrics) *document.Table {
 	row("  Brier, sum over entries", func(m graph.MethodMetrics) dag.Number { return m.Paper.Brier })
 	row("  AUROC, mean over graphs", func(m graph.MethodMetrics) dag.Number { return m.Paper.AUROC })
 	for _, part := range []struct {
-		name string
-		of   func(graph.MethodMetrics) graph.EdgeMetrics
+		name    string
+		metrics func(graph.MethodMetrics) graph.EdgeMetrics
 	}{
 		{"graph", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.Graph }},
 		{"skeleton", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.Skeleton }},
 		{"equivalence class", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.CPDAG }},
 	} {
-		row(part.name+": F1 of the median graph", func(m graph.MethodMetrics) dag.Number { return part.of(m).MedianF1 })
-		row("  SHD of it, a reversed edge once", func(m graph.MethodMetrics) dag.Number { return part.of(m).MedianSHD })
-		row("  SHD, mean over graphs", func(m graph.MethodMetrics) dag.Number { return part.of(m).ExpectedSHD })
-		row("  Brier, mean over entries", func(m graph.MethodMetrics) dag.Number { return part.of(m).Brier })
-		row("  AUROC of the probabilities", func(m graph.MethodMetrics) dag.Number { return part.of(m).AUROC })
+		row(part.name+": F1 of the median graph", func(m graph.MethodMetrics) dag.Number { return part.metrics(m).MedianF1 })
+		row("  SHD of it, a reversed edge once", func(m graph.MethodMetrics) dag.Number { return part.metrics(m).MedianSHD })
+		row("  SHD, mean over graphs", func(m graph.MethodMetrics) dag.Number { return part.metrics(m).ExpectedSHD })
+		row("  Brier, mean over entries", func(m graph.MethodMetrics) dag.Number { return part.metrics(m).Brier })
+		row("  AUROC of the probabilities", func(m graph.MethodMetrics) dag.Number { return part.metrics(m).AUROC })
 	}
 	return t
 }

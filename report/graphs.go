@@ -29,7 +29,7 @@ var graphMeaning = [...]string{
 }
 
 // GraphPage is the page of discoveries of graphs.
-var GraphPage = Page{of: of(graphDocument), ownDraws: true}
+var GraphPage = Page{show: pageOf(graphDocument), ownDraws: true}
 
 func graphDocument(s *source, r *dag.Result) *document.Document {
 	v := &discovery{source: s, result: r}

@@ -51,7 +51,7 @@ func regressionText(r *regression.Result) string {
 }
 
 // RegressionPage is the page of hierarchical regressions.
-var RegressionPage = Page{of: of(regressionDocument), Predictor: func(dir string) (Predictor, error) { return regression.OpenRun(dir) }}
+var RegressionPage = Page{show: pageOf(regressionDocument), Predictor: func(dir string) (Predictor, error) { return regression.OpenRun(dir) }}
 
 func regressionDocument(s *source, r *regression.Result) *document.Document {
 	v := &hierarchy{s, r}

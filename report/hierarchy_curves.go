@@ -107,28 +107,28 @@ func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section)
 		part.Notes = append(part.Notes, "Expectations along predictors are not drawn: "+err.Error()+".")
 		return
 	}
-	for _, of := range predictors[:min(len(predictors), mostConditional)] {
-		p, err := v.along(ctx, run, of)
+	for _, predictor := range predictors[:min(len(predictors), mostConditional)] {
+		p, err := v.along(ctx, run, predictor)
 		if err != nil {
-			part.Notes = append(part.Notes, fmt.Sprintf("What is expected along %s is not drawn: %v.", of.Name, err))
+			part.Notes = append(part.Notes, fmt.Sprintf("What is expected along %s is not drawn: %v.", predictor.Name, err))
 		}
 		part.Place(p)
 	}
 }
 
 // along draws the expectation along a predictor: a line for a number, and a row for each label.
-func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, of predict.Variable) (*picture.Picture, error) {
-	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: of.Name}}, Curve: !of.Labels})
+func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predictor predict.Variable) (*picture.Picture, error) {
+	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: predictor.Name}}, Curve: !predictor.Labels})
 	if err != nil {
 		return nil, err
 	}
-	file, expected := "conditional-"+document.Identifier(of.Name), "expected "+v.response()
-	if of.Labels {
+	file, expected := "conditional-"+document.Identifier(predictor.Name), "expected "+v.response()
+	if predictor.Labels {
 		var rows []picture.Row
 		for _, m := range effects.Means {
 			rows = append(rows, intervalRow(m.Values[0], m.Mean, m.Low, m.High, 95))
 		}
-		p := picture.Rows(file, "Levels of "+of.Name, picture.Column, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()})
+		p := picture.Rows(file, "Levels of "+predictor.Name, picture.Column, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()})
 		p.Text = "Of the population, with the other numbers at their means; intervals hold 95%."
 		return p, nil
 	}
@@ -140,7 +140,7 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, of pre
 		}
 		list = append(list, banded{at, float64(m.Mean), float64(m.Low), float64(m.High)})
 	}
-	p := bandPicture(file, "Effect of "+of.Name, list, of.Name, expected)
+	p := bandPicture(file, "Effect of "+predictor.Name, list, predictor.Name, expected)
 	first, last := list[0], list[len(list)-1]
 	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(first.mean), picture.Number(first.at), picture.Number(last.mean), picture.Number(last.at))
 	return p, nil

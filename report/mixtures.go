@@ -34,7 +34,7 @@ var (
 )
 
 // MixturePage is the page of mixtures.
-var MixturePage = Page{of: of(mixtureDocument)}
+var MixturePage = Page{show: pageOf(mixtureDocument)}
 
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d := &document.Document{

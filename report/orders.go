@@ -12,7 +12,7 @@ import (
 )
 
 // OrderPage is the page of orders.
-var OrderPage = Page{of: of(orderDocument)}
+var OrderPage = Page{show: pageOf(orderDocument)}
 
 // orderDocument is about the order of an autoregression, the degree of a polynomial, or the knots
 // of a spline.

@@ -80,11 +80,11 @@ func (s *source) training() *picture.Picture {
 }
 
 // weights draws Pareto's k̂ of each of n models against its probability; nil if there is none.
-func weights[F ~float64](n int, of func(model int) (p F, kHat *F)) *picture.Picture {
+func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.Picture {
 	var points []picture.Point
 	worst := math.Inf(-1)
 	for k := range n {
-		if p, kHat := of(k); p > 0 && document.Finite(kHat) {
+		if p, kHat := weight(k); p > 0 && document.Finite(kHat) {
 			points = append(points, picture.Point{X: math.Log10(float64(p)), Y: float64(*kHat)})
 			worst = math.Max(worst, float64(*kHat))
 		}

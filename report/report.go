@@ -30,7 +30,7 @@ const (
 // Page makes the pages of the runs of an application. Its zero value knows only the fields that all
 // results begin with.
 type Page struct {
-	of func(*source) (*document.Document, error)
+	show func(*source) (*document.Document, error)
 	// Predictor opens a run that predicts a response; nil if none does.
 	Predictor func(dir string) (Predictor, error)
 	// ownDraws means that draws have a format of their own, which pages do not show.
@@ -42,7 +42,7 @@ type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }
 
-func of[R any](show func(*source, *R) *document.Document) func(*source) (*document.Document, error) {
+func pageOf[R any](show func(*source, *R) *document.Document) func(*source) (*document.Document, error) {
 	return func(s *source) (*document.Document, error) {
 		result := new(R)
 		if err := rundir.ReadResult(s.dir, result); err != nil {
@@ -53,10 +53,10 @@ func of[R any](show func(*source, *R) *document.Document) func(*source) (*docume
 }
 
 func (p Page) document(s *source) (*document.Document, error) {
-	if p.of == nil {
-		return of(plainDocument)(s)
+	if p.show == nil {
+		return pageOf(plainDocument)(s)
 	}
-	return p.of(s)
+	return p.show(s)
 }
 
 // Print writes the answer of a finished run for a terminal: the document that its page shows too,

@@ -24,7 +24,7 @@ type selection struct {
 }
 
 // SelectionPage is the page of selections of variables.
-var SelectionPage = Page{of: of(selectionDocument), Predictor: func(dir string) (Predictor, error) { return varsel.OpenRun(dir) }}
+var SelectionPage = Page{show: pageOf(selectionDocument), Predictor: func(dir string) (Predictor, error) { return varsel.OpenRun(dir) }}
 
 func selectionDocument(s *source, r *varsel.Result) *document.Document {
 	v := &selection{source: s, result: r, target: s.settings["design.target"], places: map[string]int{}}

@@ -145,16 +145,16 @@ func (v *selection) coefficients() *document.Section {
 
 // coefficientOrder is the order of the probabilities of their predictors.
 func (v *selection) coefficientOrder() (order []int) {
-	of := make([][]int, len(v.result.Data.Predictors))
+	byPredictor := make([][]int, len(v.result.Data.Predictors))
 	for k, c := range v.result.Coefficients {
 		if predictor := v.predictorOf(c); predictor >= 0 {
-			of[predictor] = append(of[predictor], k)
+			byPredictor[predictor] = append(byPredictor[predictor], k)
 		} else {
 			order = append(order, k)
 		}
 	}
 	for _, predictor := range v.order {
-		order = append(order, of[predictor]...)
+		order = append(order, byPredictor[predictor]...)
 	}
 	return order
 }

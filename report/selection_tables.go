@@ -53,13 +53,13 @@ func (v *selection) coefficientsTable() *document.Table {
 		}
 		t.Add(cells...)
 	}
-	of := make([][]varsel.Coefficient, len(r.Data.Predictors))
+	byPredictor := make([][]varsel.Coefficient, len(r.Data.Predictors))
 	var before, after []varsel.Coefficient
 	for _, c := range r.Coefficients {
 		switch k := v.predictorOf(c); {
 		case k >= 0:
-			of[k] = append(of[k], c)
-		case slices.ContainsFunc(of, func(list []varsel.Coefficient) bool { return len(list) > 0 }):
+			byPredictor[k] = append(byPredictor[k], c)
+		case slices.ContainsFunc(byPredictor, func(list []varsel.Coefficient) bool { return len(list) > 0 }):
 			after = append(after, c)
 		default:
 			before = append(before, c)
@@ -84,7 +84,7 @@ func (v *selection) coefficientsTable() *document.Table {
 		if in.Q != nil {
 			q = document.Probability(*in.Q, 0)
 		}
-		columns, indent := of[v.places[in.Name]], ""
+		columns, indent := byPredictor[v.places[in.Name]], ""
 		if len(columns) != 1 || columns[0].Name != in.Name {
 			add(in.Name, q, p)
 			q, p, indent = "", "", "  "

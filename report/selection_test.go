@@ -18,9 +18,9 @@ func TestCoefficientOrder(t *testing.T) {
 		result: &varsel.Result{Data: varsel.DataSummary{Predictors: []string{"a", "a=b", "c"}}},
 		order:  []int{2, 1, 0}, places: map[string]int{"a": 0, "a=b": 1, "c": 2},
 	}
-	of := map[string]string{"a=x": "a", "a=b": "a=b", "a=b=c": "a=b", "c": "c", "a=y=z": "a"}
+	predictorOf := map[string]string{"a=x": "a", "a=b": "a=b", "a=b=c": "a=b", "c": "c", "a=y=z": "a"}
 	for _, name := range []string{"(intercept)", "a=x", "a=b", "a=b=c", "c", "cc", "a=y=z"} {
-		v.result.Coefficients = append(v.result.Coefficients, varsel.Coefficient{Name: name, Predictor: of[name]})
+		v.result.Coefficients = append(v.result.Coefficients, varsel.Coefficient{Name: name, Predictor: predictorOf[name]})
 	}
 	require.Equal(t, []int{0, 5, 4, 2, 3, 1, 6}, v.coefficientOrder())
 }

@@ -90,7 +90,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)
 	s.compare(w, c)
-	if s.ladder.of(c) == 0 {
+	if s.ladder.inverseTemperature(c) == 0 {
 		return s.propagateFlattest(w, c)
 	}
 	if s.density.quadratic != nil {
@@ -142,7 +142,7 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	if len(active) == 0 {
 		return 0, false
 	}
-	if s.ladder.of(c) == 0 {
+	if s.ladder.inverseTemperature(c) == 0 {
 		s.stepFlattest(c, move, theta, active)
 		return 0, true
 	}

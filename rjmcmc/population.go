@@ -84,7 +84,7 @@ func exchange[T any](a, b []T) {
 // entry i of its linear part. Each is the sum of two entries with weights 1 − β and β: for a normal
 // density like g, and for η.
 func (p *population) curvature(c, i int) float64 {
-	beta := p.ladder.of(c)
+	beta := p.ladder.inverseTemperature(c)
 	precision, _ := p.approximation(c)
 	value := beta * precision[i*p.dim+i]
 	if beta < 1 {
@@ -94,7 +94,7 @@ func (p *population) curvature(c, i int) float64 {
 }
 
 func (p *population) slope(c, i int) float64 {
-	beta := p.ladder.of(c)
+	beta := p.ladder.inverseTemperature(c)
 	_, linear := p.approximation(c)
 	value := beta * linear[i]
 	if beta < 1 {

@@ -325,7 +325,7 @@ func (s *sampler) size(p *population, c int) int {
 }
 
 func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
-	if move != Jump && s.ladder.of(c) == 0 {
+	if move != Jump && s.ladder.inverseTemperature(c) == 0 {
 		return // a draw, not a step
 	}
 	switch move {

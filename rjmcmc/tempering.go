@@ -62,8 +62,8 @@ func newLadder(cfg Config, dim int) *ladder {
 	return l
 }
 
-// of is the β of a row.
-func (l *ladder) of(row int) float64 { return l.beta[row/l.chains] }
+// inverseTemperature is the β of a row.
+func (l *ladder) inverseTemperature(row int) float64 { return l.beta[row/l.chains] }
 
 // logReference is log g of the active coordinates of a row; 0 without tempering, where it would
 // only be added and subtracted.
@@ -76,7 +76,7 @@ func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 
 // temper is the log density of a state at the β of a row.
 func (l *ladder) temper(row int, base, tilt float64) float64 {
-	beta := l.of(row)
+	beta := l.inverseTemperature(row)
 	if beta == 0 { // 0 · −Inf is 0 here
 		return base
 	}
@@ -92,7 +92,7 @@ func (s *sampler) evaluate(p *population, b *block) error {
 		_, theta, mask := p.row(row)
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
-		if s.of(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
+		if s.inverseTemperature(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
 			p.tilt[row] = math.Inf(-1) // far out, where the density vanishes
 		}
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
@@ -124,7 +124,7 @@ func (s *sampler) exchange(iteration int) {
 }
 
 func (s *sampler) tiltRatio(cold, hot int) float64 {
-	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
+	return (s.ladder.inverseTemperature(cold) - s.ladder.inverseTemperature(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
 // follow counts the states that have come back to the posterior.

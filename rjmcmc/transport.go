@@ -42,7 +42,7 @@ func (p *population) standard(w *workspace, c int, coordinates []int) (st standa
 	lower := w.take(n * n)
 	st.mean = w.take(n)
 	precision, _ := p.approximation(c)
-	beta := p.ladder.of(c)
+	beta := p.ladder.inverseTemperature(c)
 	for r, i := range coordinates {
 		st.mean[r] = p.slope(c, i)
 		row := lower[r*n : r*n+r+1]

@@ -20,7 +20,7 @@ type argStep struct {
 func (l *lowering) lowerArgMinMax(n *node) {
 	attr := n.attr.(argAttr)
 	in := n.inputs[0]
-	s := &argStep{src: l.of[in.id].id, dst: l.of[n.id].id, min: attr.min,
+	s := &argStep{src: l.stored[in.id].id, dst: l.stored[n.id].id, min: attr.min,
 		outer: product(in.dims[:attr.axis]), length: in.dims[attr.axis], inner: product(in.dims[attr.axis+1:])}
 	s.span = max(1, gatherWork/(s.length*s.inner))
 	size := n.dtype.Size()
@@ -33,7 +33,7 @@ func (l *lowering) lowerArgMinMax(n *node) {
 		dtypes.Uint32: findExtremes[uint32], dtypes.Uint64: findExtremes[uint64], dtypes.Float32: findExtremes[float32],
 		dtypes.Float64: findExtremes[float64],
 	}[in.dtype]
-	l.emit(scheduled{step: s, reads: []*value{l.of[in.id]}, writes: []*value{l.of[n.id]}})
+	l.emit(scheduled{step: s, reads: []*value{l.stored[in.id]}, writes: []*value{l.stored[n.id]}})
 }
 
 func (s *argStep) run(f *frame) { f.parallel(s, 0, (s.outer+s.span-1)/s.span) }

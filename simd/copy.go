@@ -72,7 +72,7 @@ func (s *copyStep) copy(f *frame, p *copyPart) {
 }
 
 func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
-	dst := l.of[n.id]
+	dst := l.stored[n.id]
 	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1, moves: l.backend.kernels.moves[n.dtype.Size()]}
 	return s, scheduled{step: s, writes: []*value{dst}}
 }
@@ -212,7 +212,7 @@ func (l *lowering) lowerDynamicUpdateSlice(n *node) {
 		e.reads = append(e.reads, m.starts...)
 	}
 	if src != update && src.kind != constant && src.kind != output && !slices.Contains(e.reads[1:], src) {
-		e.reuse = []reuse{{result: l.of[n.id], operand: src}}
+		e.reuse = []reuse{{result: l.stored[n.id], operand: src}}
 	}
 	l.emit(e)
 }

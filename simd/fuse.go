@@ -34,13 +34,13 @@ const maxGap = 16
 // whenever no other unit must run in between, so every intermediate result stays in the cache, and
 // is stored only if another unit needs it.
 type fuser struct {
-	of     []*unit // of each node; nil for views, parameters and constants
+	units  []*unit // of each node; nil for views, parameters and constants
 	search int
 }
 
 // fuse returns the units of nodes in an order in which they can run.
 func fuse(nodes []*node, enabled bool) []*unit {
-	f := &fuser{of: make([]*unit, len(nodes))}
+	f := &fuser{units: make([]*unit, len(nodes))}
 	for _, n := range nodes {
 		switch {
 		case n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant:
@@ -58,7 +58,7 @@ func fuse(nodes []*node, enabled bool) []*unit {
 
 // newUnit enters a unit of one node.
 func (f *fuser) newUnit(u *unit) *unit {
-	f.of[u.nodes[0].id] = u
+	f.units[u.nodes[0].id] = u
 	u.after = f.producers(u.nodes[0])
 	for _, before := range u.after {
 		before.next = append(before.next, u)
@@ -93,7 +93,7 @@ func (f *fuser) place(n *node, size, cols int, enabled bool) {
 	}
 	for _, in := range n.inputs {
 		base, v := viewOf(in)
-		u := f.of[base.id]
+		u := f.units[base.id]
 		if u == nil || u == group || !u.fused || !isElementwise(base.op) || u.size != size || !v.dense(size) {
 			continue
 		}
@@ -108,7 +108,7 @@ func (f *fuser) producers(n *node) []*unit {
 	var units []*unit
 	for _, in := range n.inputs {
 		base, _ := viewOf(in)
-		if u := f.of[base.id]; u != nil && !slices.Contains(units, u) {
+		if u := f.units[base.id]; u != nil && !slices.Contains(units, u) {
 			units = append(units, u)
 		}
 	}
@@ -130,7 +130,7 @@ func (f *fuser) merge(a, b *unit) *unit {
 		a, b = b, a
 	}
 	for _, n := range b.nodes {
-		f.of[n.id] = a
+		f.units[n.id] = a
 	}
 	a.nodes = append(a.nodes, b.nodes...)
 	slices.SortFunc(a.nodes, func(x, y *node) int { return x.id - y.id })
@@ -173,7 +173,7 @@ func (f *fuser) adjacent(a, b *unit) bool {
 		for _, n := range from.nodes {
 			for _, in := range n.inputs {
 				base, v := viewOf(in)
-				if f.of[base.id] == to && (!isElementwise(base.op) || !v.dense(to.size)) {
+				if f.units[base.id] == to && (!isElementwise(base.op) || !v.dense(to.size)) {
 					return false
 				}
 			}
@@ -225,7 +225,7 @@ func (f *fuser) reaches(u, target *unit) bool {
 }
 
 // current is the group that u was merged into, or u itself.
-func (f *fuser) current(u *unit) *unit { return f.of[u.nodes[0].id] }
+func (f *fuser) current(u *unit) *unit { return f.units[u.nodes[0].id] }
 
 // schedule orders units: each after those it needs, otherwise as their last nodes are ordered, so
 // that results are used soon after they are made.
@@ -234,7 +234,7 @@ func (f *fuser) schedule(nodes []*node) []*unit {
 	next := map[*unit][]*unit{}
 	ready := &unitHeap{}
 	for _, n := range nodes {
-		u := f.of[n.id]
+		u := f.units[n.id]
 		if u == nil || u.nodes[0] != n {
 			continue
 		}

@@ -141,7 +141,7 @@ func (l *lowering) lowerGather(n *node) {
 	attr := n.attr.(gatherAttr)
 	s := &gatherStep{indexed: newIndexed(n.inputs[0], n.inputs[1], n, attr.indexAxis, attr.offsetAxes, attr.collapsedAxes,
 		attr.startMap, attr.sliceDims)}
-	array, indices, out := l.of[n.inputs[0].id], l.of[n.inputs[1].id], l.of[n.id]
+	array, indices, out := l.stored[n.inputs[0].id], l.stored[n.inputs[1].id], l.stored[n.id]
 	s.array, s.indices, s.slices = array.id, indices.id, out.id
 	s.span = max(1, gatherWork/max(1, n.size()/max(1, s.count)+4))
 	l.emit(scheduled{step: s, reads: []*value{array, indices}, writes: []*value{out}})
@@ -222,7 +222,7 @@ func (l *lowering) lowerScatter(n *node) {
 			dtypes.Int32: scatterAdd[int32], dtypes.Int64: scatterAdd[int64],
 		}[n.dtype]
 	}
-	from, at, slicesValue, out := l.of[operand.id], l.of[indices.id], l.of[updates.id], l.of[n.id]
+	from, at, slicesValue, out := l.stored[operand.id], l.stored[indices.id], l.stored[updates.id], l.stored[n.id]
 	s.array, s.indices, s.slices, s.operand, s.bytes = out.id, at.id, slicesValue.id, from.id, out.bytes()
 	e := scheduled{step: s, reads: []*value{from, at, slicesValue}, writes: []*value{out}}
 	if from != at && from != slicesValue && from.kind != constant && from.kind != output {

@@ -11,9 +11,9 @@ import (
 // lowering turns units into the steps of a program.
 type lowering struct {
 	*program
-	of   []*value // of each node that is stored; nil for views and for what stays inside a group
-	uses []int    // of each node, by nodes and outputs
-	unit map[*node]*unit
+	stored []*value // of each node that is stored; nil for views and for what stays inside a group
+	uses   []int    // of each node, by nodes and outputs
+	unit   map[*node]*unit
 
 	outMask  map[*node][]bool  // elements of a product that are of interest, where not all are
 	patterns map[string][]bool // zeros of constants; see zeroPattern
@@ -26,7 +26,7 @@ type lowering struct {
 func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 	l := &lowering{
 		program: &program{backend: b, parameters: make([]*value, len(parameters))},
-		of:      make([]*value, len(nodes)),
+		stored:  make([]*value, len(nodes)),
 		uses:    make([]int, len(nodes)),
 		unit:    map[*node]*unit{},
 
@@ -40,17 +40,17 @@ func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 		}
 		switch n.op {
 		case backends.OpTypeParameter:
-			l.of[n.id] = l.newValue(n.dtype, n.size(), parameter)
-			l.parameters[n.attr.(parameterAttr).index] = l.of[n.id]
+			l.stored[n.id] = l.newValue(n.dtype, n.size(), parameter)
+			l.parameters[n.attr.(parameterAttr).index] = l.stored[n.id]
 		case backends.OpTypeConstant:
-			l.of[n.id] = l.newValue(n.dtype, n.size(), constant)
-			l.of[n.id].data = n.attr.(constantAttr).data
+			l.stored[n.id] = l.newValue(n.dtype, n.size(), constant)
+			l.stored[n.id].data = n.attr.(constantAttr).data
 		}
 	}
 	for _, n := range outputs {
 		l.uses[n.id]++
-		l.of[n.id] = l.newValue(n.dtype, n.size(), output)
-		l.outputs = append(l.outputs, l.of[n.id])
+		l.stored[n.id] = l.newValue(n.dtype, n.size(), output)
+		l.outputs = append(l.outputs, l.stored[n.id])
 	}
 	units := fuse(nodes, !b.config.unfused)
 	for _, u := range units {
@@ -85,8 +85,8 @@ func (l *lowering) newValue(dtype dtypes.DType, size int, kind valueKind) *value
 // results of groups.
 func (l *lowering) storeResults(nodes []*node) {
 	store := func(n *node) {
-		if l.of[n.id] == nil {
-			l.of[n.id] = l.newValue(n.dtype, n.size(), temporary)
+		if l.stored[n.id] == nil {
+			l.stored[n.id] = l.newValue(n.dtype, n.size(), temporary)
 		}
 	}
 	for _, n := range nodes {
@@ -113,7 +113,7 @@ func (l *lowering) emit(s scheduled) {
 // operand returns the memory that n is a view of, and the view.
 func (l *lowering) operand(n *node) (*value, view) {
 	base, v := viewOf(n)
-	return l.of[base.id], v
+	return l.stored[base.id], v
 }
 
 // lowerNode emits the step of a node that is neither element-wise nor a reduction.

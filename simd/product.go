@@ -56,7 +56,7 @@ func lowerProduct[T float](l *lowering, n *node) {
 	batch := n.attr.(int)
 	a, _ := l.operand(n.inputs[0])
 	b, _ := l.operand(n.inputs[1])
-	c := l.of[n.id]
+	c := l.stored[n.id]
 	contract := (len(n.inputs[0].dims) + len(n.inputs[1].dims) - batch - len(n.dims)) / 2
 	split := func(in *node) int { return len(in.dims) - contract }
 	lhs, _ := matrixOf(n.inputs[0], batch, split(n.inputs[0]))

@@ -45,11 +45,11 @@ type randomStep struct {
 const randomSpan = 1 << 10
 
 func (l *lowering) lowerRandom(n *node) {
-	s := &randomStep{state: l.of[n.inputs[0].id].id, dst: l.of[n.id].id, bytes: n.bytes(), advance: -1}
+	s := &randomStep{state: l.stored[n.inputs[0].id].id, dst: l.stored[n.id].id, bytes: n.bytes(), advance: -1}
 	if n.op == opRandomState {
 		s.advance = n.attr.(int)
 	}
-	l.emit(scheduled{step: s, reads: []*value{l.of[n.inputs[0].id]}, writes: []*value{l.of[n.id]}})
+	l.emit(scheduled{step: s, reads: []*value{l.stored[n.inputs[0].id]}, writes: []*value{l.stored[n.id]}})
 }
 
 func (s *randomStep) run(f *frame) {

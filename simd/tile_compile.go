@@ -43,7 +43,7 @@ func (l *lowering) lowerGroup(u *unit) {
 		} else {
 			c.instruction(i, n)
 		}
-		if v := l.of[n.id]; v != nil {
+		if v := l.stored[n.id]; v != nil {
 			written = append(written, v)
 		}
 	}
@@ -164,7 +164,7 @@ func (c *tileCompiler) instruction(i int, n *node) {
 	if in.do == nil {
 		panic(errors.Errorf("simd: operation %s is not defined for %s", n.op, n.inputs[0].dtype))
 	}
-	stored := c.of[n.id]
+	stored := c.stored[n.id]
 	if n.op == backends.OpTypeIdentity && stored != nil && c.inGroup(n.inputs[0]) == nil && c.copyStraight(n, stored) {
 		return
 	}
@@ -237,7 +237,7 @@ func (c *tileCompiler) copyStraight(n *node, stored *value) bool {
 // reduce adds reduction n.
 func (c *tileCompiler) reduce(n *node) {
 	src, _ := c.operandSlot(n.inputs[0], false)
-	result, elem := c.of[n.id], n.dtype.Size()
+	result, elem := c.stored[n.id], n.dtype.Size()
 	k := c.backend.kernels
 	combine := k.vectors[opType{combines[n.op], n.dtype}]
 	do := k.rows[opType{n.op, n.dtype}]

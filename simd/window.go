@@ -29,7 +29,7 @@ func (l *lowering) lowerReduceWindow(n *node) {
 			backends.ReduceOpMax: backends.OpTypeReduceLogicalOr, backends.ReduceOpMin: backends.OpTypeReduceLogicalAnd,
 		}[attr.reduce]
 	}
-	src, dst := l.of[n.inputs[0].id], l.of[n.id]
+	src, dst := l.stored[n.inputs[0].id], l.stored[n.id]
 	start := (&graph{backend: l.backend, equal: map[string]*node{}}).neutral(reduction, n.dtype)
 	l.emit(scheduled{
 		step: &windowStep{windowAttr: attr, src: src.id, dst: dst.id, in: rowMajor(n.inputs[0].dims), out: rowMajor(n.dims),
@@ -86,7 +86,7 @@ type selectStep struct {
 
 func (l *lowering) lowerSelectAndScatter(n *node) {
 	attr := n.attr.(windowAttr)
-	operand, source, dst := l.of[n.inputs[0].id], l.of[n.inputs[1].id], l.of[n.id]
+	operand, source, dst := l.stored[n.inputs[0].id], l.stored[n.inputs[1].id], l.stored[n.id]
 	l.emit(scheduled{
 		step: &selectStep{
 			windowStep: windowStep{windowAttr: attr, src: operand.id, dst: dst.id, in: rowMajor(n.dims), out: rowMajor(n.inputs[1].dims),

@@ -44,11 +44,11 @@ func (k knowledge) Known() engine.Known { return k.find() }
 
 // Posterior is the target with all known facts of its models: Slots if there is one, else Target.
 func (p *Problem) Posterior() vti.Target {
-	of := knowledge{sync.OnceValue(p.known)}
+	facts := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
-		return slotsPosterior{p.Slots, of}
+		return slotsPosterior{p.Slots, facts}
 	}
-	bits := bitsPosterior{p.Target, of}
+	bits := bitsPosterior{p.Target, facts}
 	if p.anchors != nil && p.forms() == nil {
 		return anchoredPosterior{bits, p.anchors}
 	}
@@ -58,7 +58,7 @@ func (p *Problem) Posterior() vti.Target {
 // known has closed forms or proposals around modes, and members that matter only together; for
 // other likelihoods help to find their many modes.
 func (p *Problem) known() (known engine.Known) {
-	of, forms := p.models(), p.forms()
+	submodels, forms := p.models(), p.forms()
 	if forms != nil {
 		known.Evidences, known.Alone = engine.FromExact(forms), p.Model.Slab != (exact.Slab{})
 	}
@@ -74,14 +74,14 @@ func (p *Problem) known() (known engine.Known) {
 		known.Evidences = p.aroundModes()
 		fallthrough
 	case p.Model.Likelihood.Conjugate():
-		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead
+		known.Together, known.Instead = jointSearch{submodels}.together, jointSearch{submodels}.instead
 	default:
 		// Given its precision beta is nearly concave; zeros of either source are plateaus, which
 		// the scales of sides reach, and a flow trained on few rows does not.
 		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
 		}
-		known.Expand, known.ModeStarts = heavyTailed{of}.expand(), heavyTailed{of}.modeStarts
+		known.Expand, known.ModeStarts = heavyTailed{submodels}.expand(), heavyTailed{submodels}.modeStarts
 		if p.Slots == nil {
 			known.Collapsed = p.Target.collapse()
 		}

@@ -194,11 +194,11 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			require.InDeltaSlice(t, want.curvature, got.curvature, 1e-7)
 			wantWeights, wantResponse := all.Responses.Working(want.eta, 1.3, true)
 			gotWeights, gotResponse := target.Responses.Working(got.eta, 1.3, true)
-			for i, of := range distinct.Of(n, func(key []byte, row int) []byte {
+			for i, first := range distinct.Of(n, func(key []byte, row int) []byte {
 				return distinct.Key(distinct.Key(key, design.Offset[row], design.Y[row]), design.X.RawRowView(row)...)
 			}).Of {
-				require.InDelta(t, wantWeights[i]*target.Responses.Times[of], gotWeights[of], 1e-8)
-				require.InDelta(t, wantResponse[i], gotResponse[of], 1e-7)
+				require.InDelta(t, wantWeights[i]*target.Responses.Times[first], gotWeights[first], 1e-8)
+				require.InDelta(t, wantResponse[i], gotResponse[first], 1e-7)
 			}
 		})
 	}

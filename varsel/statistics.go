@@ -139,8 +139,8 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	report.Disagree = disagreements(s, left, z, sigma, best)
 	freedom := float64(len(p.Design.Y) - 1)
 	const advice = "; are they of the same sample, alleles and number of rows? --ld-shrink trusts the correlations less"
-	if of := s.LDSamples; of > 0 && floats.Norm(z, math.Inf(1)) > strange*math.Sqrt(float64(of)) {
-		c.Lower(vti.Doubtful, "correlations of %d other rows leave the expectations of z-scores uncertain by up to ±%.2g", of, floats.Norm(z, math.Inf(1))/math.Sqrt(float64(of)))
+	if rows := s.LDSamples; rows > 0 && floats.Norm(z, math.Inf(1)) > strange*math.Sqrt(float64(rows)) {
+		c.Lower(vti.Doubtful, "correlations of %d other rows leave the expectations of z-scores uncertain by up to ±%.2g", rows, floats.Norm(z, math.Inf(1))/math.Sqrt(float64(rows)))
 	}
 	if excess := mat.Dot(rest, rest) / sigma / sigma; excess > uneven*freedom && excess > (distuv.ChiSquared{K: freedom}).Quantile(1-chance) {
 		c.Lower(vti.Doubtful, "beside the models found, the z-scores have %.3g times the variance that the correlations give them%s", excess/freedom, advice)
@@ -168,9 +168,9 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 	parallel.Run(count, func(j int) {
 		weights, near, variance := s.Given(j, neighbours, best)
 		sd := math.Sqrt(math.Max(variance, 0) + roundedVariance)
-		given := func(of []float64) (mean float64) {
+		given := func(values []float64) (mean float64) {
 			for k, at := range near {
-				mean += weights[k] * of[at]
+				mean += weights[k] * values[at]
 			}
 			return mean
 		}

@@ -84,12 +84,12 @@ func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(mustRun(t, "loo", table+".run", "--by", "g", "--json", "--quiet").stdout), &found))
 		return found.Runs[0].ByGroup
 	}
-	for _, of := range []struct{ rows, counts []string }{
+	for _, formulas := range []struct{ rows, counts []string }{
 		{[]string{"hbm", "--formula", "y ~ x + (1 | g)"}, []string{"hbm", "--formula", "y | trials(n) ~ x + (1 | g)"}},
 		{[]string{"varsel", "--target", "y", "--exclude", "g"}, []string{"varsel", "--target", "y", "--trials", "n", "--exclude", "g"}},
 		{[]string{"varsel", "--formula", "y ~ x + I(x^2)"}, []string{"varsel", "--formula", "y | trials(n) ~ x + I(x^2)"}},
 	} {
-		want, got := groups("rows.csv", of.rows...), groups("counts.csv", of.counts...)
+		want, got := groups("rows.csv", formulas.rows...), groups("counts.csv", formulas.counts...)
 		require.Len(t, got.Groups, 5)
 		for k, g := range got.Groups {
 			require.Equal(t, want.Groups[k].Group, g.Group)

@@ -78,8 +78,8 @@ func schemaPath(name string) string {
 }
 
 // schemaDocument returns the JSON Schema (2020-12) of a type.
-func schemaDocument(name string, of reflect.Type) []byte {
-	document := typeSchema(of)
+func schemaDocument(name string, goType reflect.Type) []byte {
+	document := typeSchema(goType)
 	document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	document["$id"] = "https://github.com/transdim/vti/docs/schema/" + name + ".v1.json"
 	document["title"] = shell.SchemaOf(name)
@@ -96,23 +96,23 @@ func schemaDocument(name string, of reflect.Type) []byte {
 }
 
 // typeSchema returns the schema of a Go type as encoded by encoding/json.
-func typeSchema(of reflect.Type) map[string]any {
+func typeSchema(goType reflect.Type) map[string]any {
 	nullable := func(kind string) map[string]any { return map[string]any{"type": []string{kind, "null"}} }
 	switch {
-	case of == reflect.TypeFor[report.Number]():
+	case goType == reflect.TypeFor[report.Number]():
 		return nullable("number")
-	case of == reflect.TypeFor[time.Time]():
+	case goType == reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
-	case of == reflect.TypeFor[modelcheck.Finding]():
+	case goType == reflect.TypeFor[modelcheck.Finding]():
 		text, number := map[string]any{"type": "string"}, nullable("number")
 		return objectSchema(map[string]any{"what": text, "where": text, "statistic": number, "p": number, "advice": text, "verdict": text},
 			[]string{"what", "where", "statistic", "p", "advice", "verdict"})
-	case of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+	case goType.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return map[string]any{"type": "string"}
 	}
-	switch of.Kind() {
+	switch goType.Kind() {
 	case reflect.Pointer:
-		inner := typeSchema(of.Elem())
+		inner := typeSchema(goType.Elem())
 		if _, isList := inner["type"].([]string); isList {
 			return inner
 		}
@@ -125,20 +125,20 @@ func typeSchema(of reflect.Type) map[string]any {
 		return map[string]any{"type": "number"}
 	case reflect.Slice:
 		list := nullable("array")
-		list["items"] = typeSchema(of.Elem())
+		list["items"] = typeSchema(goType.Elem())
 		return list
 	case reflect.Array:
-		return map[string]any{"type": "array", "items": typeSchema(of.Elem()), "minItems": of.Len(), "maxItems": of.Len()}
+		return map[string]any{"type": "array", "items": typeSchema(goType.Elem()), "minItems": goType.Len(), "maxItems": goType.Len()}
 	case reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": typeSchema(of.Elem())}
+		return map[string]any{"type": "object", "additionalProperties": typeSchema(goType.Elem())}
 	case reflect.Struct:
 		properties, required := map[string]any{}, []string{}
-		addFields(of, properties, &required)
+		addFields(goType, properties, &required)
 		return objectSchema(properties, required)
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
 		return map[string]any{"type": "integer"}
 	}
-	panic("no schema for " + of.String())
+	panic("no schema for " + goType.String())
 }
 
 func objectSchema(properties map[string]any, required []string) map[string]any {
@@ -146,8 +146,8 @@ func objectSchema(properties map[string]any, required []string) map[string]any {
 }
 
 // addFields adds the fields of a struct, including embedded ones.
-func addFields(of reflect.Type, properties map[string]any, required *[]string) {
-	for _, f := range reflect.VisibleFields(of) {
+func addFields(goType reflect.Type, properties map[string]any, required *[]string) {
+	for _, f := range reflect.VisibleFields(goType) {
 		tag, tagged := f.Tag.Lookup("json")
 		if f.Anonymous && !tagged || len(f.Index) > 1 || !f.IsExported() || tag == "-" {
 			if f.Anonymous && !tagged && len(f.Index) == 1 {
@@ -169,8 +169,8 @@ func addFields(of reflect.Type, properties map[string]any, required *[]string) {
 // TestSchemasAreThoseOfTheTypes compares docs/schema with the printed types; -update-schemas writes
 // changes. A field that goes or changes its type needs a new version.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	for name, of := range schemaTypes {
-		want := schemaDocument(name, of)
+	for name, goType := range schemaTypes {
+		want := schemaDocument(name, goType)
 		if *updateSchemas {
 			require.NoError(t, os.MkdirAll(filepath.Dir(schemaPath(name)), 0o755))
 			require.NoError(t, os.WriteFile(schemaPath(name), want, 0o644))

@@ -79,12 +79,12 @@ func (s sizeList) String() string {
 }
 
 // parseSizes reads sizes.
-func parseSizes(of string, least int) func(text string) (sizeList, error) {
+func parseSizes(unit string, least int) func(text string) (sizeList, error) {
 	return func(text string) (list sizeList, err error) {
 		for part := range strings.SplitSeq(text, ",") {
 			size, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || size < least {
-				return nil, fmt.Errorf("expected numbers of %s, at least %d, separated by commas, found %q", of, least, part)
+				return nil, fmt.Errorf("expected numbers of %s, at least %d, separated by commas, found %q", unit, least, part)
 			}
 			list = append(list, size)
 		}

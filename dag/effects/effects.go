@@ -103,7 +103,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	type moments struct{ means, variances []float64 }
 	known := map[dgraph.Family]moments{}
 	forms := p.Forms()
-	of := func(f dgraph.Family) moments {
+	familyMoments := func(f dgraph.Family) moments {
 		moments, ok := known[f]
 		if !ok {
 			moments.means, moments.variances = forms[f.Node].Moments(f.Parents)
@@ -115,7 +115,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		var shares, means, variances []float64
 		for k, f := range posterior.Families {
 			if f.Node == e.To && f.Parents.Has(e.From) && posterior.Shares[k] > negligibleShare {
-				moments, at := of(f), f.Parents.And(dgraph.Below(e.From)).Len()
+				moments, at := familyMoments(f), f.Parents.And(dgraph.Below(e.From)).Len()
 				shares, means, variances = append(shares, posterior.Shares[k]), append(means, moments.means[at]), append(variances, moments.variances[at])
 			}
 		}

@@ -92,12 +92,12 @@ func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 // adjusted is the coefficient of x in a regression of y on x and others, on the working scale.
 func adjusted(t *testing.T, d *tables.Data, x, y int, others []int) float64 {
 	t.Helper()
-	of := append([]int{x}, others...)
-	cov := mat.NewSymDense(len(of), nil)
-	right := mat.NewVecDense(len(of), nil)
-	for a, i := range of {
-		for b := a; b < len(of); b++ {
-			cov.SetSym(a, b, stat.Covariance(mat.Col(nil, i, d.X), mat.Col(nil, of[b], d.X), nil))
+	regressors := append([]int{x}, others...)
+	cov := mat.NewSymDense(len(regressors), nil)
+	right := mat.NewVecDense(len(regressors), nil)
+	for a, i := range regressors {
+		for b := a; b < len(regressors); b++ {
+			cov.SetSym(a, b, stat.Covariance(mat.Col(nil, i, d.X), mat.Col(nil, regressors[b], d.X), nil))
 		}
 		right.SetVec(a, stat.Covariance(mat.Col(nil, i, d.X), mat.Col(nil, y, d.X), nil))
 	}

@@ -86,10 +86,10 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 			}).Exec([][]int32{codeOf(3, family)})
 			require.NoError(t, err)
 			precision, mode := outputs[0].Value().([][][]float64)[0], outputs[2].Value().([][]float64)[0]
-			of := family.Parents.List()
+			parents := family.Parents.List()
 			moved := func(logSigma float64, weights []float64) float64 {
 				theta := append([]float64(nil), mode...)
-				for k, i := range of {
+				for k, i := range parents {
 					theta[i] += weights[k]
 				}
 				if sigma == 0 {
@@ -97,12 +97,12 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 				}
 				return naiveLogJoint(p, family, theta)
 			}
-			zero, weights, quadratic := make([]float64, len(of)), make([]float64, len(of)), 0.0
-			for k := range of {
+			zero, weights, quadratic := make([]float64, len(parents)), make([]float64, len(parents)), 0.0
+			for k := range parents {
 				weights[k] = random.NormFloat64()
 			}
-			for a, i := range of {
-				for b, k := range of {
+			for a, i := range parents {
+				for b, k := range parents {
 					quadratic += weights[a] * precision[i][k] * weights[b] / 2
 				}
 			}

@@ -89,10 +89,10 @@ type edges struct {
 // edges prepares the parents' distributions for nodes [R,N], one-hot, after the sets members [R,N].
 func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
 	g := node.Graph()
-	of := func(sets []dgraph.Set) *graph.Node { // [R,N]
+	indicators := func(sets []dgraph.Set) *graph.Node { // [R,N]
 		return graph.Dot(node, graph.Transpose(graph.ConvertDType(graph.Const(g, dgraph.EdgeTable(sets)), network), 0, 1))
 	}
-	e := &edges{possible: graph.Mul(members, of(m.structure.Allowed)), required: of(m.structure.Required), most: float64(m.structure.Nodes)}
+	e := &edges{possible: graph.Mul(members, indicators(m.structure.Allowed)), required: indicators(m.structure.Required), most: float64(m.structure.Nodes)}
 	if m.structure.MaxParents >= 0 {
 		e.most = float64(m.structure.MaxParents)
 	}
@@ -175,10 +175,10 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 	ctx = ctx.Checked(false)
 	g, nodes := uniforms.Graph(), m.structure.Nodes
 	graphs := uniforms.Shape().Dim(0) / nodes
-	of := copies(graphs)
-	orders := graphs / of
+	perOrder := copies(graphs)
+	orders := graphs / perOrder
 	// of the first graph along each order: [O,N]
-	first := graph.Reshape(graph.SliceAxis(graph.Reshape(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), orders, of, nodes), 1, graph.AxisElem(0)), orders, nodes)
+	first := graph.Reshape(graph.SliceAxis(graph.Reshape(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), orders, perOrder, nodes), 1, graph.AxisElem(0)), orders, nodes)
 	members := graph.Zeros(g, shapes.Make(network, orders, nodes))
 	upTo := graph.ConvertDType(graph.Transpose(graph.LowerTriangular(g, nodes), 0, 1), dtypes.Float64) // i ≤ k
 	var rows []*graph.Node
@@ -192,7 +192,7 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 	}
 	positions := graph.Stack(rows, 1) // [O,N,N]
 	spread := func(x *graph.Node) *graph.Node {
-		return graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(x, 1), orders, of, nodes, nodes), graphs*nodes, nodes)
+		return graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(x, 1), orders, perOrder, nodes, nodes), graphs*nodes, nodes)
 	}
 	node, before := spread(positions), spread(dgraph.Before(positions))
 	bits := m.edges(ctx, node, before).sample(graph.SliceAxis(uniforms, 1, graph.AxisRange(1)))
@@ -214,7 +214,7 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes
-	of := copies(graphs)
+	perOrder := copies(graphs)
 	next, parents := m.logProbs(ctx, codes)
 	finite := graph.IsFinite(logH)
 	nonFinite = graph.ReduceAllSum(graph.ConvertDType(graph.LogicalNot(finite), dtypes.Int32))
@@ -236,13 +236,13 @@ func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scal
 	after := graph.ConvertDType(graph.LowerTriangular(g, nodes), dtypes.Float64) // [u,t], u ≥ t
 	toNext := graph.Add(graph.Dot(rows, after), sorted)
 	toParents := graph.Add(local, sorted)
-	byOrder := func(x *graph.Node) *graph.Node { return graph.Reshape(x, graphs/of, of, nodes) }
+	byOrder := func(x *graph.Node) *graph.Node { return graph.Reshape(x, graphs/perOrder, perOrder, nodes) }
 	orders := graph.ReduceAndKeep(byOrder(toNext), graph.ReduceMean, 1) // [O,1,N]
-	if graphs > of {
+	if graphs > perOrder {
 		orders = leaveOneOut(orders, 0)
 	}
 	parentScores := leaveOneOut(byOrder(toParents), 1)
-	if of == 1 {
+	if perOrder == 1 {
 		parentScores = leaveOneOut(byOrder(toParents), 0)
 	}
 	scores := graph.Add(graph.Mul(orders, byOrder(next)), graph.Mul(parentScores, byOrder(parents)))

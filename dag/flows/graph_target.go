@@ -168,10 +168,10 @@ func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.No
 	g := node.Graph()
 	index := graph.InsertAxes(node, -1)
 	edges := graph.ConvertDType(parents, dtypes.Float64)
-	of := func(byEdge any) *graph.Node { // by cause and effect -> [R,N]
+	gather := func(byEdge any) *graph.Node { // by cause and effect -> [R,N]
 		return graph.Gather(graph.Transpose(graph.ConvertDType(graph.Const(g, byEdge), dtypes.Float64), 0, 1), index)
 	}
-	allowed, required := of(dgraph.EdgeTable(s.Allowed)), of(dgraph.EdgeTable(s.Required))
+	allowed, required := gather(dgraph.EdgeTable(s.Allowed)), gather(dgraph.EdgeTable(s.Required))
 	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), -1)
 	size := graph.ReduceSum(edges, -1)
 	if s.MaxParents >= 0 {
@@ -182,7 +182,7 @@ func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.No
 		logPrior = graph.Gather(graph.Const(g, s.Prior.BySize), graph.InsertAxes(graph.ConvertDType(size, dtypes.Int32), -1))
 	}
 	if s.Prior.ByEdge != nil {
-		logPrior = graph.Add(logPrior, graph.ReduceSum(graph.Mul(edges, of(s.Prior.ByEdge)), -1))
+		logPrior = graph.Add(logPrior, graph.ReduceSum(graph.Mul(edges, gather(s.Prior.ByEdge)), -1))
 	}
 	none := graph.MulScalar(graph.OnesLike(wrong), math.Inf(-1))
 	return graph.Where(graph.GreaterThan(wrong, graph.MulScalar(graph.OnesLike(wrong), 0.5)), none, logPrior)

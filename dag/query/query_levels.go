@@ -91,23 +91,23 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 	if err != nil {
 		return mean, drawn, err
 	}
-	levels, of := g.problem.Data.Levels, f.Parents.List()
+	levels, parents := g.problem.Data.Levels, f.Parents.List()
 	r := len(levels[f.Node])
 	cell := size / float64(len(counts))
 	nodes := slices.DeleteFunc(f.Parents.With(f.Node).List(), func(j int) bool { _, on := g.fixed[j]; return on })
 	mean = factor{nodes, make([]float64, g.cells(nodes))}
 	drawn = factor{nodes, make([]float64, len(mean.values))}
-	codes := make(map[int]int, len(of)+1)
+	codes := make(map[int]int, len(parents)+1)
 	for j, level := range g.fixed {
 		codes[j] = level
 	}
-	free := slices.DeleteFunc(slices.Clone(of), func(j int) bool { _, on := g.fixed[j]; return on })
+	free := slices.DeleteFunc(slices.Clone(parents), func(j int) bool { _, on := g.fixed[j]; return on })
 	for combination := range g.cells(free) {
 		for _, j := range slices.Backward(free) {
 			codes[j], combination = combination%len(levels[j]), combination/len(levels[j])
 		}
 		row := 0
-		for _, i := range of {
+		for _, i := range parents {
 			row = row*len(levels[i]) + codes[i]
 		}
 		rowCounts := counts[row*r : (row+1)*r]

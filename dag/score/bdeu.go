@@ -37,35 +37,35 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 
 // combinations returns the combination of values of the parents in each row, numbered in the order
 // of first rows, the number seen, and the number that is possible.
-func (b *BDeu) combinations(parents dgraph.Set) (of []int32, seen int, possible float64) {
-	of, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
+func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, possible float64) {
+	combination, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {
 		levels := b.levels[i]
 		next := make([]int32, seen*levels) // by combination and level, from 1
 		possible *= float64(levels)
 		seen = 0
 		for row, code := range b.codes[i] {
-			place := &next[int(of[row])*levels+int(code)]
+			place := &next[int(combination[row])*levels+int(code)]
 			if *place == 0 {
 				seen++
 				*place = int32(seen)
 			}
-			of[row] = *place - 1
+			combination[row] = *place - 1
 		}
 	}
-	return of, seen, possible
+	return combination, seen, possible
 }
 
 // count is the number of rows with each combination and each level of the node [seen][r].
 func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
-	of, seen, possible := b.combinations(parents)
+	combination, seen, possible := b.combinations(parents)
 	counts = make([][]int, seen)
 	cells := make([]int, seen*b.levels[b.node])
 	for k := range counts {
 		counts[k] = cells[k*b.levels[b.node] : (k+1)*b.levels[b.node]]
 	}
 	for row, code := range b.codes[b.node] {
-		counts[of[row]][code]++
+		counts[combination[row]][code]++
 	}
 	return counts, possible
 }
@@ -76,8 +76,8 @@ var ErrTooManyCells = fmt.Errorf("with its parents it has more than %d combinati
 // Table is the number of rows with every possible combination of values of the parents, in their
 // order with the last changing fastest, and each level of the node [q·r].
 func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
-	cells, of := b.levels[b.node], parents.List()
-	for _, i := range of {
+	cells, parentColumns := b.levels[b.node], parents.List()
+	for _, i := range parentColumns {
 		if cells *= b.levels[i]; cells > MostCells {
 			return nil, ErrTooManyCells
 		}
@@ -85,7 +85,7 @@ func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	counts := make([]float64, cells)
 	for row, code := range b.codes[b.node] {
 		at := 0
-		for _, i := range of {
+		for _, i := range parentColumns {
 			at = at*b.levels[i] + int(b.codes[i][row])
 		}
 		counts[at*b.levels[b.node]+int(code)]++
@@ -105,16 +105,16 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 			return b.sparseEvidence(parents)
 		}
 	}
-	of := make([]int32, len(b.codes[b.node]))
+	combination := make([]int32, len(b.codes[b.node]))
 	for i := range parents.Nodes() {
 		levels := int32(b.levels[i])
 		for row, code := range b.codes[i] {
-			of[row] = of[row]*levels + code
+			combination[row] = combination[row]*levels + code
 		}
 	}
 	counts := make([]int32, possible*levels)
 	for row, code := range b.codes[b.node] {
-		counts[int(of[row])*levels+int(code)]++
+		counts[int(combination[row])*levels+int(code)]++
 	}
 	whole := b.Size / float64(possible)
 	ofCell, ofWhole := b.rising(whole/float64(levels)), b.rising(whole)

@@ -74,8 +74,8 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	return b
 }
 
-// of returns the form of another node for which the same rows count.
-func (b *BGe) of(node int) *BGe {
+// forNode returns the form of another node for which the same rows count.
+func (b *BGe) forNode(node int) *BGe {
 	ofNode := *b
 	ofNode.node = node
 	return &ofNode
@@ -111,22 +111,22 @@ func (b *BGe) regression(of []int) (left [][]float64, right []float64, rest floa
 func (b *BGe) degrees(parents int) float64 { return bgeExcess + float64(parents) + 1 }
 
 func (b *BGe) LogEvidence(parents dgraph.Set) float64 {
-	of := parents.List()
-	return b.evidenceOf(of, b.degrees(len(of)))
+	columns := parents.List()
+	return b.evidenceOf(columns, b.degrees(len(columns)))
 }
 
 // evidenceOf is the log evidence given columns, with S.
-func (b *BGe) evidenceOf(of []int, s float64) float64 {
-	logRoot, rest, ok := b.fromGram(of)
+func (b *BGe) evidenceOf(columns []int, s float64) float64 {
+	logRoot, rest, ok := b.fromGram(columns)
 	if !ok {
 		var left [][]float64
-		left, _, rest = b.regression(of)
+		left, _, rest = b.regression(columns)
 		logRoot = 0
 		for a, column := range left {
 			logRoot += math.Log(math.Abs(column[a]))
 		}
 	}
-	n, k := float64(b.rows), float64(len(of))
+	n, k := float64(b.rows), float64(len(columns))
 	after, _ := math.Lgamma((n + s) / 2)
 	before, _ := math.Lgamma(s / 2)
 	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi)
@@ -140,16 +140,16 @@ const leastOutside = 1e-3
 // fromGram returns the log determinant of the root of the parents and the root of the residual sum
 // of squares by a Cholesky factor of entries of RᵀR, in a fifth of the time of columns of R; ok is
 // false where the entries have too few digits.
-func (b *BGe) fromGram(of []int) (logRoot, rest float64, ok bool) {
-	nodes, size := len(b.means), len(of)+1
+func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
+	nodes, size := len(b.means), len(columns)+1
 	gram := make([]float64, 0, size*size)
-	for _, i := range of {
-		for _, k := range of {
+	for _, i := range columns {
+		for _, k := range columns {
 			gram = append(gram, b.gram[i*nodes+k])
 		}
 		gram = append(gram, 0)
 	}
-	for _, k := range of {
+	for _, k := range columns {
 		gram = append(gram, b.gram[b.node*nodes+k])
 	}
 	factor, ok := dense.Factorize(append(gram, b.gram[b.node*nodes+b.node]), size, leastOutside)
@@ -177,13 +177,13 @@ func (b *BGe) bicOf(of []int) float64 {
 
 // Posterior draws σ² from its inverse gamma distribution and the weights given it.
 func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
-	of := parents.List()
-	draw := b.draws(of, b.degrees(len(of)))
+	columns := parents.List()
+	draw := b.draws(columns, b.degrees(len(columns)))
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, b.layout.Dim())
 		sigma, weights := draw(random)
 		theta[b.layout.Weights()] = math.Log(sigma)
-		for a, i := range of {
+		for a, i := range columns {
 			theta[i] = weights[a]
 		}
 		return theta
@@ -191,14 +191,14 @@ func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 }
 
 // draws draws σ and the weights of columns, with S.
-func (b *BGe) draws(of []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
-	left, right, rest := b.regression(of)
+func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
+	left, right, rest := b.regression(columns)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
 		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // of χ²
-		weights = make([]float64, len(of))                                      // R w = right + σ e
-		for a := len(of) - 1; a >= 0; a-- {
+		weights = make([]float64, len(columns))                                 // R w = right + σ e
+		for a := len(columns) - 1; a >= 0; a-- {
 			value := right[a] + sigma*random.NormFloat64()
-			for c := a + 1; c < len(of); c++ {
+			for c := a + 1; c < len(columns); c++ {
 				value -= left[c][a] * weights[c]
 			}
 			weights[a] = value / left[a][a]

@@ -59,7 +59,7 @@ func (p *Problem) newForms() []Form {
 	forms := make([]Form, p.Data.Nodes())
 	for j := range forms {
 		if first, ok := forms[0].(*BGe); ok && p.Data.Counted == nil {
-			forms[j] = first.of(j)
+			forms[j] = first.forNode(j)
 			continue
 		}
 		forms[j] = p.withRegimes(j, p.ClosedForm(j))

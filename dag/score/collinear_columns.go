@@ -73,12 +73,12 @@ func checkNumbers(d *tables.Data) error {
 
 // withinLevels is the mean square of some values within the levels of a category.
 func withinLevels(d *tables.Data, values []float64, category int) (variance float64) {
-	of := make([][]float64, len(d.Levels[category]))
+	byLevel := make([][]float64, len(d.Levels[category]))
 	for row, x := range values {
 		level := int(d.X.At(row, category))
-		of[level] = append(of[level], x)
+		byLevel[level] = append(byLevel[level], x)
 	}
-	for _, levelValues := range of {
+	for _, levelValues := range byLevel {
 		if len(levelValues) > 0 {
 			variance += stat.PopVariance(levelValues, nil) * float64(len(levelValues)) / float64(len(values))
 		}
@@ -111,11 +111,11 @@ func involved(columns [][]float64, x []float64) (list []int) {
 }
 
 // dependence is the error that names a column and the columns that determine it.
-func dependence(d *tables.Data, of int, given []int) error {
+func dependence(d *tables.Data, response int, given []int) error {
 	var names []string
 	for _, i := range given {
 		names = append(names, d.Names[i])
 	}
 	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: exclude one of them, or give the noise scale",
-		d.Path, d.Names[of], names)
+		d.Path, d.Names[response], names)
 }

@@ -214,20 +214,20 @@ func wideBGe(rows wideMatrix, f dgraph.Family) float64 {
 	const meanWeight = 1.0
 	weight := nodes + meanWeight + 1
 	scale := meanWeight * (weight - nodes - 1) / (meanWeight + 1)
-	logMarginal := func(of []int) float64 {
-		l := float64(len(of))
-		means := make([]*big.Float, len(of))
-		for a, i := range of {
+	logMarginal := func(columns []int) float64 {
+		l := float64(len(columns))
+		means := make([]*big.Float, len(columns))
+		for a, i := range columns {
 			means[a] = wideOf(0)
 			for _, row := range rows {
 				means[a].Add(means[a], row[i])
 			}
 			means[a].Quo(means[a], wideOf(n))
 		}
-		posterior := make(wideMatrix, len(of))
-		for a, i := range of {
-			posterior[a] = make([]*big.Float, len(of))
-			for b, j := range of {
+		posterior := make(wideMatrix, len(columns))
+		for a, i := range columns {
+			posterior[a] = make([]*big.Float, len(columns))
+			for b, j := range columns {
 				sum := wideOf(0).Mul(means[a], means[b])
 				sum.Mul(sum, wideOf(n*meanWeight)).Quo(sum, wideOf(n+meanWeight))
 				for _, row := range rows {
@@ -241,7 +241,7 @@ func wideBGe(rows wideMatrix, f dgraph.Family) float64 {
 			}
 		}
 		gammas := 0.0
-		for i := range of {
+		for i := range columns {
 			above, _ := math.Lgamma((n + weight - nodes + l - float64(i)) / 2)
 			below, _ := math.Lgamma((weight - nodes + l - float64(i)) / 2)
 			gammas += above - below

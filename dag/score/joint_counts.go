@@ -32,14 +32,14 @@ type countStack struct {
 
 // countFrame are the combinations of the columns so far.
 type countFrame struct {
-	place  int
-	cells  int     // that are possible, at most moreCells
-	rows   bool    // whether of is known
-	of     []int32 // the combination of each row, numbered as they come, and
-	seen   int     // how many
-	sorted bool    // whether masks are known
-	masks  []uint64
-	totals []int32
+	place       int
+	cells       int     // that are possible, at most moreCells
+	rows        bool    // whether of is known
+	combination []int32 // the combination of each row, numbered as they come, and
+	seen        int     // how many
+	sorted      bool    // whether masks are known
+	masks       []uint64
+	totals      []int32
 }
 
 // moreCells stands for all larger numbers of cells, none with more than a few rows.
@@ -47,10 +47,10 @@ const moreCells = 1 << 40
 
 func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
 	s := &countStack{BDeu: j.form, items: items, known: map[int][]float64{}}
-	of, seen, possible := s.combinations(base)
-	s.frames = append(s.frames, countFrame{cells: int(min(possible, moreCells)), rows: true, of: of, seen: seen})
+	combination, seen, possible := s.combinations(base)
+	s.frames = append(s.frames, countFrame{cells: int(min(possible, moreCells)), rows: true, combination: combination, seen: seen})
 	counts := make([]int32, seen)
-	for _, c := range of {
+	for _, c := range combination {
 		counts[c]++
 	}
 	return s, s.sum(counts, s.frames[0].cells)
@@ -112,14 +112,14 @@ func (s *countStack) combinationsOf(depth int) *countFrame {
 	item := s.items[f.place]
 	levels := int32(s.levels[item])
 	next := s.cleared(before.seen * int(levels))
-	f.of, f.seen, f.rows = slices.Grow(f.of[:0], len(before.of))[:len(before.of)], 0, true
+	f.combination, f.seen, f.rows = slices.Grow(f.combination[:0], len(before.combination))[:len(before.combination)], 0, true
 	for row, code := range s.codes[item] {
-		number := &next[before.of[row]*levels+code]
+		number := &next[before.combination[row]*levels+code]
 		if *number == 0 {
 			f.seen++
 			*number = int32(f.seen)
 		}
-		f.of[row] = *number - 1
+		f.combination[row] = *number - 1
 	}
 	return f
 }
@@ -136,7 +136,7 @@ func (s *countStack) cleared(size int) []int32 {
 func (s *countStack) sort() {
 	f := s.combinationsOf(s.depth)
 	f.totals = append(f.totals[:0], make([]int32, f.seen)...)
-	for _, c := range f.of {
+	for _, c := range f.combination {
 		f.totals[c]++
 	}
 	s.starts = s.starts[:0]
@@ -146,14 +146,14 @@ func (s *countStack) sort() {
 		words += (int(n) + 63) / 64
 	}
 	s.starts = append(s.starts, words)
-	if 4*words > len(f.of) {
+	if 4*words > len(f.combination) {
 		return
 	}
 	f.sorted = true
 	next := s.cleared(f.seen)
 	s.at = s.at[:0]
 	f.masks = append(f.masks[:0], make([]uint64, words)...)
-	for _, c := range f.of {
+	for _, c := range f.combination {
 		bit := int32(64*s.starts[c]) + next[c]
 		next[c]++
 		s.at = append(s.at, bit)
@@ -228,7 +228,7 @@ func (s *countStack) sumRows(place, levels, cells int) float64 {
 	f := s.combinationsOf(s.depth)
 	counts := s.cleared(f.seen * levels)
 	for row, code := range s.codes[s.items[place]] {
-		counts[int(f.of[row])*levels+int(code)]++
+		counts[int(f.combination[row])*levels+int(code)]++
 	}
 	return s.sum(counts, cells)
 }

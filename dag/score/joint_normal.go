@@ -10,8 +10,8 @@ import (
 // jointNormal is the joint distribution of BGe: with D the determinant of the rows and columns S of
 // RᵀR, log p(x_S) = c_|S| − (n + |S| + 2)/2 log D.
 type jointNormal struct {
-	form *BGe
-	of   [][]int // columns of nodes; nil: one each
+	form    *BGe
+	columns [][]int // columns of nodes; nil: one each
 }
 
 // normalStack is a Cholesky factor that grows by columns, and the residuals of the others.
@@ -37,10 +37,10 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	var columns []int
 	for _, i := range all {
 		s.starts = append(s.starts, len(columns))
-		if j.of == nil {
+		if j.columns == nil {
 			columns = append(columns, i)
 		} else {
-			columns = append(columns, j.of[i]...)
+			columns = append(columns, j.columns[i]...)
 		}
 	}
 	s.width = len(columns)

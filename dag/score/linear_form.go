@@ -82,7 +82,7 @@ func (l *LinearForm) bic(parents dgraph.Set) float64 {
 // Posterior draws the noise scale and the weights given it.
 func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	f, err := l.Family(parents)
-	of, weights := parents.List(), make([]float64, parents.Len())
+	columns, weights := parents.List(), make([]float64, parents.Len())
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, l.layout.Dim())
 		if err != nil { // an evidence that has been refused
@@ -90,7 +90,7 @@ func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []flo
 			return theta
 		}
 		logSigma, _ := f.Draw(random, weights)
-		for k, i := range of {
+		for k, i := range columns {
 			theta[i] = weights[k]
 		}
 		if l.layout.Sigma == 0 {

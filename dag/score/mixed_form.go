@@ -158,8 +158,8 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 }
 
 // setError stores the error of a family.
-func (s *Scores) setError(family int, of weightsError) {
-	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
+func (s *Scores) setError(family int, stated weightsError) {
+	s.SE[family], s.KHat[family], s.Missed[family] = stated.se, stated.kHat, stated.missed
 }
 
 func (p *Problem) mixedPriors() []string {

@@ -208,14 +208,14 @@ func naiveBGe(d *tables.Data, f dgraph.Family) float64 {
 	const meanWeight = 1.0
 	weight := nodes + meanWeight + 1
 	scale := meanWeight * (weight - nodes - 1) / (meanWeight + 1)
-	logMarginal := func(of []int) float64 {
-		l := float64(len(of))
+	logMarginal := func(columns []int) float64 {
+		l := float64(len(columns))
 		if l == 0 {
 			return 0
 		}
-		posterior := mat.NewSymDense(len(of), nil)
-		for a, i := range of {
-			for b, j := range of[:a+1] {
+		posterior := mat.NewSymDense(len(columns), nil)
+		for a, i := range columns {
+			for b, j := range columns[:a+1] {
 				var x, y []float64
 				for _, row := range rows {
 					x, y = append(x, d.X.At(row, i)), append(y, d.X.At(row, j))
@@ -232,7 +232,7 @@ func naiveBGe(d *tables.Data, f dgraph.Family) float64 {
 			}
 		}
 		multivariate := func(a float64) (sum float64) {
-			for i := range of {
+			for i := range columns {
 				value, _ := math.Lgamma(a - float64(i)/2)
 				sum += value
 			}

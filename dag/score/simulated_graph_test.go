@@ -39,13 +39,13 @@ func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 }
 
 // leastSquares are the weights of columns that leave the smallest residual of another.
-func leastSquares(t *testing.T, d *tables.Data, of []int, node int) []float64 {
+func leastSquares(t *testing.T, d *tables.Data, regressors []int, node int) []float64 {
 	t.Helper()
-	if len(of) == 0 {
+	if len(regressors) == 0 {
 		return nil
 	}
-	x := mat.NewDense(d.Rows(), len(of), nil)
-	for k, i := range of {
+	x := mat.NewDense(d.Rows(), len(regressors), nil)
+	for k, i := range regressors {
 		x.SetCol(k, mat.Col(nil, i, d.X))
 	}
 	var weights mat.VecDense

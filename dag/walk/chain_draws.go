@@ -64,13 +64,13 @@ const rareEdge = 0.02
 // Summarise combines summaries of the log density and of every edge. An edge that hardly ever
 // changed has unknown autocorrelation: its error is at least the error for the least effective
 // number of draws.
-func Summarise(nodes int, density rjmcmc.Summary, of func(e dgraph.Edge) rjmcmc.Summary) Edges {
+func Summarise(nodes int, density rjmcmc.Summary, summarise func(e dgraph.Edge) rjmcmc.Summary) Edges {
 	all := Edges{Probabilities: dgraph.Zeros(nodes), Errors: dgraph.Zeros(nodes), Worst: density}
 	worst, pairs := &all.Worst, dgraph.OrderedPairs(nodes)
 	worst.MCSE = 0
 	var rare []dgraph.Edge
 	for _, e := range pairs {
-		summary := of(e)
+		summary := summarise(e)
 		all.Probabilities[e.From][e.To], all.Errors[e.From][e.To] = summary.Mean, summary.MCSE
 		if summary.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, summary.MCSE)

@@ -13,7 +13,7 @@ import (
 // graphs made of these families.
 type listedFamilies struct {
 	structure dgraph.Structure
-	of        [][]listedFamily // [N]
+	byNode    [][]listedFamily // [N]
 }
 
 // listedFamily has its weight as a share of the largest weight of the node; place is the index of
@@ -28,9 +28,9 @@ type listedFamily struct {
 func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *listedFamilies {
 	l := &listedFamilies{s, make([][]listedFamily, s.Nodes)}
 	for i, f := range scores.Families {
-		l.of[f.Node] = append(l.of[f.Node], listedFamily{parents: f.Parents, logWeight: s.Prior.LogWeight(f.Node, f.Parents) + beta*scores.LogEvidence[i], place: i})
+		l.byNode[f.Node] = append(l.byNode[f.Node], listedFamily{parents: f.Parents, logWeight: s.Prior.LogWeight(f.Node, f.Parents) + beta*scores.LogEvidence[i], place: i})
 	}
-	for _, list := range l.of {
+	for _, list := range l.byNode {
 		slices.SortFunc(list, func(a, b listedFamily) int {
 			return cmp.Or(cmp.Compare(b.logWeight, a.logWeight), cmp.Compare(a.place, b.place))
 		})
@@ -48,7 +48,7 @@ const leastOfList = 1e-6
 // sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf
 // for none; visit, if not nil, is called with each that matters and its weight up to a factor.
 func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
-	list, largest, total := l.of[j], 0.0, 0.0
+	list, largest, total := l.byNode[j], 0.0, 0.0
 	far := false // shares have few digits left, or none
 	for k := range list {
 		f := &list[k]
@@ -82,7 +82,7 @@ func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily,
 // pick is the family of a node at which the sum of probabilities reaches u, among those with
 // parents in a set; logTotal is the log of the sum of their weights.
 func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chosen *listedFamily) {
-	list := l.of[j]
+	list := l.byNode[j]
 	for k := range list {
 		if f := &list[k]; f.parents.Within(from) {
 			chosen = f
@@ -109,7 +109,7 @@ type listedWalk struct {
 func (w *listedWalk) use(families *listedFamilies) {
 	w.families = families
 	for j, parents := range w.parents {
-		list := families.of[j]
+		list := families.byNode[j]
 		w.graph[j] = &list[slices.IndexFunc(list, func(f listedFamily) bool { return f.parents == parents })]
 	}
 }

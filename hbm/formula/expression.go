@@ -147,11 +147,11 @@ func (p *formulaParser) signed() (*Expression, error) {
 	}
 	defer func() { p.depth-- }()
 	if p.accept('-') {
-		of, err := p.signed()
+		operand, err := p.signed()
 		if err != nil {
 			return nil, err
 		}
-		return node(negation, ofSign, "-", of), nil
+		return node(negation, ofSign, "-", operand), nil
 	}
 	base, err := p.operand()
 	if err != nil || !p.accept('^') {
@@ -188,11 +188,11 @@ func (p *formulaParser) operand() (*Expression, error) {
 		if function <= 0 {
 			return nil, p.fail(t.position, "unknown function %s inside I(); want log, log1p, exp or sqrt", t)
 		}
-		of, err := p.expression()
+		inner, err := p.expression()
 		if err != nil {
 			return nil, err
 		}
-		return &Expression{operator: called, function: Transform(function), parts: []*Expression{of}, text: t.text + "(" + of.text + ")", precedence: ofAtom}, p.expect(')', `")"`)
+		return &Expression{operator: called, function: Transform(function), parts: []*Expression{inner}, text: t.text + "(" + inner.text + ")", precedence: ofAtom}, p.expect(')', `")"`)
 	}
 	return nil, p.fail(t.position, "got %s, want a column or a number", t)
 }

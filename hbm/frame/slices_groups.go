@@ -19,12 +19,12 @@ type labelSet struct {
 func (l *labelSet) codes(c *table.Column) []int32 {
 	codes := make([]int32, len(c.Codes))
 	if c.Kind == table.Factor {
-		of := make([]int32, len(c.Levels))
+		numbers := make([]int32, len(c.Levels))
 		for k, text := range c.Levels {
-			of[k] = number(l.texts, text)
+			numbers[k] = number(l.texts, text)
 		}
 		for row, code := range c.Codes {
-			codes[row] = of[code]
+			codes[row] = numbers[code]
 		}
 		return codes
 	}
@@ -35,11 +35,11 @@ func (l *labelSet) codes(c *table.Column) []int32 {
 	return codes
 }
 
-func number[K comparable](of map[K]int32, key K) int32 {
-	code, ok := of[key]
+func number[K comparable](numbers map[K]int32, key K) int32 {
+	code, ok := numbers[key]
 	if !ok {
-		code = int32(len(of))
-		of[key] = code
+		code = int32(len(numbers))
+		numbers[key] = code
 	}
 	return code
 }
@@ -101,8 +101,8 @@ func (g *slicedGrouping) sort(labels map[string]*labelSet) {
 	var names [][]string
 	var ranks [][]int32
 	for _, v := range g.group {
-		of, rank := labels[v.Column].ordered()
-		names, ranks = append(names, of), append(ranks, rank)
+		sorted, rank := labels[v.Column].ordered()
+		names, ranks = append(names, sorted), append(ranks, rank)
 	}
 	slices.SortFunc(g.keys, func(a, b cellKey) int {
 		for k, rank := range ranks {

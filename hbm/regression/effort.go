@@ -213,16 +213,16 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 
 // follow gives m the proposal and the starts of searches for modes of a model with a superset of
 // these.
-func (f *integral) follow(of, m *modelIntegral, e effort) {
-	m.by = of.by
+func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
+	m.by = neighbour.by
 	if len(m.free) == 0 {
 		return
 	}
 	var places []int
 	for _, j := range m.free {
-		places = append(places, slices.Index(of.free, j))
+		places = append(places, slices.Index(neighbour.free, j))
 	}
-	m.proposal = of.proposal.Of(places, f.problem(m, e).LogDensity)
+	m.proposal = neighbour.proposal.Of(places, f.problem(m, e).LogDensity)
 }
 
 // suited reports whether enough draws of a pilot are effective.

@@ -111,10 +111,10 @@ func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 		for k := range replicate {
 			replicate[k] = given.Draw(eta[k], given.sigma, random)
 		}
-		switch of := likelihood.LogDensityAt(given.Row, y, nil, eta, given.sigma) - likelihood.LogDensityAt(given.Row, replicate, nil, eta, given.sigma); {
-		case of > 0:
+		switch difference := likelihood.LogDensityAt(given.Row, y, nil, eta, given.sigma) - likelihood.LogDensityAt(given.Row, replicate, nil, eta, given.sigma); {
+		case difference > 0:
 			above++
-		case of < 0:
+		case difference < 0:
 			below++
 		}
 	}

@@ -185,12 +185,12 @@ func (r *Regression) addShares(add func(name string, function func(y []float64) 
 			for i, level := range g.Index {
 				shares[level*categories+int(y[i])] += 1 / float64(g.Counts[level])
 			}
-			of := make([]float64, len(g.Levels))
+			byLevel := make([]float64, len(g.Levels))
 			for k := range categories {
-				for level := range of {
-					of[level] = shares[level*categories+k]
+				for level := range byLevel {
+					byLevel[level] = shares[level*categories+k]
 				}
-				sum += stat.Variance(of, nil)
+				sum += stat.Variance(byLevel, nil)
 			}
 			return math.Sqrt(sum)
 		})

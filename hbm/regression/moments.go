@@ -42,8 +42,8 @@ func (r *Regression) quantities() int {
 	return count
 }
 
-// of estimates the moments of a quantity.
-func (m *momentDraws) of(quantity int) weighted.Moments {
+// moments estimates the moments of a quantity.
+func (m *momentDraws) moments(quantity int) weighted.Moments {
 	column := func(from *mat.Dense) []float64 {
 		if from == nil {
 			return nil
@@ -92,14 +92,14 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("summing effects up stopped: %w", err)
 			}
-			of := d.model[rows[i]]
-			given, drawn, ok := r.joint().drawAt(of, d.place[rows[i]], theta, random)
+			model := d.model[rows[i]]
+			given, drawn, ok := r.joint().drawAt(model, d.place[rows[i]], theta, random)
 			if !ok {
 				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 			}
 			value, within := m.value.RawRowView(i), m.within.RawRowView(i)
-			r.quantitiesOf(given, given.effectsOf(given.centre), of.mask, theta, value)
-			r.quantitiesOf(given, drawn, of.mask, theta, within)
+			r.quantitiesOf(given, given.effectsOf(given.centre), model.mask, theta, value)
+			r.quantitiesOf(given, drawn, model.mask, theta, within)
 			for k, mean := range value {
 				distance := within[k] - mean
 				within[k] = distance * distance
@@ -167,7 +167,7 @@ func (r *Regression) firstQuantity(group int) int {
 // a moment that is still resolved.
 func (m *momentDraws) sharp(quantities int) bool {
 	for k := range quantities {
-		one := m.of(k)
+		one := m.moments(k)
 		if !(one.MeanSE <= 0.02*one.SD && one.SDSE <= 0.025*one.SD) && one.SD != 0 {
 			return false
 		}
@@ -186,7 +186,7 @@ func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	}
 	names := slices.Concat(r.Frame.CoefficientNames(), r.sdNames)
 	for k, name := range names[:min(len(names), m.known)] {
-		if math.IsNaN(m.of(k).SD) {
+		if math.IsNaN(m.moments(k).SD) {
 			return "draws do not resolve the standard deviation of " + name
 		}
 	}
@@ -197,7 +197,7 @@ func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 // the equally weighted draws in a column of a matrix.
 func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
 	if s.moments != nil && quantity < s.moments.known {
-		return s.moments.of(quantity)
+		return s.moments.moments(quantity)
 	}
 	n, _ := draws.Dims()
 	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)

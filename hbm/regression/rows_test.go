@@ -137,7 +137,7 @@ func TestRowsOfCounts(t *testing.T) {
 		"y ~ scale(x) + (1 | g)":              "y,x,g\n1,1,a\n1,1,a\n1,1,a\n0,1,a\n1,2.5,b\n0,2.5,b\n0,2.5,b\n1,-1,c\n1,-1,c\n0,-1,c\n0,0.5,a\n0,0.5,a\n1,2,d\n1,2,d\n1,2,d\n",
 		"y | weights(w) ~ scale(x) + (1 | g)": "y,w,x,g\n1,3,1,a\n0,1,1,a\n1,1,2.5,b\n0,2,2.5,b\n1,2,-1,c\n0,1,-1,c\n0,2,0.5,a\n1,3,2,d\n",
 	}
-	var of [][]float64
+	var draws [][]float64
 	for formula, text := range tables {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "data.csv")
@@ -166,10 +166,10 @@ func TestRowsOfCounts(t *testing.T) {
 				means = append(means, stat.Mean(eta, nil))
 			}
 		}
-		of = append(of, means)
+		draws = append(draws, means)
 	}
-	require.InDeltaSlice(t, of[0], of[1], 0.15)
-	require.InDeltaSlice(t, of[0], of[2], 0.15)
+	require.InDeltaSlice(t, draws[0], draws[1], 0.15)
+	require.InDeltaSlice(t, draws[0], draws[2], 0.15)
 }
 
 // Linear predictors at the parameters that made a table leave nothing to find; without the effect

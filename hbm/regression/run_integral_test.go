@@ -194,14 +194,14 @@ func TestDearIntegralsAgree(t *testing.T) {
 	require.Less(t, few.LogEvidenceSE, 2*laplaceSE)
 	require.InDelta(t, many.LogEvidence, few.LogEvidence, 4*math.Hypot(many.LogEvidenceSE, few.LogEvidenceSE))
 	for k := range r.quantities() {
-		want, got := many.moments.of(k), few.moments.of(k)
+		want, got := many.moments.moments(k), few.moments.moments(k)
 		require.InDelta(t, want.Mean, got.Mean, 5*math.Hypot(want.MeanSE, got.MeanSE), "quantity %d", k)
 		require.InDelta(t, want.SD, got.SD, 5*math.Hypot(want.SDSE, got.SDSE), "quantity %d", k)
 	}
 	sample, err := few.sample(t.Context())
 	require.NoError(t, err)
 	mean, sd := stat.MeanStdDev(mat.Col(nil, 1, sample.effects), nil)
-	want := many.moments.of(1)
+	want := many.moments.moments(1)
 	require.InDelta(t, want.Mean, mean, 5*want.SD/math.Sqrt(few.ESS))
 	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
 }

@@ -303,16 +303,16 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 	sample := found.outerSample()
 	require.Len(t, sample.Group, len(sample.Codes))
 	at := found.list[0].free[0]
-	of := map[int]float64{}
+	byGroup := map[int]float64{}
 	for i, g := range sample.Group {
 		tau := sample.Theta.At(i, at)
-		if before, known := of[g]; known {
+		if before, known := byGroup[g]; known {
 			require.Equal(t, before, tau)
 		}
-		of[g] = tau
+		byGroup[g] = tau
 	}
-	require.GreaterOrEqual(t, len(sample.Group), 2*len(of), "pairs at least")
-	require.Len(t, of, len(found.draws.weight))
+	require.GreaterOrEqual(t, len(sample.Group), 2*len(byGroup), "pairs at least")
+	require.Len(t, byGroup, len(found.draws.weight))
 }
 
 // Counts of one predictor vary hardly within groups, but by much more than Poisson counts. Rows

@@ -231,11 +231,11 @@ func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
 }
 
 // interleave puts values [members, size] of each table together as [members, tables, size].
-func interleave(tables []*simulatedTable, size int, of func(t *simulatedTable) []float64) []float64 {
-	all := make([]float64, 0, len(tables)*len(of(tables[0])))
-	for at := 0; at < len(of(tables[0])); at += size {
+func interleave(tables []*simulatedTable, size int, values func(t *simulatedTable) []float64) []float64 {
+	all := make([]float64, 0, len(tables)*len(values(tables[0])))
+	for at := 0; at < len(values(tables[0])); at += size {
 		for _, t := range tables {
-			all = append(all, of(t)[at:at+size]...)
+			all = append(all, values(t)[at:at+size]...)
 		}
 	}
 	return all

@@ -316,12 +316,12 @@ func (p *Proposal) Mended(s *Sample) *Proposal {
 	for i := range weights {
 		weights[i] = (weights[i] + 1/float64(len(weights))) / 2
 	}
-	about, of := make([][]float64, len(near)), make([]float64, len(near))
+	about, nearWeights := make([][]float64, len(near)), make([]float64, len(near))
 	for k, i := range near {
-		about[k], of[k] = s.Points[i], weights[i]
+		about[k], nearWeights[k] = s.Points[i], weights[i]
 	}
-	floats.Scale(1/floats.Sum(of), of)
-	_, narrow := moments(about, of)
+	floats.Scale(1/floats.Sum(nearWeights), nearWeights)
+	_, narrow := moments(about, nearWeights)
 	one, ok := newComponent(mendedShare, narrowDegrees, centre.location, narrow)
 	if !ok {
 		return nil

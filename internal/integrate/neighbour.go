@@ -19,13 +19,13 @@ func (p *Proposal) Of(places []int, logDensity func(x []float64) float64) *Propo
 		moved.problem.Centre, moved.problem.Width = append(moved.problem.Centre, p.problem.Centre[i]), append(moved.problem.Width, p.problem.Width[i])
 	}
 	for _, c := range p.mixture {
-		moved.mixture = append(moved.mixture, c.of(places))
+		moved.mixture = append(moved.mixture, c.project(places))
 	}
 	return moved
 }
 
-// of is the marginal distribution of some coordinates, which is a t distribution again.
-func (c *component) of(places []int) *component {
+// project returns the marginal distribution of some coordinates, which is a t distribution again.
+func (c *component) project(places []int) *component {
 	location, scale := make([]float64, len(places)), mat.NewSymDense(len(places), nil)
 	for a, i := range places {
 		location[a] = c.location[i]

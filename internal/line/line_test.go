@@ -84,9 +84,9 @@ func TestErrors(t *testing.T) {
 }
 
 // meanOf is the expectation of a function of the nodes.
-func meanOf[T any](i *Integral[T], of func(node Node[T]) float64) (total float64) {
+func meanOf[T any](i *Integral[T], value func(node Node[T]) float64) (total float64) {
 	for _, node := range i.Nodes {
-		total += math.Exp(node.LogWeight-i.Log) * of(node)
+		total += math.Exp(node.LogWeight-i.Log) * value(node)
 	}
 	return total
 }

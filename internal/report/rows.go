@@ -10,9 +10,9 @@ import (
 // row for each element. Numbers are as Text shows them, pointers to nothing empty, other fields as
 // fmt.Sprint writes them. It panics for a name without a field.
 func Rows[T any](list []T, names ...string) [][]string {
-	of := reflect.TypeFor[T]()
+	goType := reflect.TypeFor[T]()
 	fields := map[string][]int{}
-	for _, field := range reflect.VisibleFields(of) {
+	for _, field := range reflect.VisibleFields(goType) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fields[name] = field.Index
 	}
@@ -23,7 +23,7 @@ func Rows[T any](list []T, names ...string) [][]string {
 		for k, name := range names {
 			index, known := fields[name]
 			if !known {
-				panic(fmt.Sprintf("report.Rows: %v has no field %q", of, name))
+				panic(fmt.Sprintf("report.Rows: %v has no field %q", goType, name))
 			}
 			row[k] = cell(reflect.ValueOf(&list[i]).Elem().FieldByIndex(index))
 		}

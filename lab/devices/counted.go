@@ -22,13 +22,13 @@ type counted struct {
 
 // Builder returns a builder that counts.
 func (c *counted) Builder(name string) backends.Builder {
-	return &countedBuilder{Builder: c.Backend.Builder(name), of: c}
+	return &countedBuilder{Builder: c.Backend.Builder(name), backend: c}
 }
 
 type countedBuilder struct {
 	backends.Builder
-	of   *counted
-	work Work
+	backend *counted
+	work    Work
 }
 
 func (b *countedBuilder) Parameter(name string, shape shapes.Shape, sharding *backends.ShardingSpec) (backends.Op, error) {
@@ -87,6 +87,6 @@ func (b *countedBuilder) Compile(outputs []backends.Op, shardings []*backends.Sh
 		}
 		b.work.Bytes += float64(shape.Memory())
 	}
-	b.of.compiled(b.Name(), b.work)
+	b.backend.compiled(b.Name(), b.work)
 	return b.Builder.Compile(outputs, shardings)
 }

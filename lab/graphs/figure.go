@@ -53,14 +53,14 @@ func writeFigure(path string, table []Row) error {
 	for _, panel := range []struct {
 		name    string
 		low, up float64 // of the axis; if 0, up is the largest value
-		of      func(Row) (value, se dag.Number)
+		value   func(Row) (value, se dag.Number)
 	}{
 		{"F1", -0.02, 1.01, func(r Row) (dag.Number, dag.Number) { return r.F1, r.F1SE }},
 		{"SHD", -0.5, 0, func(r Row) (dag.Number, dag.Number) { return r.SHD, r.SHDSE }},
 		{"Brier", -0.5, 0, func(r Row) (dag.Number, dag.Number) { return r.Brier, r.BrierSE }},
 		{"AUROC", 0.39, 1.01, func(r Row) (dag.Number, dag.Number) { return r.AUROC, r.AUROCSE }},
 	} {
-		p, err := newPanel(panel.name, table, panel.of)
+		p, err := newPanel(panel.name, table, panel.value)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ type points struct {
 	plotter.YErrors
 }
 
-func newPanel(name string, table []Row, of func(Row) (value, se dag.Number)) (*plot.Plot, error) {
+func newPanel(name string, table []Row, value func(Row) (value, se dag.Number)) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = name, "rows"
 	p.X.Scale = plot.LogScale{}
@@ -118,7 +118,7 @@ func newPanel(name string, table []Row, of func(Row) (value, se dag.Number)) (*p
 			byMethod[row.Method] = series
 			methods = append(methods, row.Method)
 		}
-		value, se := of(row)
+		value, se := value(row)
 		if math.IsNaN(float64(value)) {
 			continue
 		}

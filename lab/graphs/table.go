@@ -48,7 +48,7 @@ func (b Study) table(found map[point][]*dag.Result) (table []Row) {
 }
 
 // summarise averages over data sets.
-func summarise(method string, rows int, results []*dag.Result, of func(*dag.Metrics) dgraph.PaperMetrics) Row {
+func summarise(method string, rows int, results []*dag.Result, metrics func(*dag.Metrics) dgraph.PaperMetrics) Row {
 	row := Row{Rows: rows, Method: method, DataSets: len(results)}
 	average := func(value func(*dag.Result) dag.Number) (mean, se dag.Number) {
 		var values []float64
@@ -60,10 +60,10 @@ func summarise(method string, rows int, results []*dag.Result, of func(*dag.Metr
 		m, sd := stat.MeanStdDev(values, nil)
 		return dag.Number(m), dag.Number(sd / math.Sqrt(float64(len(values))))
 	}
-	row.F1, row.F1SE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).F1 })
-	row.SHD, row.SHDSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).SHD })
-	row.Brier, row.BrierSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).Brier })
-	row.AUROC, row.AUROCSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).AUROC })
+	row.F1, row.F1SE = average(func(r *dag.Result) dag.Number { return metrics(r.Metrics).F1 })
+	row.SHD, row.SHDSE = average(func(r *dag.Result) dag.Number { return metrics(r.Metrics).SHD })
+	row.Brier, row.BrierSE = average(func(r *dag.Result) dag.Number { return metrics(r.Metrics).Brier })
+	row.AUROC, row.AUROCSE = average(func(r *dag.Result) dag.Number { return metrics(r.Metrics).AUROC })
 	row.Seconds, _ = average(func(r *dag.Result) dag.Number { return dag.Number(r.Seconds.Total) })
 	if method != vtiMethod(dag.Exact) && method != vtiMethod(dag.GraphFlow) {
 		row.Seconds = dag.Number(math.NaN())

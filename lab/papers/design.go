@@ -60,7 +60,7 @@ func designTable() *Study {
 
 // measureDesign simulates tables of a level.
 func measureDesign(s vtiSettings, level string) ([]constant, error) {
-	of := s.Levels[level]
+	known := s.Levels[level]
 	simulation := published.Design{Rows: s.DesignRows, Predictors: s.Predictors, Seed: 1}
 	if err := simulation.Misspecification.UnmarshalText([]byte(level)); err != nil {
 		return nil, err
@@ -88,14 +88,14 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 		squares, fourths = append(squares, r*r), append(fourths, r*r*r*r)
 	}
 	mixed := func(power float64) float64 {
-		return (1-s.Outliers)*math.Pow(of.Sigma[0], power) + s.Outliers*math.Pow(of.Sigma[1], power)
+		return (1-s.Outliers)*math.Pow(known.Sigma[0], power) + s.Outliers*math.Pow(known.Sigma[1], power)
 	}
 	included, err := measureInclusion(s, simulation)
 	if err != nil {
 		return nil, err
 	}
 	return []constant{
-		{"effect in the first half", of.Effects[0], first}, {"effect in the second half", of.Effects[1], second},
+		{"effect in the first half", known.Effects[0], first}, {"effect in the second half", known.Effects[1], second},
 		{"variance of the noise", mixed(2), meanOf(squares, nil)}, {"fourth moment of the noise", 3 * mixed(4), meanOf(fourths, nil)},
 		{"share of predictors that matter", s.Inclusion, included},
 	}, nil

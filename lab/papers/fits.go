@@ -134,15 +134,15 @@ func modelsFigure(name, title string, levels, priors []string) *Study {
 				for _, flow := range s.Fits.Flows {
 					for _, sampler := range s.Fits.Samplers {
 						line := []string{level, flow, sampler}
-						of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+						shown := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 							return r["level"] != level || !slices.Contains(priors, r["prior"]) || r["flow"] != flow || r["sampler"] != sampler ||
 								r["predictors"] != strconv.Itoa(s.Predictors)
 						})
-						if len(of) == 0 {
+						if len(shown) == 0 {
 							lines = append(lines, append(line, "not run", "plotted", "", "", "", ""))
 							continue
 						}
-						lines = append(lines, append(line, span(of, "steps"), "plotted", average(of, "variation", 3), average(of, "within", 2), average(of, "slope", 2), average(of, "variation_default", 3)))
+						lines = append(lines, append(line, span(shown, "steps"), "plotted", average(shown, "variation", 3), average(shown, "within", 2), average(shown, "slope", 2), average(shown, "variation_default", 3)))
 					}
 				}
 			}
@@ -275,12 +275,12 @@ func cardinalityFigure() *Study {
 						line := []string{level, strconv.Itoa(p), sampler}
 						ran := false
 						for _, flow := range g.Flows {
-							of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+							shown := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 								return r["level"] != level || r["prior"] != "focused" || r["predictors"] != strconv.Itoa(p) || r["sampler"] != sampler || r["flow"] != flow
 							})
-							if len(of) > 0 {
+							if len(shown) > 0 {
 								ran = true
-								lines = append(lines, append(slices.Clone(line), flow, span(of, "steps"), "plotted", average(of, "cross_entropy", 2), average(of, "entropy", 2), average(of, "variation", 3)))
+								lines = append(lines, append(slices.Clone(line), flow, span(shown, "steps"), "plotted", average(shown, "cross_entropy", 2), average(shown, "entropy", 2), average(shown, "variation", 3)))
 							}
 						}
 						if !ran {

@@ -170,17 +170,17 @@ func (p plateStudy) study() *Study {
 		lines: func(rows []Row) (lines [][]string) {
 			for _, f := range p.cells {
 				line := []string{strconv.Itoa(f.groups), allOr(f.batch), f.family.String(), standardOr(f.encoding)}
-				of := f.matching(rows)
-				if len(of) == 0 {
+				ofFamily := f.matching(rows)
+				if len(ofFamily) == 0 {
 					lines = append(lines, append(line, "not run", p.published(f), "", ""))
 					continue
 				}
 				steps := 0.0 // the most
-				for _, row := range of {
+				for _, row := range ofFamily {
 					steps = math.Max(steps, row.number("steps"))
 				}
 				sum, n := 0.0, 0.0
-				for _, row := range of {
+				for _, row := range ofFamily {
 					if row.number("steps") == steps {
 						sum, n = sum+gapOf(row)/float64(f.groups), n+1
 					}
@@ -189,7 +189,7 @@ func (p plateStudy) study() *Study {
 				if n > 1 {
 					ours += fmt.Sprintf(" (%.0f)", n)
 				}
-				lines = append(lines, append(line, text(steps, 0), p.published(f), ours, of[0]["weights"]))
+				lines = append(lines, append(line, text(steps, 0), p.published(f), ours, ofFamily[0]["weights"]))
 			}
 			return lines
 		},
@@ -311,9 +311,9 @@ func adaviStudies() []*Study {
 		paper: "adavi", name: "table2", title: "Amortized over data sets, more and more groups (figure 3, table 2)", sets: s.DataSets, claims: gapClaims((s.Truth[0] - s.ELBO["adavi"][0]) / float64(s.Groups[0])),
 		note: "Families are trained on simulated data sets, and answer for data that no step has seen. The paper's evidence is its mean field, 245 with 3 groups; the closed form of its printed standard deviations gives about 440 nats, so gaps compare and ELBOs do not.",
 		published: func(f plateFit) string {
-			if of := s.ELBO[f.family.String()]; of != nil {
+			if published := s.ELBO[f.family.String()]; published != nil {
 				at := slices.Index(s.Groups, f.groups)
-				return text((s.Truth[at]-of[at])/float64(f.groups), 2)
+				return text((s.Truth[at]-published[at])/float64(f.groups), 2)
 			}
 			return ""
 		},

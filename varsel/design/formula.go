@@ -27,8 +27,8 @@ func (opt Options) WithFormula(text string) (Options, error) {
 	case len(f.Smooths) > 0:
 		return fail(f.Smooths[0].Of, "%s is for vti hbm; want poly(x, degree)", f.Smooths[0])
 	case slices.ContainsFunc(f.Terms, formula.Term.Monotonic):
-		of := f.Terms[slices.IndexFunc(f.Terms, formula.Term.Monotonic)][0]
-		return fail(of, "%s is for vti hbm --select, which integrates over the shares of its steps", of)
+		variable := f.Terms[slices.IndexFunc(f.Terms, formula.Term.Monotonic)][0]
+		return fail(variable, "%s is for vti hbm --select, which integrates over the shares of its steps", variable)
 	case len(f.Failures.Columns()) > 0:
 		return fail(f.Failures, "want successes | trials(n)")
 	case len(f.Weights.Columns()) > 0:

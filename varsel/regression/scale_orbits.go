@@ -47,7 +47,7 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 		centre   int
 		logJoint float64
 	}
-	models, of := map[string]*model{}, make([]*model, draws)
+	models, ofDraw := map[string]*model{}, make([]*model, draws)
 	eta := make([]float64, rows)
 	for i, code := range codes {
 		key := space.Key(code)
@@ -56,7 +56,7 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 			m = &model{Active: active(code), logJoint: math.Inf(-1)}
 			models[key] = m
 		}
-		of[i] = m
+		ofDraw[i] = m
 		if l := t.LogJointAt(m.Active, theta.RawRowView(i), eta); l > m.logJoint {
 			m.logJoint, m.centre = l, i
 		}
@@ -65,8 +65,8 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 	return o, parallel.Each(ctx, draws, func(int) func(i int) error {
 		w := orbitWalk{target: t, from: make([]float64, rows), apart: make([]float64, rows), eta: make([]float64, rows)}
 		return func(i int) error {
-			o.Centre[i] = of[i].centre
-			o.Mean[i], o.Variance[i] = w.moments(of[i].Active, theta.RawRowView(of[i].centre), theta.RawRowView(i))
+			o.Centre[i] = ofDraw[i].centre
+			o.Mean[i], o.Variance[i] = w.moments(ofDraw[i].Active, theta.RawRowView(ofDraw[i].centre), theta.RawRowView(i))
 			return nil
 		}
 	})

@@ -87,8 +87,8 @@ func (a *Application) command(name string) *Command {
 	return nil
 }
 
-// of is the application of a command, and the command itself; nil if no application has it.
-func (r Registry) of(command string) (*Application, *Command) {
+// find returns the application of a command, and the command itself; nil if no application has it.
+func (r Registry) find(command string) (*Application, *Command) {
 	for _, application := range r {
 		if found := application.command(command); found != nil {
 			return application, found
@@ -99,7 +99,7 @@ func (r Registry) of(command string) (*Application, *Command) {
 
 // Page shows the answers of a command.
 func (r Registry) Page(command string) report.Page {
-	application, _ := r.of(command)
+	application, _ := r.find(command)
 	return application.Page
 }
 
@@ -109,7 +109,7 @@ func (r Registry) Read(dir string) (*Stored, error) {
 	if err := rundir.ReadRecord(dir, &s.Header); err != nil {
 		return nil, err
 	}
-	if s.Application, s.Command = r.of(s.Header.Command); s.Application == nil {
+	if s.Application, s.Command = r.find(s.Header.Command); s.Application == nil {
 		return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", dir, s.Header.Command)
 	}
 	return s, nil

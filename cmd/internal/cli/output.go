@@ -46,10 +46,10 @@ func (f *Output) Register(cmd *cobra.Command, computes bool) {
 
 // RegisterSampler registers the flags of a command that needs no device; the seed has the given
 // description.
-func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
+func (f *Output) RegisterSampler(cmd *cobra.Command, description string) {
 	f.Register(cmd, false)
 	Group(cmd, OutputGroup, func() {
-		cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "random seed: "+of)
+		cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "random seed: "+description)
 	})
 }
 

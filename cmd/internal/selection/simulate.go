@@ -86,11 +86,11 @@ func WriteSimulated(a *shell.App, data *design.SimulatedData, out string, asJSON
 	}
 	fmt.Fprintf(report, "%s: %s, %s, response y; %s with an effect\n", out, english.Count(len(data.Columns[0]), "row"), english.Count(len(data.Names), "column"), english.Count(len(data.Effects), "predictor"))
 	for _, effect := range data.Effects {
-		of := ""
+		category := ""
 		if effect.Category != nil {
-			of = fmt.Sprintf("  log odds of category %d", *effect.Category)
+			category = fmt.Sprintf("  log odds of category %d", *effect.Category)
 		}
-		fmt.Fprintf(report, "  %-8s %6.3f%s\n", effect.Name, effect.Size, of)
+		fmt.Fprintf(report, "  %-8s %6.3f%s\n", effect.Name, effect.Size, category)
 	}
 	return nil
 }
