@@ -48,8 +48,8 @@ const (
 	climbGain  = 0.01
 )
 
-// bound returns the largest log likelihood of the model of code near theta [D], which is the largest
-// of all if the likelihood has one mode; +Inf if the climb has not reached it.
+// bound returns the largest log likelihood of the model of code near theta [D], which is the
+// largest of all if the likelihood has one mode; +Inf if the climb has not reached it.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error
 	at := func(theta []float64) (value float64, gradient []float64) {

@@ -76,7 +76,8 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	return probability
 }
 
-// overTwo is Σ bySet[S] bySet[all rows but S] over all sets S: twice the sum over S with the first row.
+// overTwo is Σ bySet[S] bySet[all rows but S] over all sets S: twice the sum over S with the first
+// row.
 func overTwo(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for set := 1; set < len(bySet); set += 2 {
@@ -88,8 +89,8 @@ func overTwo(bySet []byNode) (sum byNode) {
 	return sum
 }
 
-// overThree is Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows: three times the sum over S
-// with the first row, and of the remaining rows twice the sum over T with the first of them.
+// overThree is Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows: three times the sum
+// over S with the first row, and of the remaining rows twice the sum over T with the first of them.
 func overThree(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for left := 0; left < len(bySet); left += 2 { // rows outside S
