@@ -86,7 +86,8 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 }
 
 // extend computes row a of the factor except its diagonal, which it returns beside the solution.
-// The row belongs to a unit with these products with the others, with itself and with x_j.
+// The row belongs to one unit: products are the unit's inner products with the units before it, own
+// is its product with itself, and pull its product with x_j.
 func (l *networkLikelihood) extend(a int, products []float64, own, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
 	left := 1 + l.ratio*own

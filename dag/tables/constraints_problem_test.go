@@ -38,7 +38,8 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// A file of tiers that names a column which turns out to be constant is still one of the others.
+// A file of tiers may name a column that turns out to be constant: its other columns keep their
+// tiers.
 func TestTiersOfConstantColumns(t *testing.T) {
 	parsed, err := table.Parse("data.csv", []byte("a,b,c\n1,7,2\n2,7,1\n4,7,5\n3,7,3\n"))
 	require.NoError(t, err)

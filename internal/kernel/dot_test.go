@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDotRows compares products of rows with sums in float64, in guarded memory, and instruction
-// sets that round products once with each other, to the bit.
+// TestDotRows compares products of rows with sums in float64, in guarded memory. Instruction sets
+// whose multiplication and addition round once together must agree to the bit.
 func TestDotRows(t *testing.T) {
 	t.Run("float32", testDotRows[float32])
 	t.Run("float64", testDotRows[float64])

@@ -94,8 +94,8 @@ type Design struct {
 	// categories of a response; nil otherwise.
 	Levels []string
 	// Y is the response [n], or its logarithm for a logarithmic likelihood. For continuous
-	// likelihoods it is less the offset, then centred and scaled. Lower bounds of times are
-	// negative.
+	// likelihoods the offset is subtracted from it, and it is centred and scaled. A censored time,
+	// known by its lower bound only, is stored as minus that bound.
 	Y []float64
 	// Offset [n] is added to the linear predictor. It is nil if there is none, or if the likelihood
 	// is continuous and the offset subtracted from the response.

@@ -18,7 +18,7 @@ import (
 type Propagation struct {
 	Active
 	responses *Outliers
-	y         []float64 // less the offset [n]
+	y         []float64 // the responses minus the offset [n]
 
 	rows       []float64 // x [n·k]
 	tau, nu    []float64 // [n]
@@ -112,7 +112,8 @@ func (p *Propagation) Run() float64 {
 			}
 			restMean := (mean/variance - p.nu[i]) / rest
 			_, tiltedMean, tiltedVariance := p.responses.Tilted(p.y[i], restMean, 1/rest)
-			// A row that contradicts the others widens; no precision is the nearest.
+			// A row that contradicts the other rows would take a negative precision; zero is the
+			// nearest that a normal density can have.
 			tau := math.Max(0, 1/tiltedVariance-rest)
 			change := propagationDamping * (tau - p.tau[i])
 			shift := propagationDamping * (tiltedMean*(rest+tau) - rest*restMean - p.nu[i])

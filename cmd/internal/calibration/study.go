@@ -80,7 +80,7 @@ func repeated(cmd *cobra.Command) string {
 // the study of a command line in place of the ordinary one.
 type Laboratory[S calibrate.Source] func(cmd *cobra.Command) func(args []string, ordinary S) (calibrate.Source, error)
 
-// Ordinary has only ordinary studies.
+// Ordinary is the Laboratory of a command that offers no studies beside the ordinary ones.
 func Ordinary[S calibrate.Source](*cobra.Command) func([]string, S) (calibrate.Source, error) {
 	return func(_ []string, ordinary S) (calibrate.Source, error) { return ordinary, nil }
 }
