@@ -224,10 +224,10 @@ func (c *Certificate) Combine(logPrior []float64, evidence []Evidence) {
 	sum := Combine(logPrior, evidence)
 	c.LogEvidence, c.LogEvidenceSE, c.KHat, c.ESS, c.Missed = sum.LogEvidence, sum.LogEvidenceSE, sum.KHat, sum.ESS, sum.Missed
 	c.Draws, c.NonFinite, c.ModelsChecked = sum.Draws, sum.NonFinite, 0
-	for i, own := range evidence {
+	for i, found := range evidence {
 		model := &c.Models[i]
 		model.Certified, model.SE = sum.Probability[i], sum.SE[i]
-		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.statedSE(), own.KHat, own.Draws
+		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = found.Log, found.statedSE(), found.KHat, found.Draws
 		if math.IsInf(logPrior[i], -1) {
 			model.LogEvidence = math.NaN()
 			continue

@@ -49,38 +49,38 @@ type Sum struct {
 func Combine(logPrior []float64, evidence []Evidence) Sum {
 	s := Sum{Probability: make([]float64, len(evidence)), SE: make([]float64, len(evidence))}
 	logMass := make([]float64, len(evidence))
-	for i, own := range evidence {
+	for i, found := range evidence {
 		logMass[i] = math.Inf(-1)
-		if !math.IsInf(logPrior[i], -1) && !math.IsNaN(own.Log) {
-			logMass[i] = logPrior[i] + own.Log
+		if !math.IsInf(logPrior[i], -1) && !math.IsNaN(found.Log) {
+			logMass[i] = logPrior[i] + found.Log
 		}
-		s.Draws, s.NonFinite = s.Draws+own.Draws, s.NonFinite+own.NonFinite
+		s.Draws, s.NonFinite = s.Draws+found.Draws, s.NonFinite+found.NonFinite
 	}
 	s.LogEvidence = logsum.Of(logMass)
 	variance, inverse := 0.0, 0.0
-	for i, own := range evidence {
+	for i, found := range evidence {
 		p := math.Exp(logMass[i] - s.LogEvidence)
 		s.Probability[i] = p
 		if p == 0 {
 			continue
 		}
-		square := p * own.statedSE()
+		square := p * found.statedSE()
 		variance += square * square
-		inverse += p * p / own.ESS
-		if own.SE > 0 && !math.IsNaN(own.KHat) {
-			s.Missed = math.Hypot(s.Missed, p*psis.TailShare(own.KHat, own.Draws))
+		inverse += p * p / found.ESS
+		if found.SE > 0 && !math.IsNaN(found.KHat) {
+			s.Missed = math.Hypot(s.Missed, p*psis.TailShare(found.KHat, found.Draws))
 		}
 	}
 	s.LogEvidenceSE, s.ESS = math.Sqrt(variance), 1/inverse
 	kHat, share := make([]float64, len(evidence)), slices.Clone(s.Probability)
-	for i, own := range evidence {
+	for i, found := range evidence {
 		if p := s.Probability[i]; p > 0 {
-			square := own.statedSE()
+			square := found.statedSE()
 			square *= square
 			s.SE[i] = p * math.Sqrt(math.Max(0, (1-2*p)*square+variance))
 		}
-		if kHat[i] = own.KHat; own.unreliable() && !own.unbounded() {
-			share[i] = math.Max(share[i], math.Exp(logPrior[i]+own.Bound-s.LogEvidence))
+		if kHat[i] = found.KHat; found.unreliable() && !found.unbounded() {
+			share[i] = math.Max(share[i], math.Exp(logPrior[i]+found.Bound-s.LogEvidence))
 			s.SE[i] = math.Max(s.SE[i], math.Min(share[i]-s.Probability[i], mostBound))
 		}
 	}
@@ -92,12 +92,12 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 // unbounded is the share of models without a bound, each taken with the largest evidence.
 func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float64 {
 	largest, priors := math.Inf(-1), 0.0
-	for i, own := range evidence {
+	for i, found := range evidence {
 		switch {
-		case own.unbounded():
+		case found.unbounded():
 			priors += math.Exp(logPrior[i])
-		case !math.IsInf(logPrior[i], -1) && own.Log > largest:
-			largest = own.Log
+		case !math.IsInf(logPrior[i], -1) && found.Log > largest:
+			largest = found.Log
 		}
 	}
 	share := priors * math.Exp(largest-logTotal)

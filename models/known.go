@@ -70,7 +70,7 @@ type Evidences interface {
 	// order of calls: seed is the root of its random numbers.
 	Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evidence, error)
 	// Parameters draws n times from p(θ | y, m) of a model with the given evidence.
-	Parameters(code []int32, own Evidence, n int, random *rand.Rand) (Parameters, error)
+	Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error)
 }
 
 // Parameters are draws of the parameters of a model.
@@ -124,13 +124,13 @@ func (x exact) Of(ctx context.Context, codes [][]int32, _ uint64) ([]Evidence, e
 	return known, nil
 }
 
-func (x exact) Parameters(code []int32, own Evidence, n int, random *rand.Rand) (Parameters, error) {
+func (x exact) Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error) {
 	theta, logDensity, err := x.forms.SampleParameters(code, n, random)
 	if err != nil {
 		return Parameters{}, err
 	}
-	floats.AddConst(own.Log, logDensity)
-	return Parameters{Theta: theta, LogJoint: logDensity, Weights: slices.Repeat([]float64{1}, n), Evidence: own}, nil
+	floats.AddConst(evidence.Log, logDensity)
+	return Parameters{Theta: theta, LogJoint: logDensity, Weights: slices.Repeat([]float64{1}, n), Evidence: evidence}, nil
 }
 
 // Proposer draws n times from an approximation of the posterior of a model, such as a t
@@ -181,7 +181,7 @@ func estimateOf(logWeights []float64) Evidence {
 }
 
 // Parameters draws around the mode, which improves the estimate of the evidence.
-func (p Proposer) Parameters(code []int32, own Evidence, n int, random *rand.Rand) (Parameters, error) {
+func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error) {
 	proposals := max(n, firstDraws)
 	theta, logJoint, logWeights, err := p.Propose(code, proposals, random)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p Proposer) Parameters(code []int32, own Evidence, n int, random *rand.Ran
 	for i, logWeight := range logWeights {
 		weights[i] = math.Exp(logWeight)
 	}
-	d := Parameters{Evidence: own.With(fresh), LogWeights: logWeights}
+	d := Parameters{Evidence: evidence.With(fresh), LogWeights: logWeights}
 	if n == proposals {
 		d.Theta, d.LogJoint, d.Weights = theta, logJoint, weights
 		return d, nil

@@ -86,16 +86,16 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	sample.Theta = mat.NewDense(n, x.Space.Dim(), nil)
 	total := 0.0
 	for k, i := range drawn.positions {
-		own := draws[k]
-		change := math.Exp(own.Evidence.Log - x.evidence[i].Log)
-		x.evidence[i] = own.Evidence
-		drawn.logWeights = append(drawn.logWeights, own.LogWeights)
+		parameters := draws[k]
+		change := math.Exp(parameters.Evidence.Log - x.evidence[i].Log)
+		x.evidence[i] = parameters.Evidence
+		drawn.logWeights = append(drawn.logWeights, parameters.LogWeights)
 		before := total
 		for row := range counts[i] {
-			sample.Theta.SetRow(len(sample.Codes), own.Theta.RawRowView(row))
+			sample.Theta.SetRow(len(sample.Codes), parameters.Theta.RawRowView(row))
 			sample.Codes = append(sample.Codes, x.codes[i])
-			sample.LogP = append(sample.LogP, x.logPrior[i]+own.LogJoint[row])
-			weight := change * own.Weights[row]
+			sample.LogP = append(sample.LogP, x.logPrior[i]+parameters.LogJoint[row])
+			weight := change * parameters.Weights[row]
 			sample.Weight = append(sample.Weight, weight)
 			total += weight
 		}
@@ -133,8 +133,8 @@ func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, str
 // allocation). It returns the weights of all of a model's draws.
 func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
 	probability, _ := x.probabilities()
-	for i, own := range x.evidence {
-		probability[i] *= own.SE * math.Sqrt(float64(own.Draws))
+	for i, evidence := range x.evidence {
+		probability[i] *= evidence.SE * math.Sqrt(float64(evidence.Draws))
 	}
 	counts := weighted.Counts(probability, n, x.random(stream+"/parameters"))
 	after := &drawnModels{}

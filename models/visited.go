@@ -83,8 +83,8 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 		return err
 	}
 	for i, at := range positions {
-		own := x.evidence[at]
-		list[i].LogEvidence, list[i].LogEvidenceSE, list[i].KHat = own.Log, own.statedSE(), math.NaN()
+		evidence := x.evidence[at]
+		list[i].LogEvidence, list[i].LogEvidenceSE, list[i].KHat = evidence.Log, evidence.statedSE(), math.NaN()
 	}
 	return nil
 }

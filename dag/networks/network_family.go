@@ -78,8 +78,8 @@ type networkPoint struct {
 
 func (p *networkPoint) record(s *networkState) {
 	p.weights = p.weights[:0]
-	for _, own := range s.weights {
-		p.weights = append(p.weights, own...)
+	for _, unitWeights := range s.weights {
+		p.weights = append(p.weights, unitWeights...)
 	}
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
@@ -87,8 +87,8 @@ func (p *networkPoint) record(s *networkState) {
 // restore sets weights and noise of a state, whose other fields are then filled.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
-	for _, own := range s.weights {
-		at += copy(own, p.weights[at:])
+	for _, unitWeights := range s.weights {
+		at += copy(unitWeights, p.weights[at:])
 	}
 	s.logSigma = p.logSigma
 }

@@ -30,9 +30,9 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 	rows := len(n.target)
 	phi := mat.NewDense(rows, n.units(), nil)
 	for i := range rows {
-		for h, own := range weights {
+		for h, unitWeights := range weights {
 			sum := 0.0
-			for k, w := range own {
+			for k, w := range unitWeights {
 				sum += w * float64(n.inputs[k][i])
 			}
 			phi.Set(i, h, math.Max(sum, 0))

@@ -86,11 +86,11 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 }
 
 // extend computes row a of the factor except its diagonal, which it returns beside the solution.
-// The row belongs to one unit: products are the unit's inner products with the units before it, own
-// is its product with itself, and pull its product with x_j.
-func (l *networkLikelihood) extend(a int, products []float64, own, pull float64) (value, diagonal float64, ok bool) {
+// The row belongs to one unit: products are the unit's inner products with the units before it,
+// square is its product with itself, and pull its product with x_j.
+func (l *networkLikelihood) extend(a int, products []float64, square, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
-	left := 1 + l.ratio*own
+	left := 1 + l.ratio*square
 	value = pull
 	for b := range row {
 		other := l.lower[b*l.units : b*l.units+b]
@@ -112,8 +112,8 @@ func (l *networkLikelihood) extend(a int, products []float64, own, pull float64)
 
 // with returns the log likelihood with a unit in place of the unit excluded by without: products
 // with the other units, with itself and with x_j.
-func (l *networkLikelihood) with(products []float64, own, pull float64) float64 {
-	value, diagonal, ok := l.extend(len(l.order), products, own, pull)
+func (l *networkLikelihood) with(products []float64, square, pull float64) float64 {
+	value, diagonal, ok := l.extend(len(l.order), products, square, pull)
 	if !ok {
 		return math.Inf(-1)
 	}

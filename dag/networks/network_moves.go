@@ -58,9 +58,9 @@ func (m *networkMover) drawPrior(s *networkState) {
 	if m.sigma == 0 {
 		s.logSigma = m.logSD + score.LogSigmaSD*m.random.NormFloat64()
 	}
-	for _, own := range s.weights {
-		for k := range own {
-			own[k] = m.priorSD * m.random.NormFloat64()
+	for _, unitWeights := range s.weights {
+		for k := range unitWeights {
+			unitWeights[k] = m.priorSD * m.random.NormFloat64()
 		}
 	}
 	m.fill(s)
@@ -69,9 +69,9 @@ func (m *networkMover) drawPrior(s *networkState) {
 // fill computes the derived quantities of a state from its weights and noise.
 func (m *networkMover) fill(s *networkState) {
 	units, rows := m.units(), len(m.target)
-	for h, own := range s.weights {
+	for h, unitWeights := range s.weights {
 		before := s.before[h*rows : (h+1)*rows]
-		m.combine(before, own)
+		m.combine(before, unitWeights)
 		m.vectors.MaxScalar(s.outputs[h*rows:(h+1)*rows], before, 0)
 	}
 	if m.bias {
@@ -119,7 +119,7 @@ func (m *networkMover) product(a, b []float32) float64 {
 func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	rows := len(m.target)
 	clear(m.row)
-	own, pull := 0.0, 0.0
+	square, pull := 0.0, 0.0
 	for start := 0; start < rows; start += rowBlock {
 		end := min(start+rowBlock, rows)
 		before, output := m.before[start:end], m.output[start:end]
@@ -128,10 +128,10 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 		m.vectors.Add(before, before, output)
 		m.vectors.MaxScalar(output, before, 0)
 		m.addProducts(m.row, s.outputs, start, output)
-		own += m.product(output, output)
+		square += m.product(output, output)
 		pull += m.product(m.target[start:], output)
 	}
-	m.row[h], m.pull = own, pull
+	m.row[h], m.pull = square, pull
 }
 
 // sweep moves every hidden unit and the noise, and leaves prior · likelihood^β invariant.

@@ -28,14 +28,14 @@ func (s *Scores) spreads() *spreads {
 // the number of parents and differs by node. Families of the node with about as many parents
 // estimate it, together with families of all nodes, which count as priorIslands more islands.
 func (s *spreads) variance(f dgraph.Family) float64 {
-	all, count, own, degrees := 1.0, 1.0, 0.0, 0.0 // as if an island had a variance of one
+	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if an island had a variance of one
 	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
 		for node := range s {
 			all, count = all+s[node][size].squares, count+s[node][size].degrees
 		}
-		own, degrees = own+s[f.Node][size].squares, degrees+s[f.Node][size].degrees
+		nodeSquares, degrees = nodeSquares+s[f.Node][size].squares, degrees+s[f.Node][size].degrees
 	}
-	return (priorIslands*all/count + own) / (priorIslands + degrees)
+	return (priorIslands*all/count + nodeSquares) / (priorIslands + degrees)
 }
 
 // scatter is a sum of squares of log evidences of islands of one level around the means of their
@@ -55,8 +55,8 @@ func scatter(islands []island) (squares, degrees float64) {
 }
 
 func logEvidences(islands []island) (logs []float64) {
-	for _, own := range islands {
-		logs = append(logs, own.LogEvidence)
+	for _, one := range islands {
+		logs = append(logs, one.LogEvidence)
 	}
 	return logs
 }
@@ -107,8 +107,8 @@ func (s *Scores) differences() (sizes, differences []float64) {
 			continue
 		}
 		var sums, counts [2]float64
-		for k, own := range islands {
-			sums[k%2] += own.LogEvidence
+		for k, one := range islands {
+			sums[k%2] += one.LogEvidence
 			counts[k%2]++
 		}
 		family := s.problem.Families[f]

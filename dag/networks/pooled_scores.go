@@ -86,7 +86,7 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 
 // posterior is the log evidence of a family above the origin, with its standard error, given its
 // own estimate and the effects.
-func (a *additiveFit) posterior(f dgraph.Family, own, se float64) (logEvidence, posteriorSE float64) {
+func (a *additiveFit) posterior(f dgraph.Family, estimate, se float64) (logEvidence, posteriorSE float64) {
 	row := make([]float64, len(a.effects))
 	for _, k := range append(f.Parents.List(), len(row)-1) {
 		row[k] = 1
@@ -94,5 +94,5 @@ func (a *additiveFit) posterior(f dgraph.Family, own, se float64) (logEvidence, 
 	expected := floats.Dot(row, a.effects)
 	a.precision.SolveLower(row)
 	weight := dgraph.Square(a.deviationSD) / (dgraph.Square(a.deviationSD) + se*se)
-	return expected + weight*(own-expected), math.Sqrt(weight*se*se + dgraph.Square(1-weight)*floats.Dot(row, row))
+	return expected + weight*(estimate-expected), math.Sqrt(weight*se*se + dgraph.Square(1-weight)*floats.Dot(row, row))
 }

@@ -18,7 +18,7 @@ import (
 func TestPooledScores(t *testing.T) {
 	for _, test := range []struct{ deviation, most float64 }{{1, 0.4}, {4, 0.9}} {
 		random := dagtest.Random(3)
-		var squares, own, scaled, fineSquares, count, fine float64
+		var squares, unpooledSquares, scaled, fineSquares, count, fine float64
 		for range 20 {
 			effects := make([]float64, 9)
 			for k := range effects {
@@ -50,12 +50,12 @@ func TestPooledScores(t *testing.T) {
 					fineSquares, fine = fineSquares+missed, fine+1
 					continue
 				}
-				squares, own = squares+missed, own+dgraph.Square(before[i]-value)
+				squares, unpooledSquares = squares+missed, unpooledSquares+dgraph.Square(before[i]-value)
 				scaled, count = scaled+missed/dgraph.Square(scores.SE[i]), count+1
 			}
 		}
 		require.InDelta(t, 1, scaled/count, 0.1, "mean square of errors in standard errors")
-		require.Less(t, math.Sqrt(squares/own), test.most)
+		require.Less(t, math.Sqrt(squares/unpooledSquares), test.most)
 		require.Less(t, math.Sqrt(fineSquares/fine), 0.31)
 	}
 }

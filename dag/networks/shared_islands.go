@@ -13,11 +13,11 @@ import (
 // shareIslands makes an island for every entry of a batch of families by work, shared among
 // processes. places, if not nil, are the indices of the islands in their families.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
-	own := s.Shard
+	part := s.Shard
 	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {
-		own = s.Kept
+		part = s.Kept
 	}
-	return shard.Map(ctx, own, shard.Stage[int, island]{
+	return shard.Map(ctx, part, shard.Stage[int, island]{
 		Name: stage, Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, k int) {
 			shard.Numbers(w, []int{batch[k]})
