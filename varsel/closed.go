@@ -32,9 +32,11 @@ const leastOfAll = 64
 func (f closedForms) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
 	values := make([]float64, len(codes))
 	if f.all != nil && len(codes) >= leastOfAll {
-		if all, err := f.all(ctx); err != nil {
+		all, err := f.all(ctx)
+		if err != nil {
 			return nil, err
-		} else if all != nil {
+		}
+		if all != nil {
 			for i, code := range codes {
 				values[i] = all[maskOf(code)]
 			}

@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// spreads holds sums of squares of log evidences as of scatter, with their degrees of freedom, by
-// node and number of parents.
+// spreads holds the results of scatter, summed over families, by node and number of parents.
 type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
 
+// spreads sums over all families with islands.
 func (s *Scores) spreads() *spreads {
 	out := new(spreads)
 	for f := range s.islands {
@@ -39,8 +39,8 @@ func (s *spreads) variance(f dgraph.Family) float64 {
 }
 
 // scatter is a sum of squares of log evidences of islands of one level around the means of their
-// two kinds, with its degrees of freedom. Squares are as of moves of length one: variances are
-// inverse to the length.
+// two kinds, with its degrees of freedom. Variances are inverse to the length of moves, so that
+// each square is multiplied by the length and stands for moves of length one.
 func scatter(islands []island) (squares, degrees float64) {
 	var kinds [2][]float64
 	for k, one := range islands {

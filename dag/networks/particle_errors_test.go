@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
@@ -29,28 +30,9 @@ func normalLogs(random *rand.Rand, sd float64) float64 { return sd*random.NormFl
 // skewedLogs are logarithms of gamma variates with mean one, skewed to the left, as where some
 // particles fall into poor modes.
 func skewedLogs(random *rand.Rand, sd float64) float64 {
-	// the variance of the log of a gamma variate is about 1/k + 1/(2k²)
-	variance := sd * sd
-	shape := (1 + math.Sqrt(1+2*variance)) / (2 * variance)
-	draw, weight := 0.0, 1.0
-	for ; shape < 1; shape++ { // a gamma variate with one more, times a power of a uniform one
-		weight, draw = weight*math.Pow(random.Float64(), 1/shape), 1
-	}
-	whole := (1 + math.Sqrt(1+2*variance)) / (2 * variance)
-	return math.Log(gamma(random, shape)*math.Max(weight, draw*weight)) - math.Log(whole)
-}
-
-// gamma draws by Marsaglia and Tsang (2000) for a shape of one or more.
-func gamma(random *rand.Rand, shape float64) float64 {
-	d := shape - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := random.NormFloat64()
-		v := math.Pow(1+c*x, 3)
-		if v > 0 && math.Log(random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
-			return d * v
-		}
-	}
+	// the variance of the log of a gamma variate of shape k is about 1/k + 1/(2k²)
+	shape := (1 + math.Sqrt(1+2*sd*sd)) / (2 * sd * sd)
+	return math.Log(distuv.Gamma{Alpha: shape, Beta: shape, Src: random}.Rand())
 }
 
 // The stated errors of log evidences cover the truth for logarithms that differ by tenths or by

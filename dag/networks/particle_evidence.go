@@ -50,6 +50,8 @@ const (
 // settled returns the islands of a family of the highest level that has enough of them.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
+// settled returns the islands of the highest level that has levelCounts of them, else of the
+// lowest.
 func settled(islands []island) []island {
 	from := len(islands)
 	for from > 0 && islands[from-1].Level == islands[len(islands)-1].Level {

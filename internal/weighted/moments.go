@@ -44,10 +44,10 @@ const (
 // degrees of freedom, 60 percent are resolved, with errors of the stated size; with a limit of ½
 // and the part of k̂ itself, 7 percent were, and a fifteenth of these was more than four errors
 // off. The standard error of a standard deviation rests on the fourth moment, which is too small in
-// most samples of some tens of independent draws: its square is raised to that of a normal
-// distribution by the share that fewDraws have beside them. Of many draws from a proposal with
-// heavier tails than the quantity the fourth moment is right: there Kish's effective number would
-// make the error a quarter too wide.
+// most samples of some tens of independent draws. Where the standard error is below the error for n
+// effective normal draws, SD/√(2n), its square is moved towards the square of the latter, by the
+// share fewDraws/(fewDraws + n) of the distance. Many draws from a proposal with heavier tails than
+// the quantity have the right fourth moment; there the error for normal draws is a quarter too wide.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
