@@ -47,7 +47,8 @@ const (
 // most samples of some tens of independent draws. Where the standard error is below the error for n
 // effective normal draws, SD/√(2n), its square is moved towards the square of the latter, by the
 // share fewDraws/(fewDraws + n) of the distance. Many draws from a proposal with heavier tails than
-// the quantity have the right fourth moment; there the error for normal draws is a quarter too wide.
+// the quantity have the right fourth moment, and the error for normal draws would be a quarter too
+// wide.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
