@@ -3,8 +3,10 @@ package modelcheck
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/transdim/vti/internal/english"
 )
@@ -41,15 +43,46 @@ func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 }
 
 func columnFindings(columns []Column, rows RowNames) (found []Finding) {
+	rare := make(map[string][]Finding) // by factor
 	for _, c := range columns {
-		if f, ok := nearConstant(c, rows); ok {
+		f, ok := nearConstant(c, rows)
+		factor, _, level := strings.Cut(c.Name, "=")
+		switch {
+		case ok && c.Indicator && level:
+			rare[factor] = append(rare[factor], f)
+		case ok:
 			found = append(found, f)
 		}
 		if f, ok := sentinel(c, Continuous, rows); ok {
 			found = append(found, f)
 		}
 	}
+	for _, factor := range slices.Sorted(maps.Keys(rare)) {
+		found = append(found, rareLevels(factor, rare[factor]))
+	}
 	return found
+}
+
+// rareLevels is the finding of the nearly constant indicators of one factor: as they are, or of
+// several levels as one, since dates or names in place of numbers have a level for nearly each row.
+func rareLevels(factor string, found []Finding) Finding {
+	if len(found) == 1 {
+		return found[0]
+	}
+	f := found[0]
+	var places []string
+	for _, level := range found {
+		f.Statistic = max(f.Statistic, level.Statistic)
+		places = append(places, strings.TrimPrefix(level.Where, "column "))
+	}
+	f.What = fmt.Sprintf("rare levels: %d levels of %s have at most %s each, so that their effects rest on these",
+		len(found), factor, english.Count(int(f.Statistic), "row"))
+	f.Where = "columns " + strings.Join(places[:2], "; ")
+	if more := len(places) - 2; more > 0 {
+		f.Where += fmt.Sprintf("; and %d more", more)
+	}
+	f.Advice = "the table without " + factor + ", with it as a number (days, for dates), or with these levels as one"
+	return f
 }
 
 func collinearFindings(columns []Column) []Finding {
