@@ -226,25 +226,25 @@ func TestSolveByBirthsAndDeaths(t *testing.T) {
 			solution, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
 			require.NoError(t, err)
 			sumOf(t, problem).requireOf(t, problem, solution.Certificate)
-			if name != "copies" {
-				return
-			}
-			cfg.Fit.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
-			ctx, cancel := context.WithCancel(t.Context())
-			stopped := cfg
-			stopped.Status = func(text string) {
-				if strings.Contains(text, "birth-death") {
-					cancel()
+			t.Run("stopped", func(t *testing.T) {
+				testkit.Long(t)
+				cfg.Fit.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
+				ctx, cancel := context.WithCancel(t.Context())
+				stopped := cfg
+				stopped.Status = func(text string) {
+					if strings.Contains(text, "birth-death") {
+						cancel()
+					}
 				}
-			}
-			_, err = vti.Solve(ctx, device, problem.Posterior(), stopped)
-			require.ErrorIs(t, err, context.Canceled)
-			cfg.Fit.Resume = true
-			resumed, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
-			require.NoError(t, err)
-			require.Len(t, resumed.Rounds, len(solution.Rounds))
-			require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // as NaN is equal there
-			require.Equal(t, solution.Certificate.Sample, resumed.Certificate.Sample)
+				_, err = vti.Solve(ctx, device, problem.Posterior(), stopped)
+				require.ErrorIs(t, err, context.Canceled)
+				cfg.Fit.Resume = true
+				resumed, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
+				require.NoError(t, err)
+				require.Len(t, resumed.Rounds, len(solution.Rounds))
+				require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // as NaN is equal there
+				require.Equal(t, solution.Certificate.Sample, resumed.Certificate.Sample)
+			})
 		})
 	}
 }

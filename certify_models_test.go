@@ -318,7 +318,7 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 // poor first estimates from few draws, and with evidences made more precise. The rest is the
 // rounding to whole draws, and models with less than one.
 func TestSampleOfModels(t *testing.T) {
-	for _, wider := range []float64{2, 3, 5, 7} {
+	for _, wider := range []float64{2, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
 		require.NoError(t, err)
 		require.Equal(t, vti.Weights, certificate.Basis)

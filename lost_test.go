@@ -75,6 +75,9 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			{"after the look", 27, testkit.IsTraining, 24},
 		} {
 			t.Run(name+" "+lost.name, func(t *testing.T) {
+				if name == "network" && lost.launch != 17 {
+					testkit.Long(t)
+				}
 				broken := cfg
 				broken.Checkpoint = filepath.Join(t.TempDir(), "broken.vti")
 				_, err := vti.Fit(t.Context(), dyingDevice(t, lost.launch, lost.counts), target, broken)
@@ -93,6 +96,9 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 
 		// Ctrl-C during the pilot run is no different.
 		t.Run(name+" stopped in the look", func(t *testing.T) {
+			if name == "network" {
+				testkit.Long(t)
+			}
 			stopped := cfg
 			stopped.Checkpoint = filepath.Join(t.TempDir(), "stopped.vti")
 			ctx, cancel := gocontext.WithCancel(t.Context())

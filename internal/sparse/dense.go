@@ -39,8 +39,10 @@ func densePanels(n int) (panels []densePanel) {
 // that takes a quarter of the time of a solution.
 func (s *Symbolic) factorizeDense(a []float64, n int) (blas64.Triangular, bool) {
 	whole := blas64.Triangular{N: n, Stride: max(n, 1), Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
-	work := make([]float64, denseColumns*n)
-	inverse := make([]float64, denseColumns*denseColumns)
+	var work, inverse []float64
+	if len(s.panels) > 1 {
+		work, inverse = make([]float64, denseColumns*n), make([]float64, denseColumns*denseColumns)
+	}
 	run := func(plan *kernel.ProductPlan[float64], to, left, right kernel.Matrix[float64], add bool) {
 		plan.Run(to, left, right, add, nil, make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch()))
 	}
