@@ -59,7 +59,7 @@ func TestOverServesTheEngine(t *testing.T) {
 		"family, network": {Backbone: family, Models: must(modeldist.NewAutoregressive(cards, modeldist.AutoregressiveConfig{Seed: 1}))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "table" && name != "family" {
+			if name != "table" {
 				testkit.Long(t)
 			}
 			cfg.Seed, cfg.Steps, cfg.Batch = 1, 40, 256

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -150,9 +151,7 @@ func TestOverAgreesWithEnumeration(t *testing.T) {
 
 // Over 2⁴⁰ models the inclusion probabilities agree with each term by itself.
 func TestOverFactorised(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a quarter of a minute of a processor")
-	}
+	testkit.Long(t)
 	const terms, groups = 20, 2
 	c := newTermsModel(t, terms, groups, 32, 0)
 	s, err := vti.Solve(t.Context(), openCPU(t), c.target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})

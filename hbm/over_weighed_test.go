@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -104,6 +105,9 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 		batch  map[*Plate]int
 	}{{PAVIF, whole}, {Branch, whole}, {PAVIE, whole}, {PAVIF, map[*Plate]int{group: 2}}, {Branch, map[*Plate]int{group: 3}}, {PAVIE, map[*Plate]int{group: 3}}} {
 		t.Run(fmt.Sprint(k.family, len(k.batch)), func(t *testing.T) {
+			if k.family != PAVIF || k.batch == nil {
+				testkit.Long(t)
+			}
 			flow, err := c.target.Family(Config{Family: k.family, Batch: k.batch, DType: dtypes.Float64, Seed: 1})
 			require.NoError(t, err)
 			require.Implements(t, (*vti.WeighedFlow)(nil), flow)

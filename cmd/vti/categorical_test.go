@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/varsel"
 )
@@ -81,9 +82,7 @@ func TestCategorical(t *testing.T) {
 // The posterior without the only row of a category still has the category. Without levels it would
 // be one of two categories, and not know the response of the row.
 func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "data.csv", "x,z,id,y\n-1,0.3,1,a\n0.2,-1,2,b\n0.4,0.5,3,a\n2.5,0.1,4,\"c, d\"\n-0.3,1.1,5,b\n-0.7,-0.4,6,a\n1.1,0.9,7,b\n0.6,-0.2,8,b\n")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--likelihood", "categorical", "--exclude", "id", "--out", "run")...)
 	var found struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/report"
 )
 
@@ -152,9 +153,12 @@ func TestReportInABrowser(t *testing.T) {
 	mustRun(t, "exact", testdata(t, "diabetes.csv"), "--target", "y", "--out", "exact", "-q")
 	mustRun(t, tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--out", "varsel", "-q")...)
 	mustRun(t, "exact", "dag", "graph.csv", "--out", "dag", "-q")
-	mustRun(t, append([]string{"hbm", testdata(t, "sleepstudy.csv"), "-f", "Reaction ~ Days + (1 + Days | Subject)", "--out", "hbm"}, quickHbm...)...)
 	for _, name := range []string{"exact", "varsel", "dag", "hbm"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "hbm" {
+				testkit.Long(t)
+				mustRun(t, append([]string{"hbm", testdata(t, "sleepstudy.csv"), "-f", "Reaction ~ Days + (1 + Days | Subject)", "--out", "hbm"}, quickHbm...)...)
+			}
 			path, err := filepath.Abs(filepath.Join(name, report.File))
 			require.NoError(t, err)
 			info, err := os.Stat(path)

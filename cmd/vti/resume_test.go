@@ -216,9 +216,7 @@ func TestResumeRefuses(t *testing.T) {
 // TestCertifyDraws certifies with fewer draws than the default, then with more; the record has
 // both.
 func TestCertifyDraws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	emptyDir(t, "", "")
 	draws := func(args ...string) int {
 		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws

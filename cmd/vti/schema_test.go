@@ -31,6 +31,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/order"
@@ -274,9 +275,7 @@ var runCommands = []string{"varsel", "exact", "rjmcmc", "dag", "hbm", "changepoi
 // TestOutputsMatchTheirSchemas runs every command that has a schema, and validates its output and
 // its stored result. Then it checks the same commands' text for readers.
 func TestOutputsMatchTheirSchemas(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some forty commands")
-	}
+	testkit.Long(t)
 	emptyDir(t, "coal.csv", "date\n1851.2\n1853.1\n1860\n1871.5\n1880.1\n1890.3\n1899\n1920\n")
 	grouped := "y,x,g\n"
 	for i := range 24 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // words splits a command line as a shell with double quotes only.
@@ -22,9 +24,7 @@ func words(line string) (list []string) {
 // TestTasks runs docs/tasks.md: at most two commands a task, and checks the line that they must
 // print.
 func TestTasks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a page of commands")
-	}
+	testkit.Long(t)
 	page, err := os.ReadFile(filepath.Join(sourceDir, "..", "..", "docs", "tasks.md"))
 	require.NoError(t, err)
 	var tables [][2]string

@@ -21,6 +21,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
@@ -194,6 +195,9 @@ func TestUnorderedGroups(t *testing.T) {
 		"few rows of four": {"abcdcdbaabdd", "abcd", "y ~ x + (1 | g) + (1 | h)", 6},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !slices.Contains([]string{"two", "four columns", "one row a group"}, name) {
+				testkit.Long(t)
+			}
 			t.Parallel()
 			r := unorderedRegression(t, unorderedTable(c.y, c.perGroup), c.formula, c.labels)
 			result := runUnordered(t, r)
@@ -239,9 +243,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 // The order of the categories changes neither evidence nor selection. Log odds against another
 // category are differences of the log odds against the first.
 func TestCategoriesHaveNoOrder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	text := unorderedTable("acacbcacabbcacabcacb", 4)
 	options := func(labels string) *Regression {
 		f := frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
@@ -284,9 +286,7 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 // Predictions of known and new groups are probabilities of the categories. Impossible formulas and
 // tables are errors.
 func TestUnorderedFormulas(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data.csv")
 	text := strings.NewReplacer("\na,", "\nred,", "\nb,", "\nblue,", "\nc,", "\ngreen,").Replace(unorderedTable("ababbccabcac", 3))

@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -169,6 +170,9 @@ func TestAnswersOfDistinctRows(t *testing.T) {
 	device := open(t, gpu.CPU)
 	for _, name := range []string{"crossed", "counted", "ordered"} {
 		t.Run(name, func(t *testing.T) {
+			if name != "ordered" {
+				testkit.Long(t)
+			}
 			f := frameOf(t, repeatedRows(), repeatedFrames[name])
 			var results []*Result
 			for _, r := range []*Regression{newRegression(t, f, Options{}), plainly(t, f)} {
