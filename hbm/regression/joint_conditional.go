@@ -29,30 +29,39 @@ type conditional struct {
 	rounding float64
 }
 
-// solve finds v̂ for y − D μ, which it overwrites, and returns |y − D (μ + F v̂)|² / σ² + |v̂|².
-func (c *conditional) solve(rest []float64) (squares float64) {
+// cancelled bounds the rounding error of squares that are a difference of sums over all rows. It is
+// far below the error of a log density.
+const cancelled = 1e-9
+
+// solve finds v̂ for y − D μ, which rest computes, and returns |y − D (μ + F v̂)|² / σ² + |v̂|². This
+// is |y − D μ|² / σ² − v̂ᵀ P v̂, which needs no row where μ is zero. Where that loses digits, by
+// their size or by that of the largest entry of P, rows are summed.
+func (c *conditional) solve(rest func() []float64, largest float64) (squares float64) {
+	const epsilon = 0x1p-52 // of a number in double precision
 	e, precision := c.e, 1/(c.sigma*c.sigma)
-	right := make([]float64, e.effects)
-	for i, blocks := range e.rows {
-		for k, b := range blocks {
-			first := e.blocks[b].first
-			for a, z := range e.designs[i][k] {
-				right[first+a] += z * rest[i] * precision
-			}
-		}
+	products, whole, left := e.products, e.square, []float64(nil)
+	if slices.ContainsFunc(c.mean, func(mean float64) bool { return mean != 0 }) {
+		left = rest()
+		products, whole = e.productsWith(left), dot(left, left)
 	}
-	c.centre = c.factor.Solve(c.transposed(right))
+	right := c.transposed(products)
+	floats.Scale(precision, right)
+	c.centre = c.factor.Solve(right)
+	whole *= precision
+	length := dot(c.centre, c.centre)
+	if epsilon*(whole+largest*length) < cancelled {
+		return whole - dot(right, c.centre)
+	}
+	if left == nil {
+		left = rest()
+	}
 	effects := c.effectsOf(c.centre)
 	for i, blocks := range e.rows {
 		for k, b := range blocks {
-			rest[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
+			left[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
 		}
-		squares += rest[i] * rest[i] * precision
 	}
-	for _, v := range c.centre {
-		squares += v * v
-	}
-	return squares
+	return dot(left, left)*precision + length
 }
 
 // leastSquares returns rows whose squares sum to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/sparse"
 )
 
@@ -36,6 +38,8 @@ type jointEffects struct {
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
+	products []float64 // Dᵀy
+	square   float64   // yᵀy
 	// orthogonal says that rows and effects are few enough to solve their least squares by
 	// orthogonal transformations. P loses the digits of I if the noise is many orders of magnitude
 	// below the effects.
@@ -107,6 +111,7 @@ func newJointEffects(r *Regression) *jointEffects {
 			}
 		}
 	}
+	e.products, e.square = e.productsWith(r.y), dot(r.y, r.y)
 	for b := range e.blocks { // a level without rows still has its prior
 		e.pairOf(places, b, b)
 	}
@@ -128,6 +133,20 @@ func newJointEffects(r *Regression) *jointEffects {
 	e.symbolic = sparse.Analyse(e.effects, entries, e.isOuter())
 	e.dear = e.symbolic.Work() > exactWork
 	return e
+}
+
+// productsWith is Dᵀx for x [n].
+func (e *jointEffects) productsWith(x []float64) []float64 {
+	products := make([]float64, e.effects)
+	for i, blocks := range e.rows {
+		for k, b := range blocks {
+			first := e.blocks[b].first
+			for a, z := range e.designs[i][k] {
+				products[first+a] += z * x[i]
+			}
+		}
+	}
+	return products
 }
 
 // isOuter reports for each effect whether it is of the population or of a grouping that is not
@@ -203,22 +222,25 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	for _, p := range e.pairs {
 		work = c.precision(p, precision, values[p.first:], work)
 	}
-	rest := slices.Clone(r.y) // y − D μ
-	for i := range rest {
-		for j, mean := range c.mean {
-			if mean != 0 {
-				rest[i] -= r.x.At(i, j) * mean
+	rest := func() []float64 { // y − D μ
+		rest := slices.Clone(r.y)
+		for i := range rest {
+			for j, mean := range c.mean {
+				if mean != 0 {
+					rest[i] -= r.x.At(i, j) * mean
+				}
 			}
 		}
+		return rest
 	}
 	var squares float64
 	factor, ok := e.symbolic.Factorize(values)
 	switch {
 	case ok && (factor.Rounding() <= tolerableRounding || !e.orthogonal):
 		c.factor, c.rounding = factor, factor.Rounding()
-		squares = c.solve(rest)
+		squares = c.solve(rest, floats.Max(values))
 	case e.orthogonal:
-		if c.factor, c.centre, squares, ok = sparse.LeastSquares(c.leastSquares(rest)); !ok {
+		if c.factor, c.centre, squares, ok = sparse.LeastSquares(c.leastSquares(rest())); !ok {
 			return nil, false
 		}
 		c.rounding = c.factor.Rounding()

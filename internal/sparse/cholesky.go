@@ -32,6 +32,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	schur := make([]float64, rest*rest)
 	next := append([]int(nil), s.first[:s.head]...) // where the next entry of each column goes
 	x, whole := make([]float64, s.n), make([]float64, s.n)
+	determinant := logProduct{product: 1}
 	for k := range s.n {
 		for _, e := range s.rows[k] {
 			x[e.column] += values[e.value]
@@ -55,7 +56,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 				return nil, false
 			}
 			f.diagonal[k] = math.Sqrt(pivot)
-			f.logDet += math.Log(pivot)
+			determinant.times(pivot)
 			f.rounding += epsilon * whole[k] / pivot
 			continue
 		}
@@ -76,12 +77,28 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 			if !(pivot > 0) || math.IsInf(pivot, 1) {
 				return nil, false
 			}
-			f.logDet += 2 * math.Log(pivot)
+			determinant.times(pivot)
+			determinant.times(pivot)
 			f.rounding += epsilon * whole[s.head+i] / (pivot * pivot)
 		}
 	}
+	f.logDet = determinant.log()
 	return f, true
 }
+
+// logProduct is the logarithm of a product of positive numbers, with one logarithm for many.
+type logProduct struct{ product, sum float64 }
+
+func (p *logProduct) times(x float64) {
+	if y := p.product * x; y > 0x1p-900 && y < 0x1p900 {
+		p.product = y
+		return
+	}
+	p.sum += math.Log(p.product)
+	p.product = x
+}
+
+func (p *logProduct) log() float64 { return p.sum + math.Log(p.product) }
 
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }

@@ -121,6 +121,17 @@ func BenchmarkFactorize(b *testing.B) {
 	}
 }
 
+// A determinant is beyond the range of numbers where its logarithm is not.
+func TestLogProduct(t *testing.T) {
+	for _, factor := range []float64{3, 1e-310, 1e308, 1e-3} {
+		product := logProduct{product: 1}
+		for range 700 {
+			product.times(factor)
+		}
+		require.InEpsilon(t, 700*math.Log(factor), product.log(), 1e-13, "%v", factor)
+	}
+}
+
 func TestNotPositiveDefinite(t *testing.T) {
 	s := Analyse(2, []Entry{{0, 0}, {1, 1}, {1, 0}}, nil)
 	for _, values := range [][]float64{{1, 1, 2}, {0, 1, 0}, {1, math.NaN(), 0}, {1, math.Inf(1), 0}} {
