@@ -175,7 +175,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 // their descendants finds curvature in most of them.
 func TestGraphWithInterventions(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
-	tables := 40
+	tables := 16
 	if testing.Short() {
 		tables = 8
 	}
@@ -205,7 +205,7 @@ func TestGraphWithInterventions(t *testing.T) {
 		}
 	}
 	t.Logf("of %d graphs %d are good, and %d bent if compared with descendants", tables, good, bent)
-	// at a rate of 4 percent more than 4 of 40 fail with probability 2 percent, 2 of 8 with 0.3
-	require.GreaterOrEqual(t, good, tables-max(2, tables/10))
+	// at a rate of 4 percent more than 2 of 16 fail with probability 2.5 percent, of 8 with 0.3
+	require.GreaterOrEqual(t, good, tables-2)
 	require.Greater(t, bent, tables/2)
 }

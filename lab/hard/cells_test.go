@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // cellProblem has one or two predictors and an intercept, with prior means of all kinds.
@@ -48,6 +50,9 @@ func TestCellsOfRobustRows(t *testing.T) {
 		"two scales":   {3, 1, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "two scales" {
+				testkit.Long(t)
+			}
 			p := cellProblem(c.rows, c.predictors, c.sigma, rand.New(rand.NewPCG(9, 10)))
 			for i := range c.rows / 2 {
 				p.y[i] += c.apart

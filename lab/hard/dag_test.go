@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Nasty tables have interventions, and the same seed gives the same table.
@@ -45,9 +46,7 @@ func TestBDeuSumsToOne(t *testing.T) {
 
 // Small studies of mixed tables: from the prior, and nasty ones; some nasty ones are refused.
 func TestMixedDagStudies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for name, source := range map[string]calibrate.Source{
 		"prior": calibrate.Dag{Exact: ExactDag, Rows: 16, Nodes: 2, Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
 		"hard":  Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},

@@ -7,14 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/shard"
 )
 
 // Every study shows its direction in its quick form. Figures 6 to 10 vary figures 2 and 5.
 func TestQuick(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains small networks")
-	}
+	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
