@@ -94,10 +94,8 @@ func (u unknownNoise) logEvidence() float64 {
 // standard deviation 1.07, as their errors come from 16 groups. Both bounds are 3.5 standard
 // errors: one false alarm in 1,000 seeds, were they not fixed.
 func TestEvidenceErrors(t *testing.T) {
-	tables := 20
-	if testing.Short() {
-		tables = 12
-	}
+	testkit.Long(t)
+	const tables = 20
 	random := rand.New(rand.NewPCG(31, 7))
 	var z []float64
 	unresolved := 0
@@ -137,9 +135,7 @@ func TestEvidenceErrors(t *testing.T) {
 // the side of the narrow mode where they started, and the estimate is far too small for its error.
 // It must not be reported.
 func TestEvidenceThatIsNotResolved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(1, 78))
 	u := unknownNoise{regressionTable(t, random, 45, []float64{0.13, 0.55, -0.18, -0.48, 0}, 0, 0.001, true)}
 	r, err := Run(context.Background(), testkit.Backend(t), u, Config{Chains: 32, Temperatures: 10, BurnIn: 300, Iterations: 400, Thin: 4, Seed: 3})

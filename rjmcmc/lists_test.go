@@ -213,6 +213,9 @@ func TestListsAgainstEnumeration(t *testing.T) {
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1}
 	for name, target := range map[string]Target{"no approximation": l, "exact": approximated{l}, "wrong": tilted{approximated{l}}} {
 		t.Run(name, func(t *testing.T) {
+			if name == "no approximation" {
+				testkit.Long(t)
+			}
 			cfg := base
 			if name == "no approximation" {
 				cfg.Walks, cfg.Jumps = 2, 3

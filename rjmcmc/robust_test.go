@@ -71,6 +71,9 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 	}
 	for _, name := range []string{"high_1000", "mid_1000"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "mid_1000" {
+				testkit.Long(t)
+			}
 			var target robustTarget
 			for _, row := range readNumbers(t, "../testdata/robust_vs/"+name+".csv") {
 				target.x, target.y = append(target.x, row[:8]), append(target.y, row[8])

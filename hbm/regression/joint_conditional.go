@@ -33,9 +33,12 @@ type conditional struct {
 // far below the error of a log density.
 const cancelled = 1e-9
 
-// solve finds v̂ for y − D μ, which rest computes, and returns |y − D (μ + F v̂)|² / σ² + |v̂|². This
-// is |y − D μ|² / σ² − v̂ᵀ P v̂, which needs no row where μ is zero. Where that loses digits, by
-// their size or by that of the largest entry of P, rows are summed.
+// solve finds v̂ for y − D μ, which rest computes, and returns its squares
+//
+//	|y − D (μ + F v̂)|² / σ² + |v̂|² = |y − D μ|² / σ² − v̂ᵀ P v̂.
+//
+// The right side needs no row where μ is zero. Where it loses digits, by the size of either term
+// or by the largest entry of P, rows are summed.
 func (c *conditional) solve(rest func() []float64, largest float64) (squares float64) {
 	const epsilon = 0x1p-52 // of a number in double precision
 	e, precision := c.e, 1/(c.sigma*c.sigma)
