@@ -40,6 +40,7 @@ const (
 	BGe           = sem.BGe
 	Categorical   = sem.Categorical
 	Mixed         = sem.Mixed
+	Spline        = sem.Spline
 	SparseGraphs  = score.SparseGraphs
 	UniformGraphs = score.UniformGraphs
 	Exact         = score.Exact

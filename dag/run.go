@@ -122,7 +122,7 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 		}
 	}
 	if complete && mechanism != sem.Categorical {
-		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.source, f.random)
+		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.graphs.draws[0].Graph, f.source, f.random)
 	}
 	return err
 }

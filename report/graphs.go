@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti"
@@ -33,7 +34,8 @@ var GraphPage = Page{show: pageOf(graphDocument), ownDraws: true}
 
 func graphDocument(s *source, r *dag.Result) *document.Document {
 	v := &discovery{source: s, result: r}
-	v.byClass = r.Constraints == "" && s.settings["model.mechanism"] != dag.MLP.String() && s.settings["model.sigma"] == "0"
+	curved := []string{dag.MLP.String(), dag.Spline.String()}
+	v.byClass = r.Constraints == "" && !slices.Contains(curved, s.settings["model.mechanism"]) && s.settings["model.sigma"] == "0"
 	v.links = links(r, shownLinks, v.byClass)
 	d := &document.Document{
 		Title:    "Which columns depend on which?",

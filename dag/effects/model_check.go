@@ -2,9 +2,11 @@ package effects
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -25,14 +27,14 @@ const (
 )
 
 // CheckModel compares each node with replicates of it given its parents, under draws of the
-// parents and of the mechanism.
-func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, random *rand.Rand) (*modelcheck.Report, error) {
+// parents and of the mechanism. best is the most probable graph.
+func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, best *dgraph.Graph, source score.ParameterSource, random *rand.Rand) (*modelcheck.Report, error) {
 	nodes := p.Data.Nodes()
 	parameters, cost := modelcheck.MinDraws, float64(nodes)
 	switch p.Model.Mechanism {
 	case sem.MLP:
 		parameters, cost = networkParameter, float64(nodes*p.Layout().Hidden)
-	case sem.Mixed:
+	case sem.Mixed, sem.Spline:
 		parameters = networkParameter // some come in batches of many
 	}
 	most := int(checkWork / (cost * float64(nodes*parameters)))
@@ -81,7 +83,42 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		fit.draw(column, mean, sd, replicate, random)
 	}
 	report, err := modelcheck.Graph(ctx, in)
+	if err == nil && (p.Model.Mechanism == sem.BGe || p.Model.Mechanism == sem.Linear) {
+		err = adviseSplines(p, ctx, best, report.Findings)
+	}
 	return &report, err
+}
+
+// strongEvidence is a difference of log evidences that counts as strong.
+const strongEvidence = 3
+
+// adviseSplines names splines as the remedy of curvature where they have more evidence, with the
+// difference. They also have more where the noise depends on parents, and are wrong then: given a
+// child of such an edge, the mean of the parent is curved. Residuals of such tables have more
+// findings of outliers, heavy tails and unequal spread than of curvature.
+func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
+	curved, noisy := 0, 0
+	for _, f := range findings {
+		switch term, _, _ := strings.Cut(f.What, ":"); term {
+		case "curvature":
+			curved++
+		case "outlier", "heavy tails", "unequal spread":
+			noisy++
+		}
+	}
+	if curved <= noisy {
+		return nil
+	}
+	gain, err := p.SplineGain(ctx, best)
+	if err != nil || !(gain > strongEvidence) {
+		return err
+	}
+	for k, f := range findings {
+		if strings.HasPrefix(f.What, "curvature:") {
+			findings[k].Advice = fmt.Sprintf("--sem spline, with which a search finds a graph of a log evidence higher by %.0f", gain)
+		}
+	}
+	return nil
 }
 
 // checkedColumns are a number, or indicators of all levels of a category but the first.
@@ -115,7 +152,7 @@ type nodeFit struct {
 
 func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 	p, d := n.problem, n.problem.Data
-	if p.Model.Mechanism != sem.Mixed {
+	if !p.Model.Mechanism.ByColumns() {
 		n.means, n.sigma = make([]float64, len(n.rows)), math.Exp(p.Layout().LogSigma(theta))*d.Scale[n.node]
 		means(p, n.node, n.rows, theta, n.means)
 		floats.Scale(d.Scale[n.node], n.means)
@@ -186,10 +223,12 @@ func remedies(p *score.Problem) modelcheck.Remedies {
 		HeavyTails: "a transform of the column, or --log for all columns if they are positive",
 		Counts:     "--discrete, if all columns can be taken as categories; or --exclude",
 		TwoValues:  "--discrete, if all columns can be taken as categories; or --exclude",
-		Curvature:  "--sem mlp, or a transform of the column",
+		Curvature:  "a transform of the column",
 		Dependence: "a column for time or place; rows that depend on each other count as too many",
 	}
 	switch p.Model.Mechanism {
+	case sem.Spline:
+		remedies.Curvature = "--sem mlp, for functions of several parents together, or a transform of the column"
 	case sem.MLP:
 		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
 	case sem.Mixed:

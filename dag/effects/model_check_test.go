@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/lab/dagtest"
@@ -32,7 +33,7 @@ func TestCheckModel(t *testing.T) {
 		require.NoError(t, err)
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		report, err := CheckModel(p, t.Context(), posterior.Mixture(), p.ExactParameters(p.Families, random), random)
+		report, err := CheckModel(p, t.Context(), posterior.Mixture(), dgraph.NewGraph(3), p.ExactParameters(p.Families, random), random)
 		require.NoError(t, err)
 		return report
 	}

@@ -106,7 +106,7 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			list = append(list, e)
 		}
 	}
-	if p.Model.Mechanism == sem.Mixed && p.Data.Missing == nil {
+	if p.Model.Mechanism.ByColumns() && p.Data.Missing == nil {
 		err = sizeMixedEffects(p, ctx, list, d, orders, independent, random)
 	}
 	return list, err
@@ -127,7 +127,7 @@ func unit(p *score.Problem, from, to int) float64 {
 func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	effects := make([]float64, len(order))
 	switch p.Model.Mechanism {
-	case sem.Categorical, sem.Mixed:
+	case sem.Categorical, sem.Mixed, sem.Spline:
 		return effects
 	case sem.MLP:
 		return simulatedEffects(p, from, thetas, order, below, random)

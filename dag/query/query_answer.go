@@ -12,7 +12,6 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/report"
 )
@@ -173,7 +172,7 @@ type given interface {
 
 func newGiven(p *score.Problem, r resolvedQuery) given {
 	switch {
-	case p.Model.Mechanism == sem.Mixed:
+	case p.Model.Mechanism.ByColumns():
 		return newGivenMixed(p, r)
 	case p.Data.Discrete():
 		return newGivenLevels(p, r)

@@ -36,8 +36,8 @@ func (p *Problem) ClosedForm(node int) Form {
 		return newBGeForm(p, node)
 	case sem.Categorical:
 		return NewBDeuForm(p.Data, node, p.Model.ImaginarySampleSize)
-	case sem.Mixed:
-		return newMixedForm(p.Data, node)
+	case sem.Mixed, sem.Spline:
+		return newMixedForm(p, node)
 	}
 	return p.LinearForm(node)
 }
@@ -58,11 +58,19 @@ func (p *Problem) Forms() []Form {
 func (p *Problem) newForms() []Form {
 	forms := make([]Form, p.Data.Nodes())
 	for j := range forms {
-		if first, ok := forms[0].(*BGe); ok && p.Data.Counted == nil {
-			forms[j] = first.forNode(j)
-			continue
+		switch first := forms[0].(type) { // where the same rows count, nodes share factors
+		case *BGe:
+			if p.Data.Counted == nil {
+				forms[j] = first.forNode(j)
+			}
+		case *groupsForm:
+			if p.Data.Counted == nil && !p.Data.Category(j) {
+				forms[j] = &groupsForm{first.columns, first.form.forNode(first.columns.Of[j][0])}
+			}
 		}
-		forms[j] = p.withRegimes(j, p.ClosedForm(j))
+		if forms[j] == nil {
+			forms[j] = p.withRegimes(j, p.ClosedForm(j))
+		}
 	}
 	return forms
 }

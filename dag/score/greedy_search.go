@@ -7,21 +7,51 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
 )
 
-// GreedyBIC climbs from the empty graph to the best neighbour, by adding, removing or turning an
-// edge, until none is better, and returns the last graph. The score is the log likelihood at its
-// maximum less ½ log n for each parameter, with linear mechanisms in the place of networks and a
-// separate variance for each node. It keeps to the constraints and starts from the required edges.
+// GreedyBIC is a local maximum of the log likelihood at its maximum less ½ log n for each
+// parameter, with linear mechanisms in the place of networks and a separate variance for each node.
 // The error is the error of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
-	s, forms, pairs := p.Structure, p.Forms(), dgraph.OrderedPairs(p.Structure.Nodes)
+	forms := p.Forms()
+	return p.climb(ctx, func(j int, parents dgraph.Set) float64 { return forms[j].bic(parents) })
+}
+
+// SplineGain is by how much the log evidence of a graph that a greedy search finds with splines
+// exceeds the log evidence of a graph with the mechanisms of the problem, in nats. Where all graphs
+// have the same prior probability, the log evidence of all graphs together rises by at least the
+// gain + log p, with p the posterior probability of the graph. The error is the error of ctx.
+func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain float64, err error) {
+	curved := *p
+	curved.Model.Mechanism = sem.Spline
+	forms, curves := p.Forms(), curved.newForms()
+	found, err := p.climb(ctx, func(j int, parents dgraph.Set) float64 {
+		return curves[j].LogEvidence(parents) + p.Structure.Prior.LogWeight(j, parents)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for j, parents := range graph.ParentSets() {
+		gain -= forms[j].LogEvidence(parents)
+	}
+	for j, parents := range found.ParentSets() {
+		gain += curves[j].LogEvidence(parents)
+	}
+	return gain, nil
+}
+
+// climb goes from the empty graph to the neighbour with the largest sum of scores, by adding,
+// removing or turning an edge, until none has a larger one, and returns the last graph. It keeps to
+// the constraints and starts from the required edges.
+func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgraph.Set) float64) (*dgraph.Graph, error) {
+	s, pairs := p.Structure, dgraph.OrderedPairs(p.Structure.Nodes)
 	known := map[dgraph.Family]float64{}
 	score := func(j int, parents dgraph.Set) float64 {
 		f := dgraph.Family{Node: j, Parents: parents}
 		value, ok := known[f]
 		if !ok {
-			value = forms[j].bic(parents)
+			value = scoreOf(j, parents)
 			known[f] = value
 		}
 		return value

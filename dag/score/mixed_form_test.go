@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/spline"
 	"github.com/transdim/vti/table"
 )
 
@@ -46,12 +47,27 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int) (value, se float64) {
 		values   []float64
 		category bool
 	}
+	curves := func(i int) []effect { // functions of a natural spline that all rows place
+		curve := spline.NewNatural(mat.Col(nil, i, d.X), 10)
+		if p.Model.Mechanism != sem.Spline || curve == nil {
+			return nil
+		}
+		list, values := make([]effect, curve.Functions()), make([]float64, curve.Functions())
+		for _, row := range rows {
+			curve.At(d.X.At(row, i), values)
+			for j, value := range values {
+				list[j].values = append(list[j].values, value)
+			}
+		}
+		return list
+	}
 	var effects []effect
 	numbers := 0.0
 	for i := range f.Parents.Nodes() {
 		if !d.Category(i) {
 			numbers++
 			effects = append(effects, effect{column(i, 0), false})
+			effects = append(effects, curves(i)...)
 			continue
 		}
 		for level := range d.Levels[i] {

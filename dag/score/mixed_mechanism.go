@@ -57,10 +57,14 @@ func (m *MixedMechanism) Probabilities(row, p []float64) {
 	logsum.Shares(p)
 }
 
-// Set writes the value of a node into a row of columns: a number, or the place of a level.
+// Set writes the value of a node into the columns of a row: a number, or the place of a level.
 func (m *MixedColumns) Set(row []float64, node int, value float64) {
 	if !m.data.Category(node) {
-		row[m.Of[node][0]] = value
+		at := m.Of[node][0]
+		row[at] = value
+		if curve := m.curves[node]; curve != nil {
+			curve.At(value, row[at+1:at+1+curve.Functions()])
+		}
 		return
 	}
 	for k, h := range m.Contrasts[node][int(value)] {

@@ -51,7 +51,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 
 // checkKind fails for mechanisms that do not fit the columns.
 func (o ModelOptions) checkKind(d *tables.Data) error {
-	kind, want := "continuous", "bge, linear, mlp or mixed"
+	kind, want := "continuous", "bge, linear, spline, mlp or mixed"
 	switch {
 	case d.Mixed():
 		kind, want = "discrete and continuous", "mixed; or exclude the columns of one kind, or cut the continuous ones into classes"
@@ -75,10 +75,10 @@ func (o ModelOptions) Validate() error {
 		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
 	case o.Mechanism == sem.BGe && o.PriorSD != 0 && o.PriorSD != 1:
 		return fmt.Errorf("prior-sd: got %g, want none with bge mechanisms, whose prior is given", o.PriorSD)
-	case o.Mechanism == sem.Mixed && (o.Sigma != 0 || o.PriorSD != 1):
-		return fmt.Errorf("sigma and prior-sd: got %g and %g, want none with mixed mechanisms, whose noise scales are unknown and whose prior is given", o.Sigma, o.PriorSD)
-	case o.Mechanism == sem.Mixed && o.ImaginarySampleSize != 1:
-		return fmt.Errorf("imaginary-sample-size: got %g, want none with mixed mechanisms, which have no tables of probabilities", o.ImaginarySampleSize)
+	case o.Mechanism.ByColumns() && (o.Sigma != 0 || o.PriorSD != 1):
+		return fmt.Errorf("sigma and prior-sd: got %g and %g, want none with %s mechanisms, whose noise scales are unknown and whose prior is given", o.Sigma, o.PriorSD, o.Mechanism)
+	case o.Mechanism.ByColumns() && o.ImaginarySampleSize != 1:
+		return fmt.Errorf("imaginary-sample-size: got %g, want none with %s mechanisms, which have no tables of probabilities", o.ImaginarySampleSize, o.Mechanism)
 	case !(o.ImaginarySampleSize > 0) || math.IsInf(o.ImaginarySampleSize, 1):
 		return fmt.Errorf("imaginary-sample-size: got %g, want a positive number", o.ImaginarySampleSize)
 	case o.Hidden < 1:

@@ -68,7 +68,7 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 	if err := p.checkImputed(); err != nil {
 		return nil, err
 	}
-	if model.Mechanism == sem.Mixed {
+	if model.Mechanism.ByColumns() {
 		p.Mixed = p.newForms()
 	}
 	if structure.Nodes <= structure.ExactLimit() && structure.CountFamilies() <= MaxFamilies {
@@ -115,6 +115,10 @@ func (p *Problem) Priors() []string {
 	if m.Mechanism == sem.BGe {
 		mechanism, noise = "linear mechanisms with intercept", "weights and noise: normal-Wishart, the same for all graphs of a class (BGe)"
 	}
+	if m.Mechanism == sem.Spline {
+		mechanism = fmt.Sprintf("sums of natural cubic splines of single parents, with at most %d knots and an intercept", mostKnots)
+		noise = "weights and noise: normal-gamma, as BGe; a curve has an sd of 1.4 noise sd about its line"
+	}
 	lines := []string{
 		"columns: " + map[tables.Scaling]string{
 			tables.Standardize: "centred, each divided by its standard deviation", tables.GlobalScale: "centred, all divided by one scale",
@@ -122,7 +126,7 @@ func (p *Problem) Priors() []string {
 		}[p.Data.Scaling],
 		mechanism, noise,
 	}
-	if m.Mechanism != sem.BGe {
+	if !m.Mechanism.ByColumns() && m.Mechanism != sem.BGe {
 		lines[1] += fmt.Sprintf(", weights ~ N(0, %g²)", m.PriorSD)
 	}
 	return p.withGraphPrior(lines)
@@ -192,7 +196,7 @@ func (p *Problem) Layout() sem.Layout {
 	switch mechanism {
 	case sem.BGe:
 		mechanism = sem.Linear // with another prior
-	case sem.Mixed:
+	case sem.Mixed, sem.Spline:
 		mechanism = sem.Categorical // without coordinates
 	}
 	return sem.Layout{Nodes: p.Data.Nodes(), Mechanism: mechanism, Hidden: p.Model.Hidden, Bias: !p.Model.NoBias, Sigma: p.Model.Sigma}

@@ -21,15 +21,22 @@ const (
 	// Mixed is for tables of numbers and categories. Numbers have the mechanism of BGe with an
 	// intercept that may differ by category; categories have multinomial logistic regressions.
 	Mixed
+	// Spline is Mixed for tables of numbers, with a natural cubic spline of each parent in place of
+	// its line.
+	Spline
 )
 
 // Closed reports whether the evidences of families have a closed form, or equally good weights.
 func (m Mechanism) Closed() bool { return m != MLP }
 
 // Integrated reports whether answers have no draws of parameters, which are integrated out.
-func (m Mechanism) Integrated() bool { return m == Categorical || m == Mixed }
+func (m Mechanism) Integrated() bool { return m == Categorical || m.ByColumns() }
 
-var mechanisms = enum.New[Mechanism]("mechanism", "auto", "linear", "mlp", "bge", "categorical", "mixed")
+// ByColumns reports whether a node of the mechanism is a regression on columns that its parents are
+// expanded to: contrasts of categories, and functions of numbers.
+func (m Mechanism) ByColumns() bool { return m == Mixed || m == Spline }
+
+var mechanisms = enum.New[Mechanism]("mechanism", "auto", "linear", "mlp", "bge", "categorical", "mixed", "spline")
 
 // String returns the name of the mechanism.
 func (m Mechanism) String() string { return mechanisms.String(m) }
@@ -37,7 +44,7 @@ func (m Mechanism) String() string { return mechanisms.String(m) }
 // MarshalText writes the name.
 func (m Mechanism) MarshalText() ([]byte, error) { return mechanisms.Marshal(m) }
 
-// UnmarshalText reads auto, linear, mlp, bge, categorical or mixed.
+// UnmarshalText reads auto, linear, mlp, bge, categorical, mixed or spline.
 func (m *Mechanism) UnmarshalText(text []byte) error { return mechanisms.Unmarshal(text, m) }
 
 // Check returns an error if m is not a mechanism.

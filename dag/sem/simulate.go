@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -91,6 +92,8 @@ func (s Simulation) Validate() error {
 		return fmt.Errorf("rows: got %d, want at least 1", s.Rows)
 	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
 		return fmt.Errorf("edge-probability: got %g, want a number above 0 and up to 1", s.EdgeProbability)
+	case s.Network == nil && !slices.Contains([]Mechanism{Linear, MLP, Mixed}, s.Mechanism):
+		return fmt.Errorf("mechanisms: got %s, want linear, mlp, mixed or, of a network, categorical", s.Mechanism)
 	case s.Mechanism == Mixed && s.Bias:
 		return fmt.Errorf("bias is for networks, not for mixed mechanisms")
 	case s.Hidden < 1:

@@ -88,4 +88,6 @@ func TestSimulateCategories(t *testing.T) {
 	require.ErrorContains(t, err, "has its own nodes, edges and probabilities")
 	_, err = sem.Simulate(sem.Simulation{Mechanism: sem.Categorical})
 	require.ErrorContains(t, err, "categories are simulated from a network")
+	_, err = sem.Simulate(sem.Simulation{Mechanism: sem.Spline})
+	require.ErrorContains(t, err, "got spline, want linear, mlp, mixed")
 }

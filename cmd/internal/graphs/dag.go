@@ -31,7 +31,7 @@ func (f *dagFlags) Register(cmd *cobra.Command) {
 }
 
 func (f *dagFlags) registerModel(cmd *cobra.Command) {
-	f.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
+	f.register(cmd, dag.BGe, dag.Linear, dag.Spline, dag.MLP, dag.Mixed)
 	f.registerMethods(cmd)
 	f.registerTraining(cmd)
 }
@@ -57,13 +57,14 @@ func dagCommand(a *shell.App) *cobra.Command {
 		Use:   "dag TABLE",
 		Short: "Discover graphs: which columns of a table depend on which",
 		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
-Parquet, with a header row): given its parents, a column is a linear function or a small network of
-them plus noise; columns of text are categories, and tables may have both kinds (--sem mixed).
+Parquet, with a header row): given its parents, a column is a linear function, a sum of smooth functions
+(--sem spline) or a small network (--sem mlp) of them plus noise; columns of text are categories, and
+tables may have both kinds (--sem mixed).
 
 Up to 13 columns (at most 14 with --max-parents or constraints), the log evidence of every column
 given every set of parents is computed, and sums over all graphs give the probability of every edge
 and graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
-columns, and a minute for 14. With linear mechanisms the evidences are closed forms and the answer
+columns, and a minute for 14. With lines and splines the evidences are closed forms and the answer
 is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns, are
 sampled by Markov chains (--structure chains), which run until they agree; with networks, from 12
 columns on, from a list of sets of parents that grows where they are probable. --structure flow, the

@@ -1,0 +1,51 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/sem"
+)
+
+// curvedTable is x → y → z with a square and a step, a column of four values, and a column that
+// names the node set in each row.
+func curvedTable(rows int) string {
+	var text strings.Builder
+	random := randomOf(8)
+	text.WriteString("x,y,z,c,set\n")
+	for row := range rows {
+		x := random.NormFloat64()
+		y := x*x + 0.3*random.NormFloat64()
+		fmt.Fprintf(&text, "%.6f,%.6f,%.6f,%.1f,%s\n", x, y, math.Tanh(4*(y-1))+0.3*random.NormFloat64(), float64(row%4)+0.5, []string{"", "", "y", ""}[row%4])
+	}
+	return text.String()
+}
+
+// TestSplineEvidence compares all families of a table with their definition.
+func TestSplineEvidence(t *testing.T) {
+	p := mixedTable(t, curvedTable(24), ModelOptions{Mechanism: sem.Spline})
+	forms := p.Forms()
+	for _, f := range p.Families {
+		want, _ := naiveEvidence(p, f, 0)
+		require.InDelta(t, want, forms[f.Node].LogEvidence(f.Parents), 1e-6, p.FamilyName(f))
+	}
+	// nodes share factors where the same rows count
+	shared := mixedTable(t, strings.ReplaceAll(curvedTable(24), ",y\n", ",\n"), ModelOptions{Mechanism: sem.Spline})
+	forms = shared.Forms()
+	require.Same(t, forms[0].(*groupsForm).columns, forms[2].(*groupsForm).columns)
+	for _, f := range shared.Families {
+		require.InDelta(t, newMixedForm(shared, f.Node).LogEvidence(f.Parents), forms[f.Node].LogEvidence(f.Parents), 1e-12, shared.FamilyName(f))
+	}
+}
+
+// TestSplineErrors checks that settings of other mechanisms and columns of categories are refused.
+func TestSplineErrors(t *testing.T) {
+	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, Sigma: 1}.Validate(), "want none with spline mechanisms")
+	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, ImaginarySampleSize: 2}.Validate(), "want none with spline mechanisms")
+	d := mixedTable(t, "x,k,y\n1.5,a,2\n2.5,b,4.5\n3.25,b,4\n4.5,a,2\n", ModelOptions{}).Data
+	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline}.checkKind(d), "got spline mechanisms for discrete and continuous columns, want mixed")
+}

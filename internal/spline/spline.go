@@ -1,0 +1,132 @@
+// Package spline computes bases of natural cubic splines whose coefficients are independent.
+package spline
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Natural is a basis of k − 2 functions of x such that a natural cubic spline with k knots is a
+// line plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) the spline is a
+// penalised one. Over the values that placed the knots every function is orthogonal to lines, and
+// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line.
+//
+// With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between, ∫
+// f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994, section
+// 2.1). With R = C Cᵀ and γ = C⁻ᵀ b it is Σ b_j².
+type Natural struct {
+	low, width float64     // of the knots
+	knots      []float64   // scaled to [0, 1]
+	second     [][]float64 // C⁻ᵀ, which is upper triangular
+	intercepts []float64   // of lines that make functions orthogonal to lines
+	slopes     []float64
+}
+
+// NewNatural places knots at quantiles of the different values of x, as R's quantile; of fewer
+// values there are fewer knots. It is nil with less than three, or where some are so close to each
+// other that rounding hides the gap.
+func NewNatural(x []float64, knots int) *Natural {
+	distinct := Distinct(x)
+	knots = min(knots, len(distinct))
+	q := knots - 2
+	if q < 1 {
+		return nil
+	}
+	s := &Natural{low: distinct[0], width: distinct[len(distinct)-1] - distinct[0], knots: make([]float64, knots)}
+	for i := range s.knots {
+		at := float64(i) * float64(len(distinct)-1) / float64(knots-1)
+		below := min(int(at), len(distinct)-2)
+		value := distinct[below] + (at-float64(below))*(distinct[below+1]-distinct[below])
+		s.knots[i] = (value - s.low) / s.width
+	}
+	penalty := mat.NewSymDense(q, nil)
+	for i := range q {
+		penalty.SetSym(i, i, (s.gap(i)+s.gap(i+1))/3)
+		if i+1 < q {
+			penalty.SetSym(i, i+1, s.gap(i+1)/6)
+		}
+	}
+	var cholesky mat.Cholesky
+	var upper, toSecond mat.TriDense
+	if !cholesky.Factorize(penalty) {
+		return nil
+	}
+	cholesky.UTo(&upper) // Cᵀ
+	if err := toSecond.InverseTri(&upper); err != nil {
+		return nil
+	}
+	for i := range q {
+		row := make([]float64, q)
+		for j := i; j < q; j++ {
+			row[j] = toSecond.At(i, j)
+		}
+		s.second = append(s.second, row)
+	}
+	s.intercepts, s.slopes = make([]float64, q), make([]float64, q)
+	s.straighten(x)
+	return s
+}
+
+func (s *Natural) place(x float64) float64 { return (x - s.low) / s.width }
+
+func (s *Natural) gap(i int) float64 { return s.knots[i+1] - s.knots[i] }
+
+// straighten subtracts lines from the functions, and scales them.
+func (s *Natural) straighten(x []float64) {
+	q := len(s.second)
+	values, places := mat.NewDense(len(x), q, nil), make([]float64, len(x))
+	for row, v := range x {
+		s.At(v, values.RawRowView(row))
+		places[row] = s.place(v)
+	}
+	squares := 0.0
+	for j := range q {
+		column := mat.Col(nil, j, values)
+		s.intercepts[j], s.slopes[j] = stat.LinearRegression(places, column, nil, false)
+		for i, v := range column {
+			v -= s.intercepts[j] + s.slopes[j]*places[i]
+			squares += v * v / float64(len(x))
+		}
+	}
+	scale := 1 / math.Sqrt(squares)
+	for _, list := range append(s.second, s.intercepts, s.slopes) {
+		floats.Scale(scale, list)
+	}
+}
+
+// Distinct are the different values of x, sorted.
+func Distinct(x []float64) []float64 {
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// Functions returns k − 2.
+func (s *Natural) Functions() int { return len(s.second) }
+
+// At writes the functions of x. dst is [k − 2].
+func (s *Natural) At(x float64, dst []float64) {
+	z := s.place(x)
+	for j := range dst {
+		dst[j] = -s.intercepts[j] - s.slopes[j]*z
+	}
+	for i, row := range s.second {
+		// a function with unit second derivative at an inner knot
+		bend := cube(z-s.knots[i])/s.gap(i) - cube(z-s.knots[i+1])*(1/s.gap(i)+1/s.gap(i+1)) + cube(z-s.knots[i+2])/s.gap(i+1)
+		if bend != 0 {
+			floats.AddScaled(dst[i:], bend, row[i:])
+		}
+	}
+}
+
+// cube is x³/6 for positive x, else 0.
+func cube(x float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	return x * x * x / 6
+}
