@@ -166,7 +166,7 @@ func TestDagBadInput(t *testing.T) {
 		"two priors of edges":        {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
 		"too many parents":           {"dag data.csv --expected-degree 3", "want less than 1 in graphs"},
 		"hidden without mlp":         {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
-		"unknown mechanism":          {"dag data.csv --sem cubic", "want auto, linear, mlp, bge, categorical or mixed"},
+		"unknown mechanism":          {"dag data.csv --sem cubic", "want auto, linear, mlp, bge, categorical, mixed or spline"},
 		"unknown scale":              {"dag data.csv --scale zscore", "want standardize, global, center or none"},
 		"no truth":                   {"dag data.csv --truth none.csv", "none.csv: no such file"},
 		"steps for chains":           {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
