@@ -71,7 +71,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	kind := model.Likelihood.Working()
 	t := &Target{
-		Regression: regression.Regression{Kind: kind, X: design.X, Offset: design.Offset, Scale: -1},
+		Regression: regression.Regression{Kind: kind, X: design.X, Offset: design.Offset, Scale: -1, Statistics: design.Statistics},
 		design:     design, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior),
 	}
 	t.Mean, t.SD = coefficientPrior(design, model)

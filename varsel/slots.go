@@ -33,6 +33,7 @@ type SlotTarget struct {
 
 	fixed   []int       // columns of the design in every model, in order; log σ follows
 	columns [][]float64 // [C][n]: columns of the fixed coordinates, of every item, and one of zeros
+	source  []int       // of each column in the design, −1 for zeros
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
 	sizes   []float64 // log p(m) by size
@@ -83,29 +84,35 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	}
 	t.space = &slotSpace{lists, t}
 
-	for _, j := range t.fixed {
-		t.columns = append(t.columns, bits.Columns[j])
-		t.mean, t.sd = append(t.mean, bits.Mean[j]), append(t.sd, bits.SD[j])
-	}
-	rows, _ := bits.X.Dims()
-	zero := make([]float64, rows)
+	t.source = slices.Clone(t.fixed)
 	if bits.Scale >= 0 {
-		t.columns = append(t.columns, zero)
-		t.mean, t.sd = append(t.mean, bits.Mean[bits.Scale]), append(t.sd, bits.SD[bits.Scale])
+		t.source = append(t.source, bits.Scale) // of zeros
+	}
+	for _, j := range t.source {
+		t.mean, t.sd = append(t.mean, bits.Mean[j]), append(t.sd, bits.SD[j])
 	}
 	slab := 0.0
 	for _, predictor := range t.order {
 		coordinates := design.Predictors[predictor].Coordinates
 		for place := range lists.Width() {
 			if place < len(coordinates) {
-				t.columns = append(t.columns, bits.Columns[coordinates[place]])
+				t.source = append(t.source, coordinates[place])
 				slab = bits.SD[coordinates[place]] // the same for all
 			} else {
-				t.columns = append(t.columns, zero)
+				t.source = append(t.source, -1)
 			}
 		}
 	}
-	t.columns = append(t.columns, zero)
+	t.source = append(t.source, -1)
+	rows, _ := bits.X.Dims()
+	zero := make([]float64, rows)
+	for _, j := range t.source {
+		if j < 0 {
+			t.columns = append(t.columns, zero)
+		} else {
+			t.columns = append(t.columns, bits.Columns[j])
+		}
+	}
 	t.mean = append(t.mean, make([]float64, lists.Slots()*lists.Width())...)
 	t.sd = append(t.sd, slices.Repeat([]float64{slab}, lists.Slots()*lists.Width())...)
 	return t, nil
@@ -227,7 +234,7 @@ func (t *SlotTarget) active(code []int32) regression.Active {
 			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width
 		}
 		if on && j != a.Scale {
-			a.Add(j, t.columns[column], t.mean[j], t.sd[j])
+			t.base.Include(&a, j, t.source[column])
 		}
 	}
 	return a
@@ -328,7 +335,7 @@ func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 		return nil
 	}
 	return wide.Lists{
-		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.base.prior, Columns: t.columns, Fixed: len(t.fixed),
+		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.base.prior, Columns: t.columns, Places: t.source, Fixed: len(t.fixed),
 		Sizes: t.sizes, Means: t.mean, SDs: t.sd, Active: t.active,
 	}.Births()
 }

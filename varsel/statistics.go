@@ -218,11 +218,11 @@ func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best
 		}
 		a := regression.Active{Scale: t.Scale}
 		for _, j := range p.Design.Always {
-			a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+			t.Include(&a, j, j)
 		}
 		for _, member := range members {
 			for _, j := range p.Design.Predictors[member].Coordinates {
-				a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+				t.Include(&a, j, j)
 			}
 		}
 		posterior, err := t.Posterior(a)

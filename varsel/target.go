@@ -83,7 +83,7 @@ func (t *Target) active(code []int32) regression.Active {
 	a, parameters := regression.Active{Scale: t.Scale}, t.Parameters()
 	for j, on := range t.space.MaskRow(code, nil) {
 		if on && !slices.Contains(parameters, j) {
-			a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+			t.Include(&a, j, j)
 		}
 	}
 	return a

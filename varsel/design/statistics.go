@@ -6,13 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
 )
 
@@ -30,6 +27,9 @@ type Statistics struct {
 	Shrink float64
 	// LDSamples is the number of rows of the correlations where they are others; else 0.
 	LDSamples int
+	// Linear are the inner products of the columns of the design, the intercept first, with the
+	// response [1+p].
+	Linear []float64
 	// Explained is the share of the response's variance that all predictors explain together. More
 	// than 1 is impossible in one sample.
 	Explained float64
@@ -162,24 +162,23 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	if p == 0 {
 		return nil, fmt.Errorf("%s: no predictor is left to select from", path)
 	}
-	order := make([]int, p)
-	// mat.PivotedCholesky also estimates the condition, which takes a fifth of its time
-	factor, rows, _ := lapack64.Pstrf(blas64.Symmetric{N: p, Stride: p, Data: slices.Clone(s.Correlations), Uplo: blas.Upper}, order, leastPivot, make([]float64, 2*p))
+	factor, order, left := dense.FactorizePivoted(slices.Clone(s.Correlations), p, leastPivot)
+	rows := len(factor)
 	d.X, d.Y, d.Scaling = mat.NewDense(1+rows, p+1, nil), make([]float64, 1+rows), NewScaling(p+1)
 	d.X.Set(0, 0, math.Sqrt(float64(s.Rows)))
-	upper := func(k, c int) float64 { return factor.Data[k*p+c] }
-	for k := range rows {
-		to, q := d.X.RawRowView(1+k), root*s.Along[order[k]]
-		for c := k; c < p; c++ {
-			to[1+order[c]] = root * upper(k, c)
-		}
-		for i := range k {
-			q -= d.Y[1+i] * upper(i, k)
-		}
-		d.Y[1+k] = q / upper(k, k)
+	rest := make([]float64, p) // of the products with the response
+	floats.AddScaled(rest, root, s.Along)
+	for k, row := range factor {
+		floats.AddScaled(d.X.RawRowView(1 + k)[1:], root, row)
+		d.Y[1+k] = rest[order[k]] / row[order[k]]
+		floats.AddScaled(rest, -d.Y[1+k], row)
 		s.Explained += d.Y[1+k] * d.Y[1+k] / root / root
 	}
-	if left := s.left(d.X, root); !(left <= leastLeft) {
+	s.Linear = make([]float64, 1+p)
+	for j, r := range s.Along {
+		s.Linear[1+j] = root * (root*r - rest[j])
+	}
+	if !(left <= leastLeft) {
 		return nil, fmt.Errorf("%s: the correlations are not positive semidefinite (by about %.2g); want more digits of them, or those of one sample, or --ld-shrink %.0e, which trusts them less", path, left, 2*left)
 	}
 	d.Scaling.Level, d.Scaling.LevelValue = 0, 1
@@ -193,25 +192,58 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// left is the largest difference between the products of X with a random vector and of the
-// correlations with it, in units of its root mean square.
-func (s *Statistics) left(x *mat.Dense, root float64) float64 {
-	p := len(s.Names)
-	random := stream.Rand(0, "correlations")
-	v := mat.NewVecDense(1+p, nil)
-	for j := range p {
-		v.SetVec(1+j, random.NormFloat64())
-	}
-	var rows, back, want mat.VecDense
-	rows.MulVec(x, v)
-	back.MulVec(x.T(), &rows)
-	want.MulVec(mat.NewSymDense(p, s.Correlations), v.SliceVec(1, 1+p))
-	want.AddScaledVec(&want, -1/root/root, back.SliceVec(1, 1+p))
-	return mat.Norm(&want, math.Inf(1))
-}
-
 // Of is the correlation of two columns of the design.
 func (s *Statistics) Of(j, k int) float64 { return s.Correlations[(j-1)*len(s.Names)+k-1] }
+
+// Inner is the inner product of two columns of the design, the first of which is the intercept.
+func (s *Statistics) Inner(j, k int) float64 {
+	switch {
+	case j > 0 && k > 0:
+		return float64(s.Rows-1) * s.Of(j, k)
+	case j == k:
+		return float64(s.Rows)
+	}
+	return 0
+}
+
+// Factor is the factor L of X'X of columns of the design, with L⁻¹X'y; see [dense.Factorize].
+func (s *Statistics) Factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
+	k := len(columns)
+	inner := make([]float64, k*k)
+	for a, j := range columns {
+		for b, other := range columns[:a+1] {
+			inner[a*k+b] = s.Inner(j, other)
+		}
+		y = append(y, s.Linear[j])
+	}
+	if factor, ok = dense.Factorize(inner, k, share); ok {
+		factor.SolveLower(y)
+	}
+	return factor, y, ok
+}
+
+// Model are columns X of the design in as many rows, from their inner products: the factor R of X =
+// QR, with Q'y. left are the squares |y − QQ'y|² of the rest. ok is false where rounding hides it,
+// or where the model leaves less than a share leastLeftOfModel of all squares: the rows have more
+// digits then.
+func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
+	factor, y, ok := s.Factor(columns, leastPivot)
+	if !ok {
+		return nil, nil, 0, false
+	}
+	for a := range columns {
+		r = append(r, make([]float64, len(columns)))
+		for b := range a + 1 {
+			r[a][b] = factor.At(a, b)
+		}
+	}
+	squares := float64(s.Rows-1) * s.Explained
+	left = math.Max(squares-floats.Dot(y, y), 0)
+	return r, y, left, left+s.unexplained() > leastLeftOfModel*squares
+}
+
+// leastLeftOfModel keeps ten digits of what is left. Not tuned.
+const leastLeftOfModel = 1e-5
 
 // shrink shrinks the correlations, and leaves out or refuses duplicates.
 func (d *Design) shrink(drop bool) error {
@@ -263,7 +295,12 @@ func (d *Design) Residual() (more int, squares float64) {
 	if s == nil {
 		return 0, 0
 	}
-	return s.Rows - len(d.Y), float64(s.Rows-1) * math.Max(1-s.Explained, leastLeft)
+	return s.Rows - len(d.Y), s.unexplained()
+}
+
+// unexplained is the sum of squares that no coefficient changes.
+func (s *Statistics) unexplained() float64 {
+	return float64(s.Rows-1) * math.Max(1-s.Explained, leastLeft)
 }
 
 // Given are weights of other predictors in the expectation of a predictor's correlation with the

@@ -10,6 +10,7 @@ import (
 type Active struct {
 	Coordinates []int
 	Columns     [][]float64 // of the design
+	Places      []int       // of the columns in the design, where they come from there
 	Mean, SD    []float64   // of the coefficients
 	Scale       int         // coordinate of log σ; −1 where it is known, or there is none
 }
@@ -18,6 +19,12 @@ type Active struct {
 func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
 	a.Coordinates, a.Columns = append(a.Coordinates, coordinate), append(a.Columns, column)
 	a.Mean, a.SD = append(a.Mean, mean), append(a.SD, sd)
+}
+
+// Include appends column j of the design as a coordinate.
+func (t *Regression) Include(a *Active, coordinate, j int) {
+	a.Add(coordinate, t.Columns[j], t.Mean[j], t.SD[j])
+	a.Places = append(a.Places, j)
 }
 
 // WithParameters returns a with all parameters of the response.

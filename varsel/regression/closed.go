@@ -37,7 +37,13 @@ func (t *Regression) Noise() exact.Noise {
 
 // Posterior is the posterior of a Gaussian model.
 func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
-	m, err := exact.NewModel(t.Responses.Y, a.Columns, a.Mean, a.SD, t.Responses.More, t.Responses.Residual)
+	y, columns, more, residual := t.Responses.Y, a.Columns, t.Responses.More, t.Responses.Residual
+	if t.Statistics != nil {
+		if r, short, left, ok := t.Statistics.Model(a.Places); ok {
+			y, columns, more, residual = short, r, more+len(y)-len(short), residual+left
+		}
+	}
+	m, err := exact.NewModel(y, columns, a.Mean, a.SD, more, residual)
 	if err != nil {
 		return nil, err
 	}

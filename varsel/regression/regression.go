@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Regression is the likelihood of the rows of a table given linear predictors, and the priors of
@@ -28,6 +29,8 @@ type Regression struct {
 	// LogConstant is the part of the log density of the responses that depends on no parameter.
 	LogConstant float64
 	Mean, SD    []float64 // of the priors [D]
+	// Statistics have the inner products of the columns, where X stands for them; else nil.
+	Statistics *design.Statistics
 }
 
 // LogJoint is log p(y, θ | m) of the coordinates in use. mask [B,D], theta [B,D] -> [B]

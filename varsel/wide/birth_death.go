@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/rjmcmc"
@@ -24,7 +26,8 @@ type births struct {
 	target  Lists
 	first   int          // column of the first item
 	rows    int          // of the responses, n
-	columns []float64    // fixed ones without log σ, then items [C, n]
+	columns []float64    // fixed ones without log σ, then items [C, n]; nil where products are known
+	places  []int        // of the columns in the design [C], where their inner products are known
 	fixed   int          // number of fixed columns
 	norms   []float64    // squared lengths of the columns [C]
 	along   []float64    // inner products of the columns with the responses less the prior mean [C]
@@ -59,6 +62,7 @@ type Lists struct {
 	// Columns are the columns of the coordinates in every model, log σ among them if it is unknown,
 	// and of the items. Fixed is the number of coordinates in every model without log σ.
 	Columns [][]float64
+	Places  []int // of the columns in the design, for statistics
 	Fixed   int
 	Sizes   []float64 // log p(m) by size
 	// Means and SDs are the priors of the coordinates of a list.
@@ -75,24 +79,22 @@ func (t Lists) births() *births {
 		target: t, rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
 		size: t.Responses.Residual, total: float64(len(t.Responses.Y) + t.Responses.More), slab: t.SDs[len(t.SDs)-1] * t.SDs[len(t.SDs)-1],
 	}
+	columns := slices.Concat(t.Columns[:b.fixed], t.Columns[b.first:b.first+t.Space.Items()])
+	b.norms, b.along, b.kept = make([]float64, len(columns)), make([]float64, len(columns)), make([]atomic.Pointer[[]float64], len(columns))
 	rest := slices.Clone(t.Responses.Y)
-	for j := range b.fixed {
-		for i, x := range t.Columns[j] {
-			rest[i] -= x * t.Means[j]
-		}
-		b.columns = append(b.columns, t.Columns[j]...)
+	for j, column := range columns[:b.fixed] {
+		floats.AddScaled(rest, -t.Means[j], column)
 		b.ridge = append(b.ridge, t.SDs[j]*t.SDs[j])
 	}
-	for item := range t.Space.Items() {
-		b.columns = append(b.columns, t.Columns[b.first+item]...)
-	}
-	count := len(b.columns) / b.rows
-	b.norms, b.along, b.kept = make([]float64, count), make([]float64, count), make([]atomic.Pointer[[]float64], count)
-	for c := range b.norms {
-		column := b.columns[c*b.rows : (c+1)*b.rows]
+	for c, column := range columns {
 		vectors.DotRows(b.norms[c:c+1], column, b.rows, column)
+		vectors.DotRows(b.along[c:c+1], column, b.rows, rest)
 	}
-	vectors.DotRows(b.along, b.columns, b.rows, rest)
+	if t.Statistics == nil {
+		b.columns = slices.Concat(columns...)
+	} else {
+		b.places = slices.Concat(t.Places[:b.fixed], t.Places[b.first:b.first+t.Space.Items()])
+	}
 	for _, r := range rest {
 		b.size += r * r
 	}
@@ -106,7 +108,13 @@ func (b *births) products(c int) []float64 {
 		return *known
 	}
 	row := make([]float64, len(b.norms))
-	vectors.DotRows(row, b.columns, b.rows, b.columns[c*b.rows:(c+1)*b.rows])
+	if known := b.target.Statistics; known != nil {
+		for i, other := range b.places {
+			row[i] = known.Inner(b.places[c], other)
+		}
+	} else {
+		vectors.DotRows(row, b.columns, b.rows, b.columns[c*b.rows:(c+1)*b.rows])
+	}
 	if b.room.Add(-int64(len(row))) >= 0 {
 		b.kept[c].Store(&row)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Two predictors can matter only together: if one is a cause of the response with a large
@@ -33,6 +34,13 @@ type jointScan struct {
 
 	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
 	lengths int
+
+	// Where the inner products of the design are known, columns are the projections on the model
+	// instead, in as many rows: inner products are the known ones of the places in the design, times
+	// the scale of both columns, less those of the projections.
+	known *design.Statistics
+	place []int
+	scale []float64
 }
 
 // jointGain are predictors with the log Bayes factor, in nats, of the model with all of them, and
@@ -95,26 +103,35 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		unit              []float64
 		along, length     float64
 	}
+	// beside writes what s keeps of column j to x, with its length beside the model, or 0.
+	beside := func(j int, x []float64) (along, length float64) {
+		vectors.Mul(x, t.Columns[j], root)
+		if length = outside(x, basis); length > 0 {
+			vectors.MulScalar(x, x, 1/length)
+		}
+		return floats.Dot(x, rest), length
+	}
+	if projected := f.project(model); projected != nil {
+		s.known, s.rows, beside = t.Statistics, len(f.coordinates(model)), projected
+	}
 	var candidates []candidate
-	s.columns = make([]float64, 0, len(t.Columns)*rows)
+	s.columns = make([]float64, 0, len(t.Columns)*s.rows)
 	for predictor, p := range f.design.Predictors {
 		if slices.Contains(model, predictor) {
 			continue
 		}
 		for _, j := range p.Coordinates {
 			at := len(s.columns)
-			x := s.columns[at : at+rows]
-			vectors.Mul(x, t.Columns[j], root)
-			if length := outside(x, basis); length > 0 {
-				vectors.MulScalar(x, x, 1/length)
-				candidates = append(candidates, candidate{predictor, j, x, floats.Dot(x, rest), length})
-				s.columns = s.columns[:at+rows]
+			x := s.columns[at : at+s.rows]
+			if along, length := beside(j, x); length > 0 {
+				candidates = append(candidates, candidate{predictor, j, x, along, length})
+				s.columns = s.columns[:at+s.rows]
 			}
 		}
 	}
 	if len(candidates) > mostPaired {
 		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(math.Abs(b.along), math.Abs(a.along)) })
-		candidates, s.columns = candidates[:mostPaired], make([]float64, 0, mostPaired*rows)
+		candidates, s.columns = candidates[:mostPaired], make([]float64, 0, mostPaired*s.rows)
 		for _, c := range candidates {
 			s.columns = append(s.columns, c.unit...)
 		}
@@ -122,6 +139,7 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	for _, c := range candidates {
 		s.predictor = append(s.predictor, c.predictor)
 		s.along = append(s.along, c.along)
+		s.place, s.scale = append(s.place, c.column), append(s.scale, root[0]/c.length)
 		scale := t.SD[c.column] * c.length
 		ridge := 1 / (scale * scale)
 		s.ridge = append(s.ridge, ridge)
@@ -130,6 +148,36 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	}
 	s.shorten(mostProducts / max(s.pairs(), 1))
 	return s
+}
+
+// project returns a function that writes the projection of a column of the design on a model, over
+// the length of the rest, which it returns with the inner product of the rest and the responses. It
+// is nil where inner products are not known, or rounding hides the projections.
+func (f *screenFit) project(model []int) func(j int, to []float64) (along, length float64) {
+	known, columns := f.target.Statistics, f.coordinates(model)
+	if known == nil {
+		return nil
+	}
+	factor, fitted, ok := known.Factor(columns, collinear)
+	if !ok {
+		return nil
+	}
+	root := math.Sqrt(f.weights[0])
+	return func(j int, to []float64) (along, length float64) {
+		for a, other := range columns {
+			to[a] = known.Inner(j, other)
+		}
+		factor.SolveLower(to)
+		square := known.Inner(j, j)
+		left := square - floats.Dot(to, to)
+		if !(left > collinear*square) {
+			return 0, 0
+		}
+		left = math.Sqrt(left)
+		along = root * (known.Linear[j] - floats.Dot(to, fitted)) / left
+		floats.Scale(1/left, to)
+		return along, root * left
+	}
 }
 
 // outside removes from x its projection on orthogonal unit vectors, and returns the length of the
@@ -252,7 +300,7 @@ func (s *jointScan) best(most int) []jointGain {
 			from, to := tiles[i].second, min(tiles[i].second+scanTile, count)
 			for c := tiles[i].first; c < min(tiles[i].first+scanTile, to-1); c++ {
 				from := max(from, c+1)
-				vectors.DotRows(products[:to-from], s.short[from*s.lengths:to*s.lengths], s.lengths, s.short[c*s.lengths:(c+1)*s.lengths])
+				s.inners(products[:to-from], c, from, s.short, s.lengths)
 				h.look(c, from, products[:to-from])
 			}
 		}
@@ -329,5 +377,18 @@ func (h *bestJoint) weigh(c, d int) {
 }
 
 func (s *jointScan) inner(c, d int) float64 {
-	return floats.Dot(s.columns[c*s.rows:(c+1)*s.rows], s.columns[d*s.rows:(d+1)*s.rows])
+	var r [1]float64
+	s.inners(r[:], c, d, s.columns, s.rows)
+	return r[0]
+}
+
+// inners are the inner products of column c with columns from one on, as all their rows or fewer
+// numbers [C·rows] give them.
+func (s *jointScan) inners(to []float64, c, from int, columns []float64, rows int) {
+	vectors.DotRows(to, columns[from*rows:(from+len(to))*rows], rows, columns[c*rows:(c+1)*rows])
+	if s.known != nil {
+		for i, projected := range to {
+			to[i] = s.known.Inner(s.place[c], s.place[from+i])*s.scale[c]*s.scale[from+i] - projected
+		}
+	}
 }

@@ -23,7 +23,7 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 	}
 	products := make([]float64, count*count)
 	for c := range count {
-		vectors.DotRows(products[c*count:(c+1)*count], s.columns, s.rows, s.columns[c*s.rows:(c+1)*s.rows])
+		s.inners(products[c*count:(c+1)*count], c, 0, s.columns, s.rows)
 	}
 	heaps := make([][]jointGain, scanHeaps)
 	_ = parallel.Do(scanHeaps, func(k int) error {

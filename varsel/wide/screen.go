@@ -216,6 +216,10 @@ func (f *screenFit) find(model []int) {
 	floats.Sub(f.response, offset)
 	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
 	for j, x := range t.Columns {
+		if known := t.Statistics; known != nil && j != t.Scale {
+			f.squares[j], f.inner[j] = f.weights[0]*known.Inner(j, j), f.weights[0]*known.Linear[j]
+			continue
+		}
 		floats.MulTo(before, f.weights, x)
 		f.squares[j], f.inner[j] = floats.Dot(before, x), floats.Dot(before, f.response)
 	}
@@ -223,7 +227,7 @@ func (f *screenFit) find(model []int) {
 
 func (f *screenFit) active(columns []int) (a regression.Active) {
 	for _, j := range columns {
-		a.Add(j, f.target.Columns[j], f.target.Mean[j], f.target.SD[j])
+		f.target.Include(&a, j, j)
 	}
 	return a
 }
@@ -243,13 +247,21 @@ func (f *screenFit) evidences(model []int) []float64 {
 	// a warning of bad condition: the prior keeps the result usable
 	_ = cholesky.SolveVecTo(&theta, right)
 	rows := len(f.weights)
-	chosen := make([]float64, rows*right.Len()) // W X_A, by columns
-	for k, column := range a.Columns {
-		floats.MulTo(chosen[k*rows:][:rows], column, f.weights)
-	}
 	cross := mat.NewDense(len(t.Columns), right.Len(), nil) // x_j' W X_A
-	for j, x := range t.Columns {
-		vectors.DotRows(cross.RawRowView(j), chosen, rows, x)
+	if known := t.Statistics; known != nil {
+		for k, column := range a.Places {
+			for j := range known.Linear {
+				cross.Set(j, k, f.weights[0]*known.Inner(column, j))
+			}
+		}
+	} else {
+		chosen := make([]float64, rows*right.Len()) // W X_A, by columns
+		for k, column := range a.Columns {
+			floats.MulTo(chosen[k*rows:][:rows], column, f.weights)
+		}
+		for j, x := range t.Columns {
+			vectors.DotRows(cross.RawRowView(j), chosen, rows, x)
+		}
 	}
 	var solved mat.Dense // (X_A'WX_A + Λ)⁻¹ X_A'W x_j as columns
 	_ = cholesky.SolveTo(&solved, cross.T())
