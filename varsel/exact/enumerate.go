@@ -151,9 +151,14 @@ func Enumerate(ctx context.Context, p Problem) (*Answer, error) {
 	var err error
 	r.Coefficients, err = Coefficients(ctx, e.matter(), len(p.PriorSD), p.Noise.SD > 0, scaling, func(k int) ([]Weighted, error) {
 		mask := e.order[k]
-		coordinates := e.coordinates(mask)
-		posterior, err := e.posterior(coordinates)
-		return []Weighted{{posterior, coordinates, math.Exp(e.logJoint[mask] - e.total)}}, err
+		w := Weighted{Coordinates: e.coordinates(mask), Probability: math.Exp(e.logJoint[mask] - e.total)}
+		model, err := e.model(w.Coordinates)
+		if err == nil && e.nodes != nil && w.Probability < resolvedShare {
+			w.Posterior = model.posteriorAt(e.Noise, e.nodes, e.step)
+		} else if err == nil {
+			w.Posterior, err = model.Posterior(e.Noise)
+		}
+		return []Weighted{w}, err
 	})
 	return r, err
 }

@@ -77,8 +77,7 @@ func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *d
 
 // addTo adds the posteriors of all coefficients of a model, and of σ.
 func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) {
-	resolved := listed && w.Probability >= resolvedShare
-	given, by := make([]component, len(w.at)), w.bySigma()
+	resolved, by := listed && w.Probability >= resolvedShare, w.bySigma()
 	weights := make([]float64, len(w.Coordinates)) // of θ
 	for k, j := range w.Coordinates {
 		clear(weights)
@@ -90,17 +89,17 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 		}
 		var sum moments
 		by.each(weights, func(t int, mean, variance float64) {
-			given[t] = component{w.shares[t] * w.Probability, mean, math.Sqrt(variance)}
-			sum.add(given[t].weight, mean, variance)
+			weight := w.shares[t] * w.Probability
+			if sum.add(weight, mean, variance); resolved {
+				into[j].components = append(into[j].components, component{weight, mean, math.Sqrt(variance)})
+			}
 		})
 		into[j].all.merge(sum)
 		switch {
-		case resolved:
-			into[j].components = append(into[j].components, given...)
-		case listed:
-			into[j].components = append(into[j].components, component{sum.mass, sum.mean, sum.sd()})
-		default:
+		case !listed:
 			into[j].rest.merge(sum)
+		case !resolved:
+			into[j].components = append(into[j].components, component{sum.mass, sum.mean, sum.sd()})
 		}
 	}
 	if w.noise.SD > 0 {

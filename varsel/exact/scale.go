@@ -66,16 +66,35 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 		return nil, fmt.Errorf("the density of log σ: %w", err)
 	}
 	p.logEvidence, p.step = integral.Log, integral.Step
-	sum := 0.0
-	p.at, p.shares = make([]float64, len(integral.Nodes)), make([]float64, len(integral.Nodes))
-	for i, node := range integral.Nodes {
-		p.at[i], p.shares[i] = node.X, math.Exp(node.LogWeight-integral.Log)
-		sum += p.shares[i]
+	for _, node := range integral.Nodes {
+		p.at, p.shares = append(p.at, node.X), append(p.shares, math.Exp(node.LogWeight-integral.Log))
 	}
-	for i := range p.shares {
-		p.shares[i] /= sum // normalised with their rounding, not the rounding of the evidence
-	}
+	p.normalise()
 	return p, nil
+}
+
+// normalise makes shares sum to one with their rounding, not the rounding of the evidence.
+func (p *Posterior) normalise() { floats.Scale(1/floats.Sum(p.shares), p.shares) }
+
+// posteriorAt is Posterior where the nodes of the integral are known to resolve it.
+func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posterior {
+	p := &Posterior{Model: m, noise: noise, step: step, shares: make([]float64, len(nodes))}
+	for i, x := range nodes {
+		p.shares[i] = p.logJoint(x)
+	}
+	top := floats.Max(p.shares)
+	first, last := 0, len(nodes)
+	for ; p.shares[first] < top-scaleDepth; first++ {
+	}
+	for ; p.shares[last-1] < top-scaleDepth; last-- {
+	}
+	p.at, p.shares = nodes[first:last], p.shares[first:last]
+	for i, logJoint := range p.shares {
+		p.shares[i] = math.Exp(logJoint - top)
+	}
+	p.logEvidence = top + math.Log(step*floats.Sum(p.shares))
+	p.normalise()
+	return p
 }
 
 // lattice sets the nodes of the integral: around the only peak, in steps that resolve it, or from

@@ -28,6 +28,11 @@ type enumeration struct {
 	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of excluded ones
 	order    []uint32  // models that are not excluded, the most probable ones first
 	total    float64   // log Σ
+
+	// nodes are values of log σ, a step apart, that resolve the posteriors of all models; nil where
+	// σ is known, or where models are decomposed one by one.
+	nodes []float64
+	step  float64
 }
 
 func newEnumeration(p *Problem) *enumeration {
@@ -63,11 +68,15 @@ func (e *enumeration) coordinates(mask uint32) []int {
 
 // posterior is the posterior of a model with the given coordinates.
 func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
-	model, err := NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
+	model, err := e.model(coordinates)
 	if err != nil {
 		return nil, err
 	}
 	return model.Posterior(e.Noise)
+}
+
+func (e *enumeration) model(coordinates []int) (*Model, error) {
+	return NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
 }
 
 func take[T any](values []T, at []int) []T {
@@ -111,6 +120,7 @@ func (e *enumeration) evidences(ctx context.Context) error {
 		if e.sort(); e.walked() {
 			return nil
 		}
+		e.nodes = nil
 	}
 	err := e.decomposeAll(ctx)
 	e.sort()

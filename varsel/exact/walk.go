@@ -110,6 +110,9 @@ func (e *enumeration) newWalk() (*walk, error) {
 		}
 		u := math.Exp(-2 * x)
 		w.u, w.base = append(w.u, u), append(w.base, weight-rows*(halfLog2Pi+x)-u*squares/2)
+		if e.Noise.SD > 0 {
+			e.nodes, e.step = append(e.nodes, x), step
+		}
 	}
 	return w, nil
 }
