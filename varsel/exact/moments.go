@@ -87,19 +87,18 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 				weights[other] = all[c]
 			}
 		}
-		var sum moments
-		by.each(weights, func(t int, mean, variance float64) {
-			weight := w.shares[t] * w.Probability
-			if sum.add(weight, mean, variance); resolved {
-				into[j].components = append(into[j].components, component{weight, mean, math.Sqrt(variance)})
-			}
-		})
+		mean, variance := by.average(weights)
+		sum := moments{w.Probability, mean, w.Probability * variance}
 		into[j].all.merge(sum)
 		switch {
-		case !listed:
-			into[j].rest.merge(sum)
-		case !resolved:
+		case resolved:
+			for t, share := range w.shares {
+				into[j].components = append(into[j].components, component{share * w.Probability, by.means[t], math.Sqrt(by.variances[t])})
+			}
+		case listed:
 			into[j].components = append(into[j].components, component{sum.mass, sum.mean, sum.sd()})
+		default:
+			into[j].rest.merge(sum)
 		}
 	}
 	if w.noise.SD > 0 {
@@ -132,9 +131,8 @@ func (p *Posterior) Moments() (means, variances []float64) {
 	for k := range weights {
 		clear(weights)
 		weights[k] = 1
-		var sum moments
-		by.each(weights, func(t int, mean, variance float64) { sum.add(p.shares[t], mean, variance) })
-		means, variances = append(means, sum.mean), append(variances, sum.squares/sum.mass)
+		mean, variance := by.average(weights)
+		means, variances = append(means, mean), append(variances, variance)
 	}
 	return means, variances
 }
@@ -143,34 +141,44 @@ func (p *Posterior) Moments() (means, variances []float64) {
 // c, and the share of the prior variance that is left.
 type bySigma struct {
 	*Posterior
-	mean, variance []float64
-	along          []float64 // scratch [q]
+	shrunk, left     []float64 // [T·q]
+	along            []float64 // scratch [q]
+	means, variances []float64 // of a linear function of the coefficients, by average [T]
 }
 
 func (p *Posterior) bySigma() *bySigma {
-	count := len(p.at) * len(p.d)
-	by := &bySigma{p, make([]float64, 0, count), make([]float64, 0, count), make([]float64, len(p.d))}
+	points, q := len(p.at), len(p.d)
+	by := &bySigma{p, make([]float64, 0, points*q), make([]float64, 0, points*q), make([]float64, q), make([]float64, points), make([]float64, points)}
 	for _, x := range p.at {
 		noise := math.Exp(2 * x)
 		for i, d := range p.d {
 			total := noise + d*d
-			by.mean, by.variance = append(by.mean, d/total*p.c[i]), append(by.variance, noise/total)
+			by.shrunk, by.left = append(by.shrunk, d/total*p.c[i]), append(by.left, noise/total)
 		}
 	}
 	return by
 }
 
-// each calls visit with the mean and the variance of Σ_j w_j θ_j given the t-th value of σ.
-func (by *bySigma) each(weights []float64, visit func(t int, mean, variance float64)) {
+// average returns the mean and the variance of Σ_j w_j θ_j, and writes those given each value of σ.
+func (by *bySigma) average(weights []float64) (mean, variance float64) {
 	centre, outside := by.functional(weights, by.along)
-	for t := range by.at {
-		mean, variance := centre, outside
+	q := len(by.along)
+	for t, share := range by.shares {
+		shrunk, left := by.shrunk[t*q:][:q], by.left[t*q:][:q]
+		m, v := centre, outside
 		for i, a := range by.along {
-			mean += a * by.mean[t*len(by.along)+i]
-			variance += a * a * by.variance[t*len(by.along)+i]
+			m += a * shrunk[i]
+			v += a * a * left[i]
 		}
-		visit(t, mean, variance)
+		by.means[t], by.variances[t] = m, v
+		mean += share * m
+		variance += share * v
 	}
+	for t, share := range by.shares {
+		apart := by.means[t] - mean
+		variance += share * apart * apart
+	}
+	return mean, variance
 }
 
 // functional describes a linear function Σ_j w_j θ_j of the coefficients, whose posterior given σ

@@ -35,6 +35,9 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 					continue
 				}
 				require.InDelta(t, want, walked.logJoint[mask], 1e-8, "%s, %d rows, model %b", name, rows, mask)
+				if p.Noise.SD > 0 {
+					requireSamePosterior(t, walked, uint32(mask))
+				}
 			}
 			walked.sort()
 			require.True(t, walked.walked(), name)
@@ -42,6 +45,32 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 			require.False(t, walked.walked(), name)
 		}
 	}
+}
+
+// requireSamePosterior compares the posterior of a model on the nodes of all with its own.
+func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
+	t.Helper()
+	model, err := e.model(e.coordinates(mask))
+	require.NoError(t, err)
+	want, err := model.Posterior(e.Noise)
+	require.NoError(t, err)
+	got := model.posteriorAt(e.Noise, e.nodes, e.step)
+	require.InDelta(t, want.LogEvidence(), got.LogEvidence(), 1e-8)
+	means, variances := want.Moments()
+	gotMeans, gotVariances := got.Moments()
+	require.InDeltaSlice(t, means, gotMeans, 1e-8, "model %b", mask)
+	for j, variance := range variances {
+		require.InEpsilon(t, variance, gotVariances[j], 1e-8, "model %b", mask)
+	}
+	var scale, gotScale moments
+	for i, x := range want.at {
+		scale.add(want.shares[i], math.Exp(x), 0)
+	}
+	for i, x := range got.at {
+		gotScale.add(got.shares[i], math.Exp(x), 0)
+	}
+	require.InEpsilon(t, scale.mean, gotScale.mean, 1e-8)
+	require.InEpsilon(t, scale.sd(), gotScale.sd(), 1e-8)
 }
 
 // Columns that are near copies, with hardly any noise, are decomposed, as walks lose their digits.

@@ -1,0 +1,98 @@
+package wide
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// Searches, models and processes with known inner products are those with the rows that stand for
+// them.
+func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
+	const p, samples = 9, 40
+	from := correlated(samples, p)
+	column := func(j int) []float64 { return from.X.RawMatrix().Data[j:] }
+	at := func(j int) (x []float64) {
+		for i := range samples {
+			x = append(x, column(j)[i*from.X.RawMatrix().Stride])
+		}
+		return x
+	}
+	s := &design.Statistics{Rows: samples}
+	for j := range p {
+		s.Names, s.Along = append(s.Names, string(rune('a'+j))), append(s.Along, stat.Correlation(at(1+j), from.Y, nil))
+		for k := range p {
+			s.Correlations = append(s.Correlations, stat.Correlation(at(1+j), at(1+k), nil))
+		}
+		s.Correlations[j*p+j] = 1
+	}
+	d, err := design.OfStatistics("scores", s, design.Options{Target: "y", Likelihood: from.Likelihood})
+	require.NoError(t, err)
+	for _, sigma := range []float64{0, 0.6} {
+		rows, known := searchOf(d, sigma), searchOf(d, sigma)
+		rows.Responses.More, rows.Responses.Residual = d.Residual()
+		known.Responses, known.Statistics = rows.Responses, s
+		for _, model := range [][]int{nil, {2}, {7, 0, 4}} {
+			require.InDelta(t, rows.evidence(t, model...), known.evidence(t, model...), 1e-9)
+			f, g := rows.fit(), known.fit()
+			f.find(model)
+			g.find(model)
+			require.InDeltaSlice(t, f.squares[:1+p], g.squares[:1+p], 1e-8)
+			require.InDeltaSlice(t, f.inner[:1+p], g.inner[:1+p], 1e-8)
+			want, got := f.evidences(model), g.evidences(model)
+			for j := range want {
+				require.Equal(t, math.IsNaN(want[j]), math.IsNaN(got[j]))
+				if !math.IsNaN(want[j]) {
+					require.InDelta(t, want[j], got[j], 1e-9)
+				}
+			}
+			a, b := f.jointScan(model), g.jointScan(model)
+			require.Same(t, s, b.known)
+			require.Equal(t, a.predictor, b.predictor)
+			for _, both := range [][2][]float64{{a.along, b.along}, {a.ridge, b.ridge}, {a.alone, b.alone}, {a.price, b.price}, {{a.squares, a.freedom}, {b.squares, b.freedom}}} {
+				require.InDeltaSlice(t, both[0], both[1], 1e-8)
+			}
+			for c := range a.predictor {
+				for e := range c {
+					require.InDelta(t, a.inner(c, e), b.inner(c, e), 1e-10)
+				}
+			}
+			require.Equal(t, len(a.bestTriples(9)), len(b.bestTriples(9)))
+		}
+		lists, err := space.NewLists([]int{1, 1, 1, 1, 1, 1, 1, 1, 1}, 5, 1)
+		require.NoError(t, err)
+		places := []int{0, 3, 1, 2, 9, 8, 7, 6, 5, 4}
+		process := func(s Search) *births {
+			l := Lists{Regression: s.Regression, Space: lists, Prior: s.Prior, Places: places, Fixed: 1, Sizes: s.sizes(), Means: s.Mean, SDs: s.SD[:1+p]}
+			for _, j := range places {
+				l.Columns = append(l.Columns, s.Columns[j])
+			}
+			return l.births()
+		}
+		a, b := process(rows), process(known)
+		require.Empty(t, b.columns)
+		for c := range places {
+			require.InDeltaSlice(t, a.products(c), b.products(c), 1e-10)
+		}
+	}
+}
+
+// A model that leaves nearly nothing of the response, and columns that nearly depend on each other,
+// are left to the rows, which have more digits.
+func TestModelsOfFewDigitsAreLeftToTheRows(t *testing.T) {
+	for _, c := range []struct {
+		r     float64
+		along []float64
+		ok    bool
+	}{{0.5, []float64{0.3, 0.2}, true}, {1 - 1e-12, []float64{0.3, 0.3}, false}, {0, []float64{1, 0}, false}} {
+		s := &design.Statistics{Names: []string{"a", "b"}, Rows: 100, Correlations: []float64{1, c.r, c.r, 1}, Along: c.along}
+		s.Linear, s.Explained = []float64{0, 99 * c.along[0], 99 * c.along[1]}, (c.along[0]*c.along[0]+c.along[1]*c.along[1]-2*c.r*c.along[0]*c.along[1])/(1-c.r*c.r)
+		_, _, _, ok := s.Model([]int{0, 1, 2})
+		require.Equal(t, c.ok, ok, "correlation %g", c.r)
+	}
+}
