@@ -47,7 +47,7 @@ type pivoted struct {
 	n      int
 	a      []float64 // what is left [m, m], in rows of n
 	least  float64
-	place  []int     // in the whole matrix, of the m columns left
+	place  []int // in the whole matrix, of the m columns left
 	rows   [][]float64
 	pivots []int
 	// variance is the diagonal of what is left [m], −∞ for pivots.
