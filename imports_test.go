@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum", "internal/parallel"},
-	"internal/sparse":     {"internal/kernel"},
+	"internal/sparse":     {"internal/kernel", "internal/parallel"},
 	"internal/draws":      {"internal/atomicfile", "internal/columnar", "internal/enum"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/picture":    {"internal/atomicfile"},

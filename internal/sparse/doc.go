@@ -13,5 +13,6 @@
 //	symbolic.go    the pattern of the factor, and where its dense part begins
 //	cholesky.go    factors, solutions, log determinants
 //	dense.go       the factor of the dense part
+//	pivoted.go     the factor of a large dense matrix of any rank
 //	orthogonal.go  factors by orthogonal transformations, where products lose digits
 package sparse

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/sparse"
 	"github.com/transdim/vti/table"
 )
 
@@ -162,7 +163,7 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	if p == 0 {
 		return nil, fmt.Errorf("%s: no predictor is left to select from", path)
 	}
-	factor, order, left := dense.FactorizePivoted(slices.Clone(s.Correlations), p, leastPivot)
+	factor, order, left := sparse.FactorizePivoted(slices.Clone(s.Correlations), p, leastPivot)
 	rows := len(factor)
 	d.X, d.Y, d.Scaling = mat.NewDense(1+rows, p+1, nil), make([]float64, 1+rows), NewScaling(p+1)
 	d.X.Set(0, 0, math.Sqrt(float64(s.Rows)))
@@ -206,8 +207,8 @@ func (s *Statistics) Inner(j, k int) float64 {
 	return 0
 }
 
-// Factor is the factor L of X'X of columns of the design, with L⁻¹X'y; see [dense.Factorize].
-func (s *Statistics) Factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
+// factor is the factor L of X'X of columns of the design, with L⁻¹X'y; see [dense.Factorize].
+func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
 	k := len(columns)
 	inner := make([]float64, k*k)
 	for a, j := range columns {
@@ -222,12 +223,29 @@ func (s *Statistics) Factor(columns []int, share float64) (factor dense.Factor, 
 	return factor, y, ok
 }
 
-// Model are columns X of the design in as many rows, from their inner products: the factor R of X =
+// Beside returns a function that writes the projection of column j on other columns, a number for
+// each, and returns the inner product of the rest of it with the response, and its square. It is nil
+// where a column has less than a share of its square beside others before it.
+func (s *Statistics) Beside(columns []int, share float64) func(j int, projected []float64) (along, square float64) {
+	factor, y, ok := s.factor(columns, share)
+	if !ok {
+		return nil
+	}
+	return func(j int, projected []float64) (along, square float64) {
+		for a, other := range columns {
+			projected[a] = s.Inner(j, other)
+		}
+		factor.SolveLower(projected)
+		return s.Linear[j] - floats.Dot(projected, y), s.Inner(j, j) - floats.Dot(projected, projected)
+	}
+}
+
+// Model are columns X of the design in few rows, from their inner products: the factor R of X =
 // QR, with Q'y. left are the squares |y − QQ'y|² of the rest. ok is false where rounding hides it,
 // or where the model leaves less than a share leastLeftOfModel of all squares: the rows have more
 // digits then.
 func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
-	factor, y, ok := s.Factor(columns, leastPivot)
+	factor, y, ok := s.factor(columns, leastPivot)
 	if !ok {
 		return nil, nil, 0, false
 	}

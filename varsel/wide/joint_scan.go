@@ -35,9 +35,9 @@ type jointScan struct {
 	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
 	lengths int
 
-	// Where the inner products of the design are known, columns are the projections on the model
-	// instead, in as many rows: inner products are the known ones of the places in the design, times
-	// the scale of both columns, less those of the projections.
+	// Where the inner products of the design are known, columns are the projections on the model,
+	// in as many rows: inner products are the known ones of the places in the design, times the
+	// scales of both columns, less the inner products of the projections.
 	known *design.Statistics
 	place []int
 	scale []float64
@@ -154,29 +154,22 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 // the length of the rest, which it returns with the inner product of the rest and the responses. It
 // is nil where inner products are not known, or rounding hides the projections.
 func (f *screenFit) project(model []int) func(j int, to []float64) (along, length float64) {
-	known, columns := f.target.Statistics, f.coordinates(model)
+	known := f.target.Statistics
 	if known == nil {
 		return nil
 	}
-	factor, fitted, ok := known.Factor(columns, collinear)
-	if !ok {
+	beside, root := known.Beside(f.coordinates(model), collinear), math.Sqrt(f.weights[0])
+	if beside == nil {
 		return nil
 	}
-	root := math.Sqrt(f.weights[0])
 	return func(j int, to []float64) (along, length float64) {
-		for a, other := range columns {
-			to[a] = known.Inner(j, other)
-		}
-		factor.SolveLower(to)
-		square := known.Inner(j, j)
-		left := square - floats.Dot(to, to)
-		if !(left > collinear*square) {
+		along, square := beside(j, to)
+		if !(square > collinear*known.Inner(j, j)) {
 			return 0, 0
 		}
-		left = math.Sqrt(left)
-		along = root * (known.Linear[j] - floats.Dot(to, fitted)) / left
-		floats.Scale(1/left, to)
-		return along, root * left
+		length = math.Sqrt(square)
+		floats.Scale(1/length, to)
+		return root * along / length, root * length
 	}
 }
 

@@ -1,4 +1,4 @@
-package dense
+package sparse
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package dense
+package sparse
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// pivotPanel pivots are found before all other entries are updated by one product: fewer read the
-	// matrix more often, more take longer to find. Measured on 5,000 columns.
+	// pivotPanel pivots are found before all other entries are updated by one product: fewer read
+	// the matrix more often, more take longer to find. Not tuned.
 	pivotPanel = 128
-	// pivotShare is the share of columns after which pivots are removed from what is updated.
+	// pivotShare is the share of columns after which pivots are removed from the entries that are
+	// updated. Not tuned.
 	pivotShare = 0.1
 )
 
@@ -42,15 +43,15 @@ func FactorizePivoted(a []float64, n int, least float64) (rows [][]float64, pivo
 	return f.rows, f.pivots, left
 }
 
-// pivoted is a matrix on the way to its factor.
+// pivoted is the difference of a matrix and the products of the rows so far.
 type pivoted struct {
 	n      int
-	a      []float64 // what is left [m, m], in rows of n
+	a      []float64 // the difference [m, m], in rows of n
 	least  float64
 	place  []int // in the whole matrix, of the m columns left
 	rows   [][]float64
 	pivots []int
-	// variance is the diagonal of what is left [m], −∞ for pivots.
+	// variance is the diagonal of a [m], −∞ for pivots.
 	variance []float64
 }
 
