@@ -224,8 +224,8 @@ func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, 
 }
 
 // Beside returns a function that writes the projection of column j on other columns, a number for
-// each, and returns the inner product of the rest of it with the response, and its square. It is nil
-// where a column has less than a share of its square beside others before it.
+// each, and returns the inner product of the rest of it with the response, and its square. It is
+// nil where a column has less than a share of its square beside others before it.
 func (s *Statistics) Beside(columns []int, share float64) func(j int, projected []float64) (along, square float64) {
 	factor, y, ok := s.factor(columns, share)
 	if !ok {
