@@ -317,9 +317,7 @@ func memberships(p []float64) []float64 {
 // Where the weights of a network's answer are not trusted, the answer comes from the posterior over
 // models and outliers, without training: 12 rows and 5 predictors, whose weights have a k̂ of 1.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -69,6 +70,9 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 	device := openDevice(t)
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			if seed == 2 {
+				testkit.Long(t)
+			}
 			model := ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
 			problem := slotProblem(t, twoSums(t, model.Likelihood, seed, 60, 22, 4, 0.1), DesignOptions{}, model)
 			want := inclusionBySum(t, problem)
@@ -99,6 +103,9 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 		"cumulative":  {Likelihood: likelihood.CumulativeLogitKind},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "categorical" || name == "student" {
+				testkit.Long(t)
+			}
 			rows := 90
 			if model.Likelihood.HasCategories() {
 				rows = 300

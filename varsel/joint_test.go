@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -95,6 +96,9 @@ func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 		"on top":  {60, [2]float64{1, 2}, 0.3, []hiddenPair{pair, beside}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "three" && name != "on top" {
+				testkit.Long(t)
+			}
 			model := ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 3}}
 			data := hiddenPairs(t, model.Likelihood, 7, c.rows, 50, c.effects, c.sigma, c.pairs...)
 			problem := slotProblem(t, data, DesignOptions{}, model)
@@ -148,6 +152,9 @@ func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CategoricalKind, likelihood.CumulativeLogitKind} {
 		for _, members := range [][]string{{"x3", "x17"}, {"x3", "x17", "x24"}} {
 			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
+				if kind == likelihood.CategoricalKind || len(members) == 2 {
+					testkit.Long(t)
+				}
 				pair := hiddenPair{first: 3, second: 17, disturbance: 40}
 				if len(members) == 3 {
 					pair.third = 24

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
@@ -55,6 +56,9 @@ func TestRidges(t *testing.T) {
 		{"f_negbinomial_9_5_2_off", likelihood.NegativeBinomialKind, DesignOptions{Offset: "off"}, space.Prior{}, nil, 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
+			if c.file == "s_gamma_6_8_0_1" {
+				testkit.Long(t)
+			}
 			c.options.Likelihood = c.kind
 			problem := ridge(t, c.file, c.options, c.prior)
 			for _, seed := range []uint64{2, 7, 12} {
