@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -74,6 +75,9 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	defer device.Close()
 	for _, misspecified := range []string{"high", "mid"} {
 		t.Run(misspecified, func(t *testing.T) {
+			if misspecified == "high" {
+				testkit.Long(t)
+			}
 			oracle := softmax(readEvidences(t, "../testdata/robust_vs/"+misspecified+"_1000_logz.csv"))
 			problem := paperProblem(t, misspecified)
 			result, err := Run(t.Context(), device, problem, RunConfig{
@@ -99,9 +103,7 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 // says that weights do not resolve the evidence of an improbable model, of at most one, its
 // probability must be right all the same. docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for several seconds")
-	}
+	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
