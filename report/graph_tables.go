@@ -33,7 +33,11 @@ func (v *discovery) edges() *document.Table {
 		effects[[2]string{p.From, p.To}] = p
 	}
 	t := document.NewTable("Edges: probability of each direction and of none", "<~pair", "a → b", "b → a", "none")
-	t.Under = []string{"Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by the data"}
+	compelled := "the data"
+	if !v.byClass {
+		compelled = "independences alone, without the shapes of mechanisms"
+	}
+	t.Under = []string{"Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by " + compelled}
 	if len(effects) > 0 {
 		t.Caption += "; effect on the scale of the table, given the first direction"
 		t.Rows[0] = append(t.Rows[0], "effect", "<95% interval")
