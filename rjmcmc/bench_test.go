@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/lab/testkit"
@@ -14,17 +13,13 @@ import (
 // and 5 coordinates with the default moves (6 density evaluations per iteration), tuned.
 func BenchmarkIterations(b *testing.B) {
 	l := correlatedLinear(b)
-	for name, dtype := range map[string]dtypes.DType{"float32": dtypes.Float32, "float64": dtypes.Float64} {
-		b.Run(name, func(b *testing.B) {
-			cfg := Config{Chains: 1024, BurnIn: 40, Iterations: b.N + 1, Thin: b.N + 1, DType: dtype,
-				Progress: func(p Progress) {
-					if p.Iteration == 40 {
-						b.ResetTimer()
-					}
-				}}
-			_, err := Run(context.Background(), testkit.Backend(b), l, cfg)
-			require.NoError(b, err)
-			b.ReportMetric(float64(cfg.Chains)*float64(b.N)/b.Elapsed().Seconds(), "chain-iterations/s")
-		})
-	}
+	cfg := Config{Chains: 1024, BurnIn: 40, Iterations: b.N + 1, Thin: b.N + 1,
+		Progress: func(p Progress) {
+			if p.Iteration == 40 {
+				b.ResetTimer()
+			}
+		}}
+	_, err := Run(context.Background(), testkit.Backend(b), l, cfg)
+	require.NoError(b, err)
+	b.ReportMetric(float64(cfg.Chains)*float64(b.N)/b.Elapsed().Seconds(), "chain-iterations/s")
 }

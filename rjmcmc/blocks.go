@@ -35,7 +35,7 @@ func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backe
 
 // newBlocks divides rows among blocks. Inputs use memory that graphs read directly, where the
 // backend has such memory: a copy takes as long as the graph of a small table.
-func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DType) ([]block, error) {
+func newBlocks(backend backends.Backend, rows, sites, dim int) ([]block, error) {
 	size := min(blockRows, rows)
 	accelerator := accelerated(backend)
 	if accelerator {
@@ -46,7 +46,7 @@ func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DTyp
 		last := min(first+size, rows)
 		b := block{
 			first: first, last: last, codes: tensors.FromShape(shapes.Make(dtypes.Int32, last-first, sites)),
-			mask: tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), theta: tensors.FromShape(shapes.Make(dtype, last-first, dim)),
+			mask: tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), theta: tensors.FromShape(shapes.Make(dtypes.Float64, last-first, dim)),
 		}
 		for _, input := range []*tensors.Tensor{b.codes, b.mask, b.theta} {
 			if accelerator || !backend.HasSharedBuffers() {

@@ -1,14 +1,8 @@
 package rjmcmc
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"time"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
-
-	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
@@ -25,8 +19,6 @@ const (
 	DefaultSwaps     = 2
 	DefaultWalks     = 1
 	DefaultJoints    = 1
-
-	DefaultCheckpointEvery = checkpoint.DefaultInterval
 )
 
 // Config configures sampling. The zero value is ready for small problems.
@@ -59,16 +51,8 @@ type Config struct {
 	// memory grow in proportion.
 	Temperatures int
 
-	// InitScale is the standard deviation, in units of θ, of the starting values and of the first
-	// birth proposals and steps; 0 means 1. Adaptation replaces it.
-	InitScale float64
-	// DType is the float type of the densities, Float32 or Float64; the zero value means Float64.
-	DType dtypes.DType
 	// Seed selects the random streams.
 	Seed uint64
-	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf
-	// before Run reports an error; 0 means 0.01. Such proposals are rejected in any case.
-	MaxNonFinite float64
 	// Enough, when not nil, is called with the draws so far after each sixteenth of Iterations;
 	// true ends the run.
 	Enough func(*Result) bool
@@ -80,11 +64,8 @@ type Config struct {
 	Progress func(Progress)
 
 	// Checkpoint names the file for the state of the run; "" writes none. It is written at growing
-	// intervals, from two seconds to CheckpointEvery, when the run is cancelled and when it ends.
+	// intervals, when the run is cancelled and when it ends.
 	Checkpoint string
-	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery. The
-	// time is longer where a file takes long to write.
-	CheckpointEvery time.Duration
 	// Resume continues from the state in Checkpoint. The draws equal the draws of an uninterrupted
 	// run, bit by bit. Settings, target and backend must be the same as in the run that wrote the
 	// file. A run that had ended returns its result.
@@ -114,16 +95,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("rjmcmc: Temperatures is %d, want at least 1 (or 0 for the default)", c.Temperatures)
 	case c.Jumps < 0 && c.Swaps < 0:
 		return fmt.Errorf("rjmcmc: Jumps and Swaps are both off: the chains could never change model")
-	case !(c.InitScale >= 0) || math.IsInf(c.InitScale, 1):
-		return fmt.Errorf("rjmcmc: InitScale is %g, want a positive number (or 0 for the default)", c.InitScale)
-	case c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64:
-		return fmt.Errorf("rjmcmc: DType is %s, want Float32 or Float64", c.DType)
-	case c.CheckpointEvery < 0:
-		return fmt.Errorf("rjmcmc: CheckpointEvery is %s, want a positive time (or 0 for the default)", c.CheckpointEvery)
 	case c.Resume && c.Checkpoint == "":
 		return fmt.Errorf("rjmcmc: Resume needs Checkpoint, the file to continue from")
-	case !(c.MaxNonFinite >= 0 && c.MaxNonFinite <= 1):
-		return fmt.Errorf("rjmcmc: MaxNonFinite is %g, want a share between 0 and 1", c.MaxNonFinite)
 	}
 	r := c.withDefaults(1)
 	if r.Iterations < r.Thin {
@@ -174,9 +147,5 @@ func (c Config) withDefaults(dim int) Config {
 		joints = 0
 	}
 	pick(&c.Joints, joints)
-	c.InitScale = cmp.Or(c.InitScale, 1)
-	c.DType = cmp.Or(c.DType, dtypes.Float64)
-	c.CheckpointEvery = cmp.Or(c.CheckpointEvery, DefaultCheckpointEvery)
-	c.MaxNonFinite = cmp.Or(c.MaxNonFinite, 0.01)
 	return c
 }

@@ -39,11 +39,10 @@ type density struct {
 	maskExec        *graph.Exec
 	exec, quadratic *graph.Exec // quadratic serves a QuadraticTarget; else nil
 	host            HostTarget  // nil where graphs compute all densities
-	dtype           dtypes.DType
 	backend         string
 }
 
-func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*density, error) {
+func newDensity(backend backends.Backend, target Target) (*density, error) {
 	s := target.Space()
 	dim := s.Dim()
 	maskExec, err := graph.NewExec(backend, func(codes *graph.Node) *graph.Node {
@@ -66,7 +65,7 @@ func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*d
 	var quadratic *graph.Exec
 	if q, ok := target.(QuadraticTarget); ok {
 		quadratic, err = graph.NewExec(backend, func(codes, mask *graph.Node) []*graph.Node {
-			precision, linear := q.Quadratic(codes, mask, dtype)
+			precision, linear := q.Quadratic(codes, mask, dtypes.Float64)
 			precision.AssertDims(codes.Shape().Dim(0), dim, dim)
 			linear.AssertDims(codes.Shape().Dim(0), dim)
 			return []*graph.Node{graph.ConvertDType(precision, dtypes.Float64), graph.ConvertDType(linear, dtypes.Float64)}
@@ -76,8 +75,8 @@ func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*d
 		}
 	}
 	masker, _ := s.(space.RowMasker)
-	d := &density{masker: masker, maskExec: maskExec, exec: exec, quadratic: quadratic, dtype: dtype, backend: backend.Name()}
-	if host, ok := target.(HostTarget); ok && dtype == dtypes.Float64 && !accelerated(backend) {
+	d := &density{masker: masker, maskExec: maskExec, exec: exec, quadratic: quadratic, backend: backend.Name()}
+	if host, ok := target.(HostTarget); ok && !accelerated(backend) {
 		d.host = host
 	}
 	return d, nil
@@ -98,11 +97,8 @@ func (d *density) masks(p *population, b *block) error {
 	return run("the mask of the space", d.maskExec, [][]bool{mask}, b.codes)
 }
 
-// quadratics computes the approximations of the models of p by a QuadraticTarget.
-func (d *density) quadratics(p *population, b *block) error {
-	if d.quadratic == nil {
-		return nil
-	}
+// passModels copies codes and masks to the inputs of graphs.
+func passModels(p *population, b *block) error {
 	codes, mask, _ := p.rows(b)
 	err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
@@ -110,6 +106,17 @@ func (d *density) quadratics(p *population, b *block) error {
 	}
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
+	}
+	return nil
+}
+
+// quadratics computes the approximations of the models of p by a QuadraticTarget.
+func (d *density) quadratics(p *population, b *block) error {
+	if d.quadratic == nil {
+		return nil
+	}
+	if err := passModels(p, b); err != nil {
+		return err
 	}
 	width := p.dim * p.dim
 	out := [][]float64{p.precision[b.first*width : b.last*width], p.linear[b.first*p.dim : b.last*p.dim]}
@@ -123,23 +130,10 @@ func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) er
 		b.host(codes, mask, theta, logPrior[b.first:b.last], logJoint[b.first:b.last])
 		return nil
 	}
-	err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) })
-	if err == nil {
-		err = tensors.MutableFlatData(b.mask, func(flat []bool) { copy(flat, mask) })
+	if err := passModels(p, b); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
-	}
-	if d.dtype == dtypes.Float32 {
-		err = tensors.MutableFlatData(b.theta, func(flat []float32) {
-			for i, v := range theta {
-				flat[i] = float32(v)
-			}
-		})
-	} else {
-		err = tensors.MutableFlatData(b.theta, func(flat []float64) { copy(flat, theta) })
-	}
-	if err != nil {
+	if err := tensors.MutableFlatData(b.theta, func(flat []float64) { copy(flat, theta) }); err != nil {
 		return fmt.Errorf("rjmcmc: passing parameters to the target: %w", err)
 	}
 	return run("the target", d.exec, [][]float64{logPrior[b.first:b.last], logJoint[b.first:b.last]}, b.codes, b.mask, b.theta)
@@ -174,12 +168,4 @@ func (d *density) close() {
 	if d.quadratic != nil {
 		d.quadratic.Finalize()
 	}
-}
-
-// round rounds to the float type of the density: the state on the host is the state evaluated.
-func (d *density) round(v float64) float64 {
-	if d.dtype == dtypes.Float32 {
-		return float64(float32(v))
-	}
-	return v
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gomlx/gomlx/backends"
 	_ "github.com/gomlx/gomlx/backends/simplego"
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/rjmcmc"
@@ -40,7 +39,7 @@ func ExampleRun() {
 		panic(err)
 	}
 	result, err := rjmcmc.Run(context.Background(), backend, mean{models},
-		rjmcmc.Config{Chains: 64, BurnIn: 200, Iterations: 500, DType: dtypes.Float64, Seed: 1})
+		rjmcmc.Config{Chains: 64, BurnIn: 200, Iterations: 500, Seed: 1})
 	if err != nil {
 		panic(err)
 	}

@@ -14,8 +14,8 @@ type flattest struct {
 	logNorm       []float64 // [D] log π scale, the log normalising constant
 }
 
-func newFlattest(dim int, scale float64) flattest {
-	g := flattest{centre: make([]float64, dim), scale: slices.Repeat([]float64{scale}, dim)}
+func newFlattest(dim int) flattest {
+	g := flattest{centre: make([]float64, dim), scale: slices.Repeat([]float64{firstScale}, dim)}
 	g.normalise()
 	return g
 }
@@ -70,7 +70,7 @@ func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) 
 	}
 	for _, j := range active {
 		s.logRatio[c] += s.ladder.flattest.logDensityOf(j, theta[j])
-		theta[j] = s.density.round(s.ladder.flattest.draw(s.rngs[c], j))
+		theta[j] = s.ladder.flattest.draw(s.rngs[c], j)
 		s.logRatio[c] -= s.ladder.flattest.logDensityOf(j, theta[j])
 	}
 }
@@ -83,7 +83,7 @@ func (s *sampler) propagateFlattest(w *workspace, c int) (logRatio float64) {
 		logRatio += s.ladder.flattest.logDensityOf(j, from[j])
 	}
 	for _, j := range w.born {
-		theta[j] = s.density.round(s.ladder.flattest.draw(s.rngs[c], j))
+		theta[j] = s.ladder.flattest.draw(s.rngs[c], j)
 		logRatio -= s.ladder.flattest.logDensityOf(j, theta[j])
 	}
 	return logRatio

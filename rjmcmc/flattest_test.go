@@ -15,7 +15,7 @@ import (
 // sum over its active coordinates, far out too. Bounds of 5 standard errors on three quartiles of
 // 40,000 draws: one false alarm in 6e5 runs.
 func TestFlattest(t *testing.T) {
-	g := newFlattest(3, 2)
+	g := newFlattest(3)
 	g.centre[1], g.scale[1] = -1, 0.5
 	g.normalise()
 	within := func(half float64) float64 {

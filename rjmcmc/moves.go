@@ -115,14 +115,10 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
-			values[a] = s.density.round(values[a])
 			theta[j] = values[a]
 		}
 		logRatio -= m.logDensity(w, values)
 		m.apply(kept, theta, values, -1)
-	}
-	for _, j := range kept {
-		theta[j] = s.density.round(theta[j])
 	}
 	return logRatio
 }
@@ -154,7 +150,7 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 				step /= math.Sqrt(precision)
 			}
 		}
-		theta[j] = s.density.round(theta[j] + step*rng.NormFloat64())
+		theta[j] = theta[j] + step*rng.NormFloat64()
 		return j, true
 	}
 	s.proposeJoint(w, c, theta, active)
@@ -188,7 +184,7 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	}
 	scale := tuning.JointScale[len(active)]
 	for a, j := range active {
-		theta[j] = s.density.round(theta[j] + scale*step[a])
+		theta[j] = theta[j] + scale*step[a]
 	}
 }
 

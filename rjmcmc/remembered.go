@@ -35,7 +35,7 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	models, _ := space.CountCodes(cards)
 	a := &approximations{cards: cards}
 	rows := min(blockRows, models)
-	blocks, err := newBlocks(backend, rows, len(cards), dim, d.dtype)
+	blocks, err := newBlocks(backend, rows, len(cards), dim)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestRememberedModelsChangeNoDraw(t *testing.T) {
 	l := correlatedLinear(t)
 	for name, target := range map[string]Target{"fitted": l, "given": knownLinear{l}} {
 		for _, temperatures := range []int{1, 3} {
-			cfg := Config{Chains: 70, Temperatures: temperatures, BurnIn: 120, Iterations: 60, Thin: 3, Seed: 5, DType: dtypes.Float64}
+			cfg := Config{Chains: 70, Temperatures: temperatures, BurnIn: 120, Iterations: 60, Thin: 3, Seed: 5}
 			draws := map[bool]*Result{}
 			for _, remember := range []bool{true, false} {
 				s, err := newSampler(testkit.Backend(t), target, cfg)

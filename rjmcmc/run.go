@@ -11,11 +11,15 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
+// mostNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf; they
+// are rejected.
+const mostNonFinite = 0.01
+
 // Run samples the target. The backend evaluates its graphs.
 //
 // When ctx is cancelled, Run stops after the move in progress, writes the checkpoint if the
 // configuration names one, and returns the wrapped error of ctx with the draws so far, nil during
-// burn-in. Run also returns the draws along with an error when more than MaxNonFinite of the
+// burn-in. Run also returns the draws along with an error when more than mostNonFinite of the
 // proposals after burn-in had no finite log density.
 func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
 	s, err := newSampler(backend, target, cfg)
@@ -57,10 +61,10 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 	if err := s.save(); err != nil {
 		return s.finish(err)
 	}
-	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
+	if share := s.info.nonFiniteShare(); share > mostNonFinite {
 		return s.finish(fmt.Errorf(
 			"rjmcmc: %.1f%% of the proposals had a log density that is NaN or +Inf, more than the %.1f%% allowed: the target is not defined everywhere the chains go",
-			100*share, 100*s.cfg.MaxNonFinite))
+			100*share, 100*mostNonFinite))
 	}
 	return s.finish(nil)
 }
@@ -69,7 +73,7 @@ func (s *sampler) total() int { return s.cfg.BurnIn + s.cfg.Iterations + s.furth
 
 func (s *sampler) begin() error {
 	if s.cfg.Checkpoint != "" {
-		s.saver = checkpoint.NewSchedule(s.cfg.CheckpointEvery)
+		s.saver = checkpoint.NewSchedule(checkpoint.DefaultInterval)
 	}
 	if s.cfg.Resume {
 		return s.restore()

@@ -85,7 +85,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		return nil, err
 	}
 	rows := cfg.Chains * cfg.Temperatures
-	d, err := newDensity(backend, target, cfg.DType)
+	d, err := newDensity(backend, target)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows), change: make([]float64, rows),
 		finite: make([]bool, rows), accepted: make([]bool, rows),
 	}
-	if s.blocks, err = newBlocks(backend, rows, len(cards), dim, cfg.DType); err != nil {
+	if s.blocks, err = newBlocks(backend, rows, len(cards), dim); err != nil {
 		return nil, err
 	}
 	if d.host != nil {
@@ -109,7 +109,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	}
 	s.workspaces = make([]workspace, len(s.blocks))
 	for i := range s.rungs {
-		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)
+		s.rungs[i].tuning = newTuning(dim)
 	}
 	s.transfer, s.logExchange = s.propagate, s.tiltRatio
 	for c := range s.rngs {

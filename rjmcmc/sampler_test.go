@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -73,7 +72,6 @@ func TestConjugateLinearModel(t *testing.T) {
 		"all moves":     func(*Config) {},
 		"jump and walk": func(c *Config) { c.Swaps, c.Joints = -1, -1 },
 		"swap heavy":    func(c *Config) { c.Swaps, c.Walks = 3, -1 },
-		"float32":       func(c *Config) { c.DType = dtypes.Float32 },
 		"untuned":       func(c *Config) { c.BurnIn = 10 },
 	}
 	for name, change := range variants {
@@ -282,12 +280,12 @@ func TestAdaptationStopsAfterBurnIn(t *testing.T) {
 		tunings = append(tunings, r.Tuning)
 	}
 	assert.Equal(t, tunings[0], tunings[1])
-	assert.NotEqual(t, newTuning(5, 1), tunings[0])
+	assert.NotEqual(t, newTuning(5), tunings[0])
 
 	// Without burn-in nothing adapts.
 	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 8, BurnIn: -1, Iterations: 50, Seed: 3})
 	require.NoError(t, err)
-	assert.Equal(t, newTuning(5, 1), r.Tuning)
+	assert.Equal(t, newTuning(5), r.Tuning)
 }
 
 func TestAdaptationReachesItsTargets(t *testing.T) {
@@ -373,8 +371,7 @@ func TestBadTargets(t *testing.T) {
 func TestValidate(t *testing.T) {
 	assert.NoError(t, Config{}.Validate())
 	for _, c := range []Config{
-		{Chains: -1}, {Iterations: -1}, {Thin: -1}, {Iterations: 4}, {Jumps: -1, Swaps: -1}, {InitScale: -1},
-		{InitScale: math.NaN()}, {DType: dtypes.Int32}, {MaxNonFinite: 2},
+		{Chains: -1}, {Iterations: -1}, {Thin: -1}, {Iterations: 4}, {Jumps: -1, Swaps: -1},
 	} {
 		err := c.Validate()
 		assert.ErrorContains(t, err, "rjmcmc: ", "%+v", c)

@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
@@ -58,7 +59,12 @@ func TestSettle(t *testing.T) {
 // standard deviations would be many times too large.
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	l := correlatedLinear(t)
-	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 32, BurnIn: 8, Iterations: 4000, Thin: 2, InitScale: 30, Seed: 2})
+	const far = 30 // of a unit of the coefficients
+	for _, row := range l.x {
+		floats.Scale(far, row)
+	}
+	l.tau /= far
+	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 32, BurnIn: 8, Iterations: 4000, Thin: 2, Seed: 2})
 	require.NoError(t, err)
 	assert.Positive(t, r.Info.Discarded)
 	assert.Less(t, r.Info.Discarded, 1000)

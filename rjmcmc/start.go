@@ -34,7 +34,7 @@ func (s *sampler) initialise() error {
 			code, theta, _ := s.proposal.row(c)
 			s.startModel(rng, c, sparsity*sparsity*shrink, code)
 			for j := range theta {
-				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
+				theta[j] = firstScale * shrink * rng.NormFloat64()
 			}
 		}
 		if err := s.oneByOne(func(w *workspace, b *block) error { return s.startBlock(w, b, try == 0) }); err != nil {
@@ -58,7 +58,7 @@ func (s *sampler) initialise() error {
 	}
 	c := pending[0]
 	code, _, _ := s.proposal.row(c)
-	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %s in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
+	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %s in %d tries; chain %d has %g at codes %v: check the target, or scale its parameters to about one",
 		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
@@ -133,6 +133,6 @@ func (s *sampler) startValues(w *workspace, c int) {
 	}
 	st.fromStandard(u)
 	for a, j := range active {
-		theta[j] = s.density.round(u[a])
+		theta[j] = u[a]
 	}
 }

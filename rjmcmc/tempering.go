@@ -48,7 +48,7 @@ const (
 
 func newLadder(cfg Config, dim int) *ladder {
 	l := &ladder{
-		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), flattest: newFlattest(dim, cfg.InitScale),
+		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), flattest: newFlattest(dim),
 		source: stream.Source(cfg.Seed, "rjmcmc/exchange"),
 		tried:  make([]float64, cfg.Temperatures-1), refused: make([]float64, cfg.Temperatures-1), replica: make([]replica, cfg.Chains*cfg.Temperatures),
 	}

@@ -71,7 +71,7 @@ func TestFitRecoversAQuadratic(t *testing.T) {
 		moved[i] += delta
 		f.observe(i, mask, theta, delta, q.at(mask, moved)-from)
 	}
-	tuning := newTuning(d, 1)
+	tuning := newTuning(d)
 	got := f.solve(&tuning)
 	assert.InDeltaSlice(t, q.Precision, got.Precision, 1e-3)
 	assert.InDeltaSlice(t, q.Linear, got.Linear, 1e-3)
@@ -79,7 +79,8 @@ func TestFitRecoversAQuadratic(t *testing.T) {
 }
 
 func TestFitWithoutData(t *testing.T) {
-	tuning := newTuning(2, 4)
+	tuning := newTuning(2)
+	tuning.BirthSD = []float64{4, 4}
 	tuning.BirthMean[1] = 3
 	got := newFit(2).solve(&tuning)
 	assert.Equal(t, []float64{1.0 / 16, 0, 0, 1.0 / 16}, got.Precision)
@@ -176,7 +177,8 @@ func TestTransferUndoesItself(t *testing.T) {
 }
 
 func TestIndefiniteApproximationFallsBack(t *testing.T) {
-	tuning := newTuning(3, 2)
+	tuning := newTuning(3)
+	tuning.BirthSD = []float64{2, 2, 2}
 	tuning.Quadratic = &Quadratic{
 		Linear: make([]float64, 3), Excess: make([]float64, 3),
 		Precision: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}, // indefinite over the first two

@@ -108,7 +108,7 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	}
 	fresh.fromStandard(u[:len(after)])
 	for a, j := range after {
-		theta[j] = s.density.round(u[a])
+		theta[j] = u[a]
 	}
 	return logRatio, true
 }
