@@ -49,7 +49,7 @@ type FamilyConfig struct {
 
 // startOfNetworks is raised when the approximations change: a trained network corrects the old
 // ones.
-const startOfNetworks = 2
+const startOfNetworks = 3
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
 func (c FamilyConfig) WithDefaults() FamilyConfig {
@@ -118,7 +118,7 @@ func NewFamily(cfg FamilyConfig) (*Family, error) {
 	}
 	cfg = cfg.WithDefaults()
 	f := &Family{cfg: cfg, rows: int(cfg.Rows.High), most: int(cfg.Predictors.High)}
-	f.each = !f.unknownScale() && anchorable(1<<f.most, f.rows, f.dim(), cfg.Model.Likelihood == likelihood.RobustKind)
+	f.each = !f.unknownScale() && anchorable(1<<f.most, f.rows, f.dim())
 	always, groups := []int{0}, make([][]int, f.most)
 	for j := range groups {
 		groups[j] = []int{1 + j}

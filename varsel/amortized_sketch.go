@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
-	"github.com/transdim/vti/varsel/regression"
 )
 
 // sketch approximates the evidences of all models of a table. Where each model has an approximation
@@ -69,13 +68,6 @@ func (s *sketch) logMass(members []int) float64 {
 			index |= 1 << (len(s.anchors.cards) - j)
 		}
 		return s.anchors.logEvidence[index]
-	}
-	if t.Outliers != nil {
-		var a regression.Active
-		for _, j := range members {
-			a.Add(j, s.fit.Columns[j], s.fit.Mean[j], s.fit.SD[j])
-		}
-		return regression.NewPropagation(t.Outliers, t.Responses.Y, t.Offset, a).Run()
 	}
 	if t.Scale < 0 {
 		value, _ := s.logMassAt(members, 0)

@@ -378,7 +378,7 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	f := smallFamily(t, likelihood.RobustKind)
+	f := smallFamily(t, likelihood.LogisticKind)
 	var last amortize.Info
 	share := func(steps int, rate float64) float64 {
 		network, err := amortize.Fit(t.Context(), device, f, amortize.Config{Steps: steps, Batch: 8, LearningRate: rate, Seed: 1, Progress: func(info amortize.Info) { last = info }})
@@ -388,7 +388,7 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 		return share
 	}
 	start := share(1, 1e-9)
-	require.Equal(t, start, share(12, 1), "the same weights")
+	require.InDelta(t, start, share(12, 1), 1e-6, "the same weights")
 	require.Zero(t, last.BestStep)
 	require.Equal(t, last.Start, last.Best)
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// approximation is a normal approximation of the posterior of one model. It is centred at the mode
-// of the coefficients; under outliers it comes from expectation propagation, which is wide enough
-// for several modes. An unknown log σ is independent of the coefficients.
+// approximation is a normal approximation of the posterior of one model, at a mode of the
+// coefficients. An unknown log σ is independent of the coefficients.
 type approximation struct {
 	regression.Active
 	theta       []float64     // the mean of the coefficients; NaN if none was found
@@ -30,15 +29,6 @@ type approximation struct {
 func (t *Target) approximate(a regression.Active) *approximation {
 	k := len(a.Columns)
 	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}
-	if t.Outliers != nil {
-		p := regression.NewPropagation(t.Outliers, t.Responses.Y, t.Offset, a)
-		if f.logEvidence = p.Run(); p.Finite() {
-			copy(f.theta, p.Means())
-			f.precision = p.Precision()
-			f.linear.MulVec(f.precision, mat.NewVecDense(k, f.theta))
-			return f
-		}
-	}
 	var err error
 	if t.Kind.Conjugate() {
 		err = f.atPeak(t)
@@ -120,11 +110,8 @@ const (
 )
 
 // anchorable reports whether an approximation of each of count models is affordable.
-func anchorable(count, rows, dim int, outliers bool) bool {
+func anchorable(count, rows, dim int) bool {
 	work := float64(count) * float64(rows*dim*dim)
-	if outliers {
-		work *= 10 // more rounds, each with exponentials of every row
-	}
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
 }
 
@@ -133,7 +120,7 @@ func newModelAnchors(t *Target) *modelAnchors {
 	cards, dim := t.space.Cards(), t.space.Dim()
 	rows, _ := t.X.Dims()
 	count, ok := space.Count(t.space)
-	if !ok || !anchorable(count, rows, dim, t.Outliers != nil) {
+	if !ok || !anchorable(count, rows, dim) {
 		return nil
 	}
 	a := &modelAnchors{cards, dim, make([]float64, count*dim*dim), make([]float64, count*dim), make([]float64, count)}

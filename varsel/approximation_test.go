@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -131,5 +132,22 @@ func TestApproximationOfNormalResponses(t *testing.T) {
 	for j, v := range mode {
 		require.InDelta(t, v, f.theta[j], 1e-9)
 		require.InDelta(t, v, solved.AtVec(j), 1e-9)
+	}
+}
+
+// Tables far from their noise scale, with near copies, have finite approximations with a factor.
+func TestApproximationsOfNastyTablesAreFinite(t *testing.T) {
+	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
+		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},
+			ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: sigma, Sigma2: 10 * sigma})
+		anchors := newModelAnchors(p.Target)
+		require.NotNil(t, anchors)
+		require.False(t, floats.HasNaN(anchors.linear), "sigma %g", sigma)
+		require.False(t, math.IsInf(floats.Norm(anchors.linear, math.Inf(1)), 0), "sigma %g", sigma)
+		dim := anchors.dim
+		for model := range len(anchors.linear) / dim {
+			var factor mat.Cholesky
+			require.True(t, factor.Factorize(mat.NewSymDense(dim, anchors.precision[model*dim*dim:(model+1)*dim*dim])), "sigma %g, model %d", sigma, model)
+		}
 	}
 }

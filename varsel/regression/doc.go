@@ -12,7 +12,6 @@
 //	active.go          one model by its coordinates, and its density on the host
 //	closed.go          posteriors of Gaussian models, and draws of closed forms
 //	assignments.go     robust regressions of few rows: sums over the sets of outliers
-//	propagation.go     expectation propagation: a model with outliers among its rows
 //	normal_equations.go
 //	                   least squares under normal priors
 //	curvature.go       gradients and curvatures under heavy tails, to find modes
