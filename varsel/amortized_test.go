@@ -282,20 +282,6 @@ func exactRobust(p *Problem) []float64 {
 	return logMass
 }
 
-// divergence is KL(p ‖ q), both normalised.
-func divergence(p, q []float64) (sum float64) {
-	var total float64
-	for _, v := range q {
-		total += v
-	}
-	for m, v := range p {
-		if v > 0 {
-			sum += v * math.Log(v*total/q[m])
-		}
-	}
-	return sum
-}
-
 // byPredictors are the probabilities of models by index, the first predictor the lowest bit.
 func byPredictors(logModels []float64) []float64 {
 	q := make([]float64, len(logModels))
