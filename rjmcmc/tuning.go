@@ -38,8 +38,8 @@ func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(
 // gain is the Robbins-Monro step at the n-th update, n = 1, 2, ….
 func gain(n int) float64 { return math.Pow(float64(n), -0.6) }
 
-// firstScale is the standard deviation, in units of θ, of the starting values and of the first birth
-// proposals and steps. Adaptation replaces it.
+// firstScale is the standard deviation, in units of θ, of starting values and of the first births
+// and steps. Adaptation replaces it.
 const firstScale = 1.0
 
 func newTuning(dim int) Tuning {
