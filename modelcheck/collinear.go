@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 )
 
 // nearlyCollinear is the squared multiple correlation with other columns above which a column is
@@ -42,10 +42,7 @@ func collinear(columns []Column) (found []Finding) {
 	}
 	for j := 1; j < min(len(lines), pairedColumns); j++ {
 		for k := range j {
-			dot := 0.0
-			for i, v := range lines[j] {
-				dot += v * lines[k][i]
-			}
+			dot := floats.Dot(lines[j], lines[k])
 			if share := dot * dot / float64(n*n); share > nearlyCollinear && n > 3 && !reported[j] {
 				add(j, names[k], share)
 			}
@@ -60,8 +57,7 @@ func collinear(columns []Column) (found []Finding) {
 		rest := append([]float64(nil), line...)
 		for range 2 { // twice, to restore lost digits (Gram and Schmidt with reorthogonalisation)
 			for _, b := range basis {
-				r, v := mat.NewVecDense(n, rest), mat.NewVecDense(n, b)
-				r.AddScaledVec(r, -mat.Dot(r, v), v)
+				floats.AddScaled(rest, -floats.Dot(rest, b), b)
 			}
 		}
 		left := meanSquare(rest)
