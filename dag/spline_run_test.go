@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // rowsOf draws rows of a → b → c and a → d ← e, with these mechanisms of b, c and d, and noise of
@@ -123,6 +124,34 @@ func TestSplineAnswers(t *testing.T) {
 		require.InDelta(t, want, float64(answer.Expectation.Mean), 5*float64(answer.Expectation.SD)+0.02, text)
 		require.Less(t, float64(answer.Expectation.SD), 0.3, text)
 	}
+	checkChains(t, p, exact)
+}
+
+// TestSplineProducts checks a function that two parents have only together.
+func TestSplineProducts(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	var rows [][]float64
+	for range 300 {
+		a, b := random.NormFloat64(), random.NormFloat64()
+		rows = append(rows, []float64{a, b, a*b + 0.3*random.NormFloat64()})
+	}
+	p := dagtest.Mixed(t, dagtest.CSV([]string{"a", "b", "c"}, rows), score.ModelOptions{Mechanism: sem.Spline})
+	exact, err := RunExact(t.Context(), p, ExactConfig{})
+	require.NoError(t, err)
+	require.Equal(t, [][2]string{{"a", "c"}, {"b", "c"}}, exact.Graphs[0].Edges)
+	require.NotEqual(t, modelcheck.Poor, exact.ModelCheck.Verdict)
+	draws := score.Sample{}
+	for range 100 {
+		draws.Parents, draws.Thetas = append(draws.Parents, []dgraph.Set{{}, {}, dgraph.SetOf(0, 1)}), append(draws.Thetas, make([][]float64, 3))
+	}
+	answer, err := query.Ask(p, t.Context(), "E(c | do(a=1.5, b=-1))", draws, 100, random)
+	require.NoError(t, err)
+	require.InDelta(t, -1.5, float64(answer.Expectation.Mean), 0.2)
+	checkChains(t, p, exact)
+}
+
+func checkChains(t *testing.T, p *score.Problem, exact *Result) {
+	t.Helper()
 	chains, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 3, Seed: 1}})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, chains.Certificate.Verdict)

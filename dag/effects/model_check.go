@@ -228,7 +228,7 @@ func remedies(p *score.Problem) modelcheck.Remedies {
 	}
 	switch p.Model.Mechanism {
 	case sem.Spline:
-		remedies.Curvature = "--sem mlp, for functions of several parents together, or a transform of the column"
+		remedies.Curvature = "--sem mlp, or a transform of the column"
 	case sem.MLP:
 		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
 	case sem.Mixed:

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/spline"
 	"github.com/transdim/vti/likelihood"
 )
@@ -18,18 +19,29 @@ import (
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
 // levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are
 // equivalent to independent effects of all levels with variance v, without a reference level. A
-// number has one column, and with spline mechanisms the functions of its curve after it.
+// number has one column, and with spline mechanisms the functions of its curve after it, and columns
+// that are products of those of two nodes.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int           // columns of each node
 	Contrasts [][][]float64     // of the levels of each category
 	curves    []*spline.Natural // of each node; nil for none
+	products  [][2]int          // columns behind the others are products of two of them
+	pairs     map[[2]int][]int  // such columns of each pair of nodes
+	width     int               // number of the other columns
 	Rows      [][]float64       // the table [n][M]
 }
 
 // mostKnots is the largest number of knots of a spline. With 7 and 16 the edges of six tables of
 // smooth functions had the same F1 to 0.02.
 const mostKnots = 10
+
+// Splines of two parents together have products of two functions of each, its line and the
+// smoothest curve, up to mostPaired nodes: of more there are too many for one table.
+const (
+	pairedFunctions = 2
+	mostPaired      = 20
+)
 
 func newMixedColumns(p *Problem) *MixedColumns {
 	d, width := p.Data, 0
@@ -56,15 +68,58 @@ func newMixedColumns(p *Problem) *MixedColumns {
 			m.Set(m.Rows[row], j, d.X.At(row, j))
 		}
 	}
+	m.width = width
+	if p.Model.Mechanism == sem.Spline && d.Nodes() <= mostPaired {
+		m.addProducts()
+	}
 	return m
 }
 
-// Width is M.
-func (m *MixedColumns) Width() int { return len(m.Rows[0]) }
+func (m *MixedColumns) addProducts() {
+	m.pairs = make(map[[2]int][]int)
+	for j, columns := range m.Of {
+		for i, others := range m.Of[:j] {
+			for _, a := range others[:min(pairedFunctions, len(others))] {
+				for _, b := range columns[:min(pairedFunctions, len(columns))] {
+					m.pairs[[2]int{i, j}] = append(m.pairs[[2]int{i, j}], m.width+len(m.products))
+					m.products = append(m.products, [2]int{a, b})
+				}
+			}
+		}
+	}
+	for row := range m.Rows {
+		for column := range m.products {
+			m.Rows[row] = append(m.Rows[row], m.value(m.Rows[row], m.width+column))
+		}
+	}
+}
+
+// value is the value of a column given a row of all that are no products.
+func (m *MixedColumns) value(row []float64, column int) float64 {
+	if column < m.width {
+		return row[column]
+	}
+	factors := m.products[column-m.width]
+	return row[factors[0]] * row[factors[1]]
+}
+
+// Width is the number of columns that are no products.
+func (m *MixedColumns) Width() int { return m.width }
 
 func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 	for i := range nodes.Nodes() {
 		list = append(list, m.Of[i]...)
+	}
+	return list
+}
+
+// withProducts appends the products of every two nodes to their columns.
+func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
+	list := m.columns(nodes)
+	for j := range nodes.Nodes() {
+		for i := range nodes.And(dgraph.Below(j)).Nodes() {
+			list = append(list, m.pairs[[2]int{i, j}]...)
+		}
 	}
 	return list
 }
@@ -106,14 +161,31 @@ func newMixedForm(p *Problem, node int) Form {
 // groupsForm is the closed form of a number of a mixed table: the regression of [bgeForm] with an
 // intercept that every category among the parents shifts by level, by independent effects with the
 // variance σ²/t of a weight. With numbers alone it is BGe. With spline mechanisms the coefficients
-// of curves have the same variance: a curve has a standard deviation of σ/√t about its line.
+// of curves have the same variance: a curve has a standard deviation of σ/√t about its line. Products
+// of two parents are there or not, with probability ½ each.
 type groupsForm struct {
 	columns *MixedColumns
 	form    *BGe
 }
 
 func (g *groupsForm) LogEvidence(parents dgraph.Set) float64 {
-	return g.form.evidenceOf(g.columns.columns(parents), g.degrees(parents))
+	sums, _, all := g.both(parents)
+	if math.IsInf(sums, -1) {
+		return all
+	}
+	return logsum.Of([]float64{sums, all})
+}
+
+// both are the parts of the evidence without products of two parents and with them, and the share
+// of the first.
+func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
+	single, paired := g.columns.columns(parents), g.columns.withProducts(parents)
+	all = g.form.evidenceOf(paired, g.degrees(parents))
+	if len(paired) == len(single) {
+		return math.Inf(-1), 0, all
+	}
+	sums, all = g.form.evidenceOf(single, g.degrees(parents))-math.Ln2, all-math.Ln2
+	return sums, 1 / (1 + math.Exp(all-sums)), all
 }
 
 // degrees is S of a family, in which numbers alone count.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -23,8 +24,8 @@ import (
 // naiveEvidence is the log evidence of a family of a mixed table from the definition of its prior,
 // with one effect for every level, in which no level is left out. Numbers: the normal density of
 // the column with its covariance, over a grid of σ². Categories: the mean likelihood over draws
-// from the prior.
-func naiveEvidence(p *Problem, f dgraph.Family, draws int) (value, se float64) {
+// from the prior. With products, those of two numbers have effects too.
+func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value, se float64) {
 	d, random := p.Data, randomOf(99)
 	var rows []int
 	for row := range d.Rows() {
@@ -72,6 +73,22 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int) (value, se float64) {
 		}
 		for level := range d.Levels[i] {
 			effects = append(effects, effect{column(i, level), true})
+		}
+	}
+	if products { // of the line and the first curve of two parents
+		var bases [][]effect
+		for i := range f.Parents.Nodes() {
+			functions := append([]effect{{column(i, 0), false}}, curves(i)...)
+			bases = append(bases, functions[:min(2, len(functions))])
+		}
+		for j, columns := range bases {
+			for _, others := range bases[:j] {
+				for _, a := range columns {
+					for _, b := range others {
+						effects = append(effects, effect{floats.MulTo(make([]float64, n), a.values, b.values), false})
+					}
+				}
+			}
 		}
 	}
 	if !d.Category(f.Node) {
@@ -230,7 +247,7 @@ func TestMixedEvidences(t *testing.T) {
 		naive, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
 		worst := 0.0
 		for k, f := range scores.Families {
-			want, se := naiveEvidence(p, f, draws)
+			want, se := naiveEvidence(p, f, draws, false)
 			naive[f], lists[f.Node] = want, append(lists[f.Node], f.Parents)
 			worst = max(worst, se)
 			require.InDelta(t, want, scores.LogEvidence[k], 4*math.Hypot(se, scores.SE[k])+1e-6, "%s: %v", name, p.FamilyName(f))

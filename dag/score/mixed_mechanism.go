@@ -25,7 +25,7 @@ type MixedMechanism struct {
 
 // Mechanism is the mechanism of a family with parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
-	made := &MixedMechanism{columns: m, Node: f.Node, of: m.columns(f.Parents), theta: theta}
+	made := &MixedMechanism{columns: m, Node: f.Node, of: m.withProducts(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
 		made.Levels = m.Contrasts[f.Node]
 	}
@@ -37,7 +37,7 @@ func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 	coefficients := m.theta[outcome*(1+len(m.of)):]
 	sum := coefficients[0]
 	for a, column := range m.of {
-		sum += coefficients[1+a] * row[column]
+		sum += coefficients[1+a] * m.columns.value(row, column)
 	}
 	return sum
 }
@@ -82,15 +82,22 @@ func (p *Problem) MixedTable() *MixedColumns {
 
 // Posterior draws σ from its inverse gamma distribution, then the weights, then the intercept.
 func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
-	of := g.columns.columns(parents)
-	draw := g.form.draws(of, g.degrees(parents))
+	single, of := g.columns.columns(parents), g.columns.withProducts(parents)
+	_, share, _ := g.both(parents)
+	drawSingle, drawAll := g.form.draws(single, g.degrees(parents)), g.form.draws(of, g.degrees(parents))
 	return func(random *rand.Rand) []float64 {
+		draw := drawAll
+		if share > 0 && random.Float64() < share {
+			draw = drawSingle // products come last
+		}
 		sigma, weights := draw(random)
 		mean := g.form.means[g.form.node]
-		for a, column := range of {
-			mean -= weights[a] * g.form.means[column]
+		for a, weight := range weights {
+			mean -= weight * g.form.means[of[a]]
 		}
-		theta := append([]float64{g.form.interceptGiven(mean, sigma, random)}, weights...)
+		theta := make([]float64, 1+len(of), 2+len(of))
+		theta[0] = g.form.interceptGiven(mean, sigma, random)
+		copy(theta[1:], weights)
 		return append(theta, math.Log(sigma))
 	}
 }

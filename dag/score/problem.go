@@ -117,6 +117,9 @@ func (p *Problem) Priors() []string {
 	}
 	if m.Mechanism == sem.Spline {
 		mechanism = fmt.Sprintf("sums of natural cubic splines of single parents, with at most %d knots and an intercept", mostKnots)
+		if p.Data.Nodes() <= mostPaired {
+			mechanism += ", and with probability ½ products of every two parents"
+		}
 		noise = "weights and noise: normal-gamma, as BGe; a curve has an sd of 1.4 noise sd about its line"
 	}
 	lines := []string{

@@ -21,8 +21,8 @@ const (
 	// Mixed is for tables of numbers and categories. Numbers have the mechanism of BGe with an
 	// intercept that may differ by category; categories have multinomial logistic regressions.
 	Mixed
-	// Spline is Mixed for tables of numbers, with a natural cubic spline of each parent in place of
-	// its line.
+	// Spline is Mixed for tables of numbers, with natural cubic splines of parents in place of
+	// lines.
 	Spline
 )
 

@@ -13,7 +13,8 @@ import (
 // Natural is a basis of k − 2 functions of x such that a natural cubic spline with k knots is a
 // line plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) the spline is a
 // penalised one. Over the values that placed the knots every function is orthogonal to lines, and
-// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line.
+// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line;
+// they are orthogonal to each other, the largest, and smoothest, first.
 //
 // With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between, ∫
 // f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994, section
@@ -21,7 +22,7 @@ import (
 type Natural struct {
 	low, width float64     // of the knots
 	knots      []float64   // scaled to [0, 1]
-	second     [][]float64 // C⁻ᵀ, which is upper triangular
+	second     [][]float64 // C⁻ᵀ, turned
 	intercepts []float64   // of lines that make functions orthogonal to lines
 	slopes     []float64
 }
@@ -75,7 +76,8 @@ func (s *Natural) place(x float64) float64 { return (x - s.low) / s.width }
 
 func (s *Natural) gap(i int) float64 { return s.knots[i+1] - s.knots[i] }
 
-// straighten subtracts lines from the functions, and scales them.
+// straighten subtracts lines from the functions, turns them to principal components, which leaves
+// Σ b² as it is, and scales them.
 func (s *Natural) straighten(x []float64) {
 	q := len(s.second)
 	values, places := mat.NewDense(len(x), q, nil), make([]float64, len(x))
@@ -83,18 +85,22 @@ func (s *Natural) straighten(x []float64) {
 		s.At(v, values.RawRowView(row))
 		places[row] = s.place(v)
 	}
-	squares := 0.0
 	for j := range q {
 		column := mat.Col(nil, j, values)
 		s.intercepts[j], s.slopes[j] = stat.LinearRegression(places, column, nil, false)
-		for i, v := range column {
-			v -= s.intercepts[j] + s.slopes[j]*places[i]
-			squares += v * v / float64(len(x))
+		for i := range column {
+			column[i] -= s.intercepts[j] + s.slopes[j]*places[i]
 		}
+		values.SetCol(j, column)
 	}
-	scale := 1 / math.Sqrt(squares)
-	for _, list := range append(s.second, s.intercepts, s.slopes) {
-		floats.Scale(scale, list)
+	var components mat.SVD
+	turn := mat.NewDense(q, q, nil)
+	if components.Factorize(values, mat.SVDThin) {
+		components.VTo(turn)
+		turn.Scale(math.Sqrt(float64(len(x)))/mat.Norm(values, 2), turn)
+	}
+	for _, row := range append(s.second, s.intercepts, s.slopes) {
+		mat.NewVecDense(q, row).MulVec(turn.T(), mat.NewVecDense(q, slices.Clone(row)))
 	}
 }
 
@@ -118,7 +124,7 @@ func (s *Natural) At(x float64, dst []float64) {
 		// a function with unit second derivative at an inner knot
 		bend := cube(z-s.knots[i])/s.gap(i) - cube(z-s.knots[i+1])*(1/s.gap(i)+1/s.gap(i+1)) + cube(z-s.knots[i+2])/s.gap(i+1)
 		if bend != 0 {
-			floats.AddScaled(dst[i:], bend, row[i:])
+			floats.AddScaled(dst, bend, row)
 		}
 	}
 }

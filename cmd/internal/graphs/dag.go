@@ -57,8 +57,8 @@ func dagCommand(a *shell.App) *cobra.Command {
 		Use:   "dag TABLE",
 		Short: "Discover graphs: which columns of a table depend on which",
 		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
-Parquet, with a header row): given its parents, a column is a linear function, a sum of smooth
-functions (--sem spline) or a small network (--sem mlp) of them plus noise; columns of text are
+Parquet, with a header row): given its parents, a column is a linear function, a smooth function
+(--sem spline) or a small network (--sem mlp) of them plus noise; columns of text are
 categories, and tables may have both kinds (--sem mixed).
 
 Up to 13 columns (at most 14 with --max-parents or constraints), the log evidence of every column

@@ -60,7 +60,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 			networks := slices.Contains(mechanisms, dag.MLP)
 			usage := "mechanisms: bge, linear with the same evidence for all graphs of an equivalence class; linear, with independent normal weights"
 			if slices.Contains(mechanisms, dag.Spline) {
-				usage += "; spline, sums of smooth functions of single parents"
+				usage += "; spline, sums of smooth functions of single parents and, up to 20 columns, of two"
 			}
 			if networks {
 				usage += "; mlp, networks with one hidden layer of ReLU units"
