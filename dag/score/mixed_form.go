@@ -19,8 +19,8 @@ import (
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
 // levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are
 // equivalent to independent effects of all levels with variance v, without a reference level. A
-// number has one column, and with spline mechanisms the functions of its curve after it, and columns
-// that are products of those of two nodes.
+// number has one column. With spline mechanisms it has the functions of its curve after it, and
+// products of columns of two numbers come last.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int           // columns of each node
@@ -161,8 +161,8 @@ func newMixedForm(p *Problem, node int) Form {
 // groupsForm is the closed form of a number of a mixed table: the regression of [bgeForm] with an
 // intercept that every category among the parents shifts by level, by independent effects with the
 // variance σ²/t of a weight. With numbers alone it is BGe. With spline mechanisms the coefficients
-// of curves have the same variance: a curve has a standard deviation of σ/√t about its line. Products
-// of two parents are there or not, with probability ½ each.
+// of curves have the same variance: a curve has a standard deviation of σ/√t about its line. Their
+// products of two parents are there or not, with probability ½ each.
 type groupsForm struct {
 	columns *MixedColumns
 	form    *BGe
