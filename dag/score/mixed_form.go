@@ -32,7 +32,7 @@ type MixedColumns struct {
 	Rows      [][]float64       // the table [n][M]
 }
 
-// mostKnots is the largest number of knots of a spline. With 7 and 16 the edges of six tables of
+// mostKnots is the largest number of knots of a spline. With 7 and 16 the edges of four tables of
 // smooth functions had the same F1 to 0.02.
 const mostKnots = 10
 
