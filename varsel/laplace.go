@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/varsel/regression"
@@ -57,8 +58,11 @@ func (t *Target) proposal(a regression.Active) (draw func(random *rand.Rand, the
 	}
 	propose := f.around.Draw
 	if _, ok := t.Unordered(); ok {
-		if s, ok := f.split(); ok {
-			propose = s.draw
+		s := f.splitAlong(true)
+		propose = func(random *rand.Rand, theta []float64) (logDensity float64) {
+			logDensity = s.drawStep(random, theta)
+			floats.Add(theta, f.mode)
+			return logDensity
 		}
 	}
 	return func(random *rand.Rand, theta []float64) (float64, float64) {

@@ -19,54 +19,21 @@ import (
 type splitFit struct {
 	*laplaceFit
 	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
-	along        *mat.Dense // [k,k], from θ − θ̂ to distances along the axes; nil if not needed
+	along        *mat.Dense // [k,k], from θ − θ̂ to distances along the axes
 	above, below []float64  // [k]: the scales of the sides
 	logSpread    float64    // log of the product of the mean scales of all axes
-	steps        int        // along each side of an axis at most
 }
 
 // Steps along an axis. They start at splitStep standard deviations and grow by the factor
 // splitGrowth, at most splitSteps times, until the log density has fallen by splitDrop: beyond, the
-// tails of the t distribution cover the posterior.
+// tails of the t distribution cover the posterior. Doubling, they lead from the width of a narrow
+// wall to the end of the prior.
 const (
 	splitStep   = 1.0
 	splitGrowth = 2.0
 	splitDrop   = 10
-	splitSteps  = 6
+	splitSteps  = 40
 )
-
-// split finds the axes and scales of an approximation. The axes are the eigenvectors of the
-// curvature in units of the prior. ok is false if there are no coefficients, or if rounding errors
-// leave an eigenvalue that is not positive.
-func (f *laplaceFit) split() (s *splitFit, ok bool) {
-	k := len(f.mode)
-	if k == 0 {
-		return nil, false
-	}
-	curvature := f.information()
-	for i := range k {
-		for j := range i + 1 {
-			curvature.SetSym(i, j, f.SD[i]*f.SD[j]*curvature.At(i, j))
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(curvature, true) {
-		return nil, false
-	}
-	s = &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: splitSteps}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	for i, square := range eigen.Values(nil) {
-		if !(square > 0) {
-			return nil, false
-		}
-		for j := range k {
-			s.axes[i*k+j] = f.SD[j] * vectors.At(j, i) / math.Sqrt(square)
-		}
-	}
-	s.setScales()
-	return s, true
-}
 
 // lower returns the lower triangle of a factor.
 func lower(f dense.Factor) *mat.TriDense {
@@ -98,7 +65,7 @@ func (s *splitFit) setSpread() {
 // to its value at the point, its density is nowhere below the posterior density.
 func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
-	for step, n := splitStep, 0; n < s.steps; step, n = step*splitGrowth, n+1 {
+	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
 		floats.AddScaledTo(point, from, sign*step, s.axes[axis*len(point):(axis+1)*len(point)])
 		drop := height - s.logJoint(point)
 		if !(drop < splitDrop) {
@@ -109,13 +76,6 @@ func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 		}
 	}
 	return scale
-}
-
-// draw writes a draw of the coordinates to theta [k] and returns its log density.
-func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	logDensity = s.drawStep(random, theta)
-	floats.Add(theta, s.mode)
-	return logDensity
 }
 
 // laplaceChi draws a χ² of laplaceDegrees, divided by laplaceDegrees.

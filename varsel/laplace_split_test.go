@@ -19,17 +19,16 @@ func TestSplitProposalIsADensity(t *testing.T) {
 	problem := o.problem(t, likelihood.CategoricalKind)
 	fit, err := fitOf(problem.Target, problem.Target.active([]int32{1}))
 	require.NoError(t, err)
-	s, ok := fit.split()
-	require.True(t, ok)
+	s := fit.splitAlong(true)
 	require.Greater(t, floats.Max(append(slices.Clone(s.above), s.below...)), 1.5, "nothing is skewed")
 	random := stream.Rand(7, "split")
 	theta, standard := make([]float64, 4), distuv.UnitNormal
 	const n = 40000
 	sum, squares := 0.0, 0.0
 	for range n {
-		log := -s.draw(random, theta)
-		for j, v := range theta {
-			log += standard.LogProb((v-fit.mode[j])/2) - math.Ln2
+		log := -s.drawStep(random, theta)
+		for _, v := range theta {
+			log += standard.LogProb(v/2) - math.Ln2
 		}
 		ratio := math.Exp(log)
 		sum, squares = sum+ratio, squares+ratio*ratio

@@ -10,23 +10,20 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// wallSteps bounds the steps along a side between walls: doubling, they lead from the width of a
-// narrow wall to the end of the prior. From the ends of sides longer than longSide, in standard
-// deviations, the scales of the other axes are measured too.
-const (
-	wallSteps = 40
-	longSide  = 2.0
-)
+// longSide is the length of a side, in standard deviations, above which the scales of the other axes
+// are measured from its end too.
+const longSide = 2.0
 
 // splitAlong returns an approximation on conjugate axes. If uneven, each axis runs along all walls
-// but one, as far as the curvature allows (see steepest); otherwise all scales are 1.
+// but one, as far as the curvature allows (see steepest), unless rows are categories, which are no
+// walls; otherwise all scales are 1.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
-	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: wallSteps}
+	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k)}
 	if k == 0 {
 		return s
 	}
-	if !uneven || !s.alongWalls() {
+	if !uneven || f.target.Responses.Categories != nil || !s.alongWalls() {
 		s.along = mat.DenseCopyOf(lower(f.factor).T())
 		for i := range k {
 			s.axes[i*k+i] = 1
