@@ -59,8 +59,6 @@ type Config struct {
 	Progress func(Info)
 	// Checkpoint names the file of the network, finished or not; "" writes none.
 	Checkpoint string
-	// CheckpointInterval is the longest time between checkpoints; 0 stands for 30 s.
-	CheckpointInterval time.Duration
 	// Resume continues from the state in Checkpoint.
 	Resume bool
 }
@@ -109,7 +107,6 @@ func (c Config) withDefaults() Config {
 	c.Draws, c.LogEvery = cmp.Or(c.Draws, 4), cmp.Or(c.LogEvery, 100)
 	c.LearningRate = cmp.Or(c.LearningRate, 2e-3)
 	c.ClipNorm = cmp.Or(c.ClipNorm, 20)
-	c.CheckpointInterval = cmp.Or(c.CheckpointInterval, 30*time.Second)
 	if c.Flow.Kind == cosmic.Affine && c.Flow.Layers == 0 {
 		c.Flow = cosmic.Config{Kind: cosmic.Diagonal, Layers: 2, Hidden: 64}
 	}

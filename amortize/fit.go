@@ -50,7 +50,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (
 
 func (a *Network) fit(ctx gocontext.Context) error {
 	cfg := &a.config
-	schedule, started := checkpoint.NewSchedule(cfg.CheckpointInterval), time.Now()
+	schedule, started := checkpoint.NewSchedule(checkpoint.DefaultInterval), time.Now()
 	var info Info
 	since := 0
 	if err := a.beginBest(); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/evaluate"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
 
@@ -88,7 +87,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step: got a Batch, want none", Joint)
 	}
 	target := &Target{model: model, data: data, space: one}
-	f := &modelFamily{batchedFamily: &batchedFamily{&targetFamily{Target: target, family: p.family, config: cfg}, members, p}, simulate: simulate}
+	f := &modelFamily{batchedFamily: &batchedFamily{targetFamily: &targetFamily{Target: target, family: p.family, config: cfg}, selector: members, part: p, simulate: simulate}}
 	fit := vti.Config{
 		Backbone: f, Models: oneModel{}, ControlVariate: vti.NoControl, LearnAtOnce: true,
 		Steps: cfg.Steps, Batch: cmp.Or(cfg.Draws, f.draws()), LearningRate: cfg.LearningRate, SecondDecay: secondDecay, ClipNorm: math.Inf(1),
@@ -124,10 +123,7 @@ func (oneModel) Sample(_ *vti.Context, uniforms *Node) *Node {
 // modelFamily is the family of one model, without a choice of models.
 type modelFamily struct {
 	*batchedFamily
-	// simulate makes the data of a step, if the family is amortized over data sets.
-	simulate dataSets
-	fixed    []any    // the inputs of every step, if each has all members and the same data
-	last     *replica // of the latest graph
+	last *replica // of the latest graph
 }
 
 var _ vti.TableFlow = (*modelFamily)(nil)
@@ -172,32 +168,6 @@ func (f *modelFamily) Pace(variable string) float64 {
 		return networkRate
 	}
 	return 1
-}
-
-// Batch implements [vti.BatchedFlow].
-func (f *modelFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) ([]any, error) {
-	if f.fixed != nil {
-		return f.fixed, nil
-	}
-	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
-	chosen := f.selector.draw(random)
-	if f.simulate == nil {
-		inputs := f.part.feed.inputs(chosen)
-		if f.selector.whole() {
-			f.fixed = inputs
-		}
-		return inputs, nil
-	}
-	var left map[*Plate][]bool
-	if f.config.Thin {
-		left = chosen.thin(f.model, random)
-	}
-	data, err := f.simulate(ctx, nil, fmt.Sprintf("amortize/%d", step), left)
-	if err != nil {
-		return nil, err
-	}
-	f.part.feed.data = data
-	return f.part.feed.inputs(chosen), nil
 }
 
 // Densities implements [vti.BatchedFlow].

@@ -22,9 +22,8 @@ import (
 // it comes from, so that models are drawn by their posterior, and the others by any model, since
 // answers need the evidences of all.
 type amortizedFamily struct {
-	*batchedFamily
-	simulate dataSets // nil before the first step
-	logPrior []float64
+	*batchedFamily // which simulates from the first step on
+	logPrior       []float64
 }
 
 var _ vti.AmortizedFlow = (*amortizedFamily)(nil)
@@ -69,13 +68,12 @@ func (f *amortizedFamily) Batch(ctx gocontext.Context, device *gpu.Device, step 
 			return nil, err
 		}
 	}
-	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
-	chosen, left := f.selector.draw(random), map[*Plate][]bool(nil)
-	if f.config.Thin {
-		left = chosen.thin(f.model, random)
-	}
-	from, others := f.draw(random), f.draw(random)
-	if f.part.feed.data, err = f.simulate(ctx, from, fmt.Sprintf("amortize/%d", step), left); err != nil {
+	var from, others [][]int32
+	inputs, err = f.batch(ctx, step, func(random *rand.Rand) [][]int32 {
+		from, others = f.draw(random), f.draw(random)
+		return from
+	})
+	if err != nil {
 		return nil, err
 	}
 	var codes []int32
@@ -86,7 +84,7 @@ func (f *amortizedFamily) Batch(ctx gocontext.Context, device *gpu.Device, step 
 			codes = append(codes, others[i]...)
 		}
 	}
-	return append(f.part.feed.inputs(chosen), tensors.FromFlatDataAndDimensions(codes, len(from), len(codes)/len(from))), nil
+	return append(inputs, tensors.FromFlatDataAndDimensions(codes, len(from), len(codes)/len(from))), nil
 }
 
 // Codes implements [vti.AmortizedFlow].

@@ -3,6 +3,7 @@ package hbm
 import (
 	gocontext "context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -19,13 +20,16 @@ type batchedFamily struct {
 	*targetFamily
 	selector *selector
 	part     *Posterior // of the members in a step
+	// simulate makes the data of a step, if the family is amortized over data sets.
+	simulate dataSets
+	fixed    []any // the inputs of every step, if each has all members and the same data
 }
 
 var _ vti.BatchedFlow = (*batchedFamily)(nil)
 
 func newBatchedFamily(f *targetFamily, s *selector) *batchedFamily {
 	part := &feed{model: f.model, data: f.data, dtype: f.config.DType, target: f}
-	return &batchedFamily{f, s, &Posterior{model: f.model, config: f.config, family: f.family, feed: part}}
+	return &batchedFamily{targetFamily: f, selector: s, part: &Posterior{model: f.model, config: f.config, family: f.family, feed: part}}
 }
 
 // String describes the family for checkpoints.
@@ -38,8 +42,31 @@ func (f *batchedFamily) String() string {
 }
 
 // Batch implements [vti.BatchedFlow].
-func (f *batchedFamily) Batch(_ gocontext.Context, _ *gpu.Device, step int) ([]any, error) {
-	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
+func (f *batchedFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) (inputs []any, err error) {
+	if f.fixed != nil {
+		return f.fixed, nil
+	}
+	inputs, err = f.batch(ctx, step, func(*rand.Rand) [][]int32 { return nil })
+	if f.simulate == nil && f.selector.whole() {
+		f.fixed = inputs
+	}
+	return inputs, err
+}
+
+// batch draws the members of a step, and simulates their data if the family is amortized: each data
+// set from one of the models that from draws, unless there is one model only.
+func (f *batchedFamily) batch(ctx gocontext.Context, step int, from func(random *rand.Rand) [][]int32) (inputs []any, err error) {
+	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
+	chosen := f.selector.draw(random)
+	if f.simulate != nil {
+		var left map[*Plate][]bool
+		if f.config.Thin {
+			left = chosen.thin(f.model, random)
+		}
+		if f.part.feed.data, err = f.simulate(ctx, from(random), fmt.Sprintf("amortize/%d", step), left); err != nil {
+			return nil, err
+		}
+	}
 	return f.part.feed.inputs(chosen), nil
 }
 
