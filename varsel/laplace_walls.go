@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// longSide is the length of a side, in standard deviations, above which the scales of the other axes
-// are measured from its end too.
+// longSide is the length of a side, in standard deviations, above which the scales of the other
+// axes are measured from its end too.
 const longSide = 2.0
 
 // splitAlong returns an approximation on conjugate axes. If uneven, each axis runs along all walls
