@@ -224,19 +224,27 @@ func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, 
 }
 
 // Beside returns a function that writes the projection of column j on other columns, a number for
-// each, and returns the inner product of the rest of it with the response, and its square. It is
-// nil where a column has less than a share of its square beside others before it.
-func (s *Statistics) Beside(columns []int, share float64) func(j int, projected []float64) (along, square float64) {
+// each, over the length of the rest of it, which it returns with the inner product of the rest, of
+// unit length, and the response; root is the root of a weight of all rows. The length is 0 where
+// the rest is less than a share of the squares; the function is nil where that is so of the others.
+func (s *Statistics) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
 	factor, y, ok := s.factor(columns, share)
 	if !ok {
 		return nil
 	}
-	return func(j int, projected []float64) (along, square float64) {
+	return func(j int, projected []float64) (along, length float64) {
 		for a, other := range columns {
 			projected[a] = s.Inner(j, other)
 		}
 		factor.SolveLower(projected)
-		return s.Linear[j] - floats.Dot(projected, y), s.Inner(j, j) - floats.Dot(projected, projected)
+		square := s.Inner(j, j) - floats.Dot(projected, projected)
+		if !(square > share*s.Inner(j, j)) {
+			return 0, 0
+		}
+		length = math.Sqrt(square)
+		along = root * (s.Linear[j] - floats.Dot(projected, y)) / length
+		floats.Scale(1/length, projected)
+		return along, root * length
 	}
 }
 

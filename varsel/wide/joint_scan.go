@@ -111,8 +111,10 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		}
 		return floats.Dot(x, rest), length
 	}
-	if projected := f.project(model); projected != nil {
-		s.known, s.rows, beside = t.Statistics, len(f.coordinates(model)), projected
+	if known, columns := t.Statistics, f.coordinates(model); known != nil {
+		if projected := known.Beside(columns, collinear, root[0]); projected != nil {
+			s.known, s.rows, beside = known, len(columns), projected
+		}
 	}
 	var candidates []candidate
 	s.columns = make([]float64, 0, len(t.Columns)*s.rows)
@@ -148,29 +150,6 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	}
 	s.shorten(mostProducts / max(s.pairs(), 1))
 	return s
-}
-
-// project returns a function that writes the projection of a column of the design on a model, over
-// the length of the rest, which it returns with the inner product of the rest and the responses. It
-// is nil where inner products are not known, or rounding hides the projections.
-func (f *screenFit) project(model []int) func(j int, to []float64) (along, length float64) {
-	known := f.target.Statistics
-	if known == nil {
-		return nil
-	}
-	beside, root := known.Beside(f.coordinates(model), collinear), math.Sqrt(f.weights[0])
-	if beside == nil {
-		return nil
-	}
-	return func(j int, to []float64) (along, length float64) {
-		along, square := beside(j, to)
-		if !(square > collinear*known.Inner(j, j)) {
-			return 0, 0
-		}
-		length = math.Sqrt(square)
-		floats.Scale(1/length, to)
-		return root * along / length, root * length
-	}
 }
 
 // outside removes from x its projection on orthogonal unit vectors, and returns the length of the
