@@ -54,6 +54,7 @@ func newMixedColumns(p *Problem) *MixedColumns {
 			columns = len(m.Contrasts[j][0])
 		case p.Model.Mechanism == sem.Spline:
 			if m.curves[j] = spline.NewNatural(values, mostKnots); m.curves[j] != nil {
+				m.curves[j].Turn(values)
 				columns += m.curves[j].Functions()
 			}
 		}

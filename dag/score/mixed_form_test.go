@@ -53,6 +53,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		if p.Model.Mechanism != sem.Spline || curve == nil {
 			return nil
 		}
+		curve.Turn(mat.Col(nil, i, d.X))
 		list, values := make([]effect, curve.Functions()), make([]float64, curve.Functions())
 		for _, row := range rows {
 			curve.At(d.X.At(row, i), values)

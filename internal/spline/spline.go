@@ -13,8 +13,7 @@ import (
 // Natural is a basis of k − 2 functions of x such that a natural cubic spline with k knots is a
 // line plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) the spline is a
 // penalised one. Over the values that placed the knots every function is orthogonal to lines, and
-// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line;
-// they are orthogonal to each other, the largest, and smoothest, first.
+// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line.
 //
 // With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between, ∫
 // f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994, section
@@ -22,7 +21,7 @@ import (
 type Natural struct {
 	low, width float64     // of the knots
 	knots      []float64   // scaled to [0, 1]
-	second     [][]float64 // C⁻ᵀ, turned
+	second     [][]float64 // C⁻ᵀ
 	intercepts []float64   // of lines that make functions orthogonal to lines
 	slopes     []float64
 }
@@ -76,31 +75,45 @@ func (s *Natural) place(x float64) float64 { return (x - s.low) / s.width }
 
 func (s *Natural) gap(i int) float64 { return s.knots[i+1] - s.knots[i] }
 
-// straighten subtracts lines from the functions, turns them to principal components, which leaves
-// Σ b² as it is, and scales them.
+// straighten subtracts lines from the functions, and scales them.
 func (s *Natural) straighten(x []float64) {
-	q := len(s.second)
-	values, places := mat.NewDense(len(x), q, nil), make([]float64, len(x))
+	values, places, squares := s.over(x), make([]float64, len(x)), 0.0
 	for row, v := range x {
-		s.At(v, values.RawRowView(row))
 		places[row] = s.place(v)
 	}
-	for j := range q {
+	for j := range s.second {
 		column := mat.Col(nil, j, values)
 		s.intercepts[j], s.slopes[j] = stat.LinearRegression(places, column, nil, false)
-		for i := range column {
-			column[i] -= s.intercepts[j] + s.slopes[j]*places[i]
+		for i, v := range column {
+			v -= s.intercepts[j] + s.slopes[j]*places[i]
+			squares += v * v / float64(len(x))
 		}
-		values.SetCol(j, column)
 	}
+	for _, list := range append(s.second, s.intercepts, s.slopes) {
+		floats.Scale(1/math.Sqrt(squares), list)
+	}
+}
+
+// over returns the functions of all x [n][k − 2].
+func (s *Natural) over(x []float64) *mat.Dense {
+	values := mat.NewDense(len(x), s.Functions(), nil)
+	for row, v := range x {
+		s.At(v, values.RawRowView(row))
+	}
+	return values
+}
+
+// Turn makes the functions orthogonal to each other over the values x that placed the knots, the
+// largest, and smoothest, first. Σ b² stays as it is.
+func (s *Natural) Turn(x []float64) {
 	var components mat.SVD
-	turn := mat.NewDense(q, q, nil)
-	if components.Factorize(values, mat.SVDThin) {
-		components.VTo(turn)
-		turn.Scale(math.Sqrt(float64(len(x)))/mat.Norm(values, 2), turn)
+	if !components.Factorize(s.over(x), mat.SVDThin) {
+		return
 	}
+	var turn mat.Dense
+	components.VTo(&turn)
 	for _, row := range append(s.second, s.intercepts, s.slopes) {
-		mat.NewVecDense(q, row).MulVec(turn.T(), mat.NewVecDense(q, slices.Clone(row)))
+		mat.NewVecDense(len(row), row).MulVec(turn.T(), mat.NewVecDense(len(row), slices.Clone(row)))
 	}
 }
 

@@ -20,6 +20,7 @@ func TestNatural(t *testing.T) {
 	}
 	s := NewNatural(x, 7)
 	require.Equal(t, 5, s.Functions())
+	s.Turn(x)
 	at := func(x float64) []float64 {
 		values := make([]float64, s.Functions())
 		s.At(x, values)
@@ -32,6 +33,11 @@ func TestNatural(t *testing.T) {
 		squares += floats.Dot(at(v), at(v)) / float64(len(x))
 	}
 	require.InDelta(t, 1, squares, 1e-12)
+	across := 0.0
+	for _, v := range x {
+		across += at(v)[0] * at(v)[1]
+	}
+	require.InDelta(t, 0, across, 1e-10)
 	for j := range sums {
 		require.InDelta(t, 0, sums[j], 1e-8)
 		require.InDelta(t, 0, alongX[j], 1e-8)
