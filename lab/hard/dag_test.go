@@ -44,12 +44,14 @@ func TestBDeuSumsToOne(t *testing.T) {
 	}
 }
 
-// Small studies of mixed tables: from the prior, and nasty ones; some nasty ones are refused.
+// Small studies of mixed tables, from the prior and nasty ones, and of curves; some nasty ones are
+// refused.
 func TestMixedDagStudies(t *testing.T) {
 	testkit.Long(t)
 	for name, source := range map[string]calibrate.Source{
-		"prior": calibrate.Dag{Exact: ExactDag, Rows: 16, Nodes: 2, Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
-		"hard":  Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
+		"prior":  calibrate.Dag{Exact: ExactDag, Rows: 16, Nodes: 2, Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
+		"hard":   Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
+		"spline": Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Spline}}},
 	} {
 		cfg := calibrate.Config{Replicates: 6, Seed: 3, Dir: t.TempDir()}
 		list, err := calibrate.Run(t.Context(), source, cfg)
