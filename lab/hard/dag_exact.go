@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/tables"
-	"github.com/transdim/vti/internal/spline"
 )
 
 // exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
@@ -82,8 +81,7 @@ func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exact
 		case dag.Mixed:
 			moments, err = mixedOf(data, j, parents, y, values)
 		case dag.Spline:
-			moments, err = bgeRegression(y, withCurves(data, parents, values), len(parents))
-			moments.mean, moments.variance = nil, nil // of curves
+			moments, err = splineOf(data, parents, y, values)
 		default:
 			moments, err = p.gaussian(parents)
 		}
@@ -93,31 +91,6 @@ func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exact
 		families[set] = exactFamily{moments, parents}
 	}
 	return families, nil
-}
-
-// curveKnots is the largest number of knots of a curve, as docs/method.md has it.
-const curveKnots = 10
-
-// withCurves are the values of parents in some rows and, of each parent, the functions that span its
-// curves. All rows of the table place the knots.
-func withCurves(data *dag.Data, parents []int, values [][]float64) [][]float64 {
-	columns := slices.Clone(values)
-	for k, i := range parents {
-		curves := spline.NewNatural(mat.Col(nil, i, data.X), curveKnots)
-		if curves == nil {
-			continue
-		}
-		at := make([]float64, curves.Functions())
-		first := len(columns)
-		columns = append(columns, make([][]float64, len(at))...)
-		for _, x := range values[k] {
-			curves.At(x, at)
-			for f, v := range at {
-				columns[first+f] = append(columns[first+f], v)
-			}
-		}
-	}
-	return columns
 }
 
 // countedColumns are all columns in the rows in which a node was not set from outside.

@@ -1,0 +1,58 @@
+package hard
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/spline"
+)
+
+// curveKnots is the largest number of knots of a curve, as docs/method.md has it.
+const curveKnots = 10
+
+// splineOf is the log evidence of a number that is a sum of curves of its parents, and with
+// probability one half of products of two of them also, given values of the parents in some rows.
+func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (moments modelMoments, err error) {
+	var columns, products [][]float64
+	var factors [][][]float64 // of each parent: its line, and the first function of its curve
+	for k, i := range parents {
+		of := append([][]float64{values[k]}, curvesOf(mat.Col(nil, i, data.X), values[k])...)
+		columns, factors = append(columns, of...), append(factors, of[:min(2, len(of))])
+		for _, others := range factors[:k] {
+			for _, a := range others {
+				for _, b := range factors[k] {
+					products = append(products, floats.MulTo(make([]float64, len(a)), a, b))
+				}
+			}
+		}
+	}
+	sums, err := bgeRegression(y, columns, len(parents))
+	moments.logEvidence = sums.logEvidence
+	if err != nil || len(products) == 0 {
+		return moments, err
+	}
+	all, err := bgeRegression(y, slices.Concat(columns, products), len(parents))
+	moments.logEvidence = logsum.Of([]float64{sums.logEvidence, all.logEvidence}) - logsum.Of([]float64{0, 0})
+	return moments, err
+}
+
+// curvesOf are the functions at x that span the curves of a column [functions][rows].
+func curvesOf(column, x []float64) (functions [][]float64) {
+	curves := spline.NewNatural(column, curveKnots)
+	if curves == nil {
+		return nil
+	}
+	functions = make([][]float64, curves.Functions())
+	at := make([]float64, curves.Functions())
+	for _, v := range x {
+		curves.At(v, at)
+		for f, value := range at {
+			functions[f] = append(functions[f], value)
+		}
+	}
+	return functions
+}
