@@ -46,6 +46,7 @@ func curvesOf(column, x []float64) (functions [][]float64) {
 	if curves == nil {
 		return nil
 	}
+	curves.Turn(column)
 	functions = make([][]float64, curves.Functions())
 	at := make([]float64, curves.Functions())
 	for _, v := range x {
