@@ -155,3 +155,17 @@ func quantile(x []float64, level float64) float64 {
 	slices.Sort(sorted)
 	return sorted[int(level*float64(len(sorted)-1))]
 }
+
+// divergence is KL(p ‖ q), both normalised.
+func divergence(p, q []float64) (sum float64) {
+	var total float64
+	for _, v := range q {
+		total += v
+	}
+	for m, v := range p {
+		if v > 0 {
+			sum += v * math.Log(v*total/q[m])
+		}
+	}
+	return sum
+}
