@@ -71,6 +71,7 @@ func TestSplinesAreNamed(t *testing.T) {
 		rise := float64(splines.LogEvidence - lines.LogEvidence)
 		require.GreaterOrEqual(t, rise, gain+math.Log(float64(lines.Graphs[0].Prob))-1e-6, name)
 		text := lines.ModelCheck.String()
+		require.Equal(t, name == "noise", splines.ModelCheck.Verdict == modelcheck.Poor, "%s: %s", name, splines.ModelCheck)
 		require.Equal(t, test.curved, strings.Contains(text, "curvature: "), "%s: %s", name, text)
 		require.Equal(t, test.named, strings.Contains(text, fmt.Sprintf("--sem spline, with which a search finds a graph of a log evidence higher by %.0f", gain)), "%s: %s", name, text)
 		require.Equal(t, test.named, strings.Contains(text, "spline"), "%s: %s", name, text)

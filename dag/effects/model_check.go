@@ -1,10 +1,12 @@
 package effects
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,10 +85,27 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		fit.draw(column, mean, sd, replicate, random)
 	}
 	report, err := modelcheck.Graph(ctx, in)
-	if err == nil && (p.Model.Mechanism == sem.BGe || p.Model.Mechanism == sem.Linear) {
+	switch {
+	case err != nil:
+	case p.Model.Mechanism == sem.Spline:
+		doubtDirections(&report)
+	case p.Model.Mechanism == sem.BGe || p.Model.Mechanism == sem.Linear:
 		err = adviseSplines(p, ctx, best, report.Findings)
 	}
 	return &report, err
+}
+
+// doubtDirections makes splines poor where the noise has heavy tails, or depends on parents. Curves
+// then take up what normal noise of one spread leaves, and determine directions that are wrong.
+func doubtDirections(report *modelcheck.Report) {
+	for k := range report.Findings {
+		f := &report.Findings[k]
+		if term, _, _ := strings.Cut(f.What, ":"); term == "heavy tails" || term == "unequal spread" {
+			f.Verdict, report.Verdict = modelcheck.Poor, modelcheck.Poor
+			f.Advice += "; --sem bge, which takes no direction from curves"
+		}
+	}
+	slices.SortStableFunc(report.Findings, func(a, b modelcheck.Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
 }
 
 // strongEvidence is a difference of log evidences that counts as strong.
