@@ -238,7 +238,7 @@ def calibrate_dag(
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
-    sem: Literal['auto', 'bge', 'linear', 'mlp', 'mixed'] | str | None = None,
+    sem: Literal['auto', 'bge', 'linear', 'spline', 'mlp', 'mixed'] | str | None = None,
     hidden: int | None = None,
     no_bias: bool = False,
     sigma: float | str | None = None,
@@ -346,10 +346,11 @@ def calibrate_dag(
         Largest number of parents of a node (default any).
     sem
         Mechanisms: bge, linear with the same evidence for all graphs of an equivalence class;
-        linear, with independent normal weights; mlp, networks with one hidden layer of ReLU units;
-        mixed, for numbers and categories in one table: linear with intercepts by level, and
-        logistic; auto: bge, or linear with ``sigma`` or ``prior_sd``; mixed where there are both
-        kinds of columns. Categories alone have tables of probabilities (default auto).
+        linear, with independent normal weights; spline, sums of smooth functions of single parents
+        and, up to 20 columns, of two; mlp, networks with one hidden layer of ReLU units; mixed, for
+        numbers and categories in one table: linear with intercepts by level, and logistic; auto:
+        bge, or linear with ``sigma`` or ``prior_sd``; mixed where there are both kinds of columns.
+        Categories alone have tables of probabilities (default auto).
     hidden
         Mlp: hidden units of a node (default 10).
     no_bias
@@ -1338,7 +1339,7 @@ def dag(
     tiers: Any = None,
     exogenous: str | Sequence[str] | None = None,
     max_parents: int | None = None,
-    sem: Literal['auto', 'bge', 'linear', 'mlp', 'mixed'] | str | None = None,
+    sem: Literal['auto', 'bge', 'linear', 'spline', 'mlp', 'mixed'] | str | None = None,
     hidden: int | None = None,
     no_bias: bool = False,
     sigma: float | str | None = None,
@@ -1379,14 +1380,14 @@ def dag(
     """Discover graphs: which columns of a table depend on which.
 
     Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV
-    or Parquet, with a header row): given its parents, a column is a linear function or a small
-    network of them plus noise; columns of text are categories, and tables may have both kinds
-    (``sem`` mixed).
+    or Parquet, with a header row): given its parents, a column is a linear function, a smooth
+    function (``sem`` spline) or a small network (``sem`` mlp) of them plus noise; columns of text
+    are categories, and tables may have both kinds (``sem`` mixed).
 
     Up to 13 columns (at most 14 with ``max_parents`` or constraints), the log evidence of every
     column given every set of parents is computed, and sums over all graphs give the probability of
     every edge and graph. A run computes these sums a few times; each takes about 20 seconds of one
-    core for 13 columns, and a minute for 14. With linear mechanisms the evidences are closed forms
+    core for 13 columns, and a minute for 14. With lines and splines the evidences are closed forms
     and the answer is exact; with networks they come from sequential Monte Carlo. Larger graphs, up
     to 128 columns, are sampled by Markov chains (``structure`` chains), which run until they agree;
     with networks, from 12 columns on, from a list of sets of parents that grows where they are
@@ -1461,10 +1462,11 @@ def dag(
         Largest number of parents of a node (default any).
     sem
         Mechanisms: bge, linear with the same evidence for all graphs of an equivalence class;
-        linear, with independent normal weights; mlp, networks with one hidden layer of ReLU units;
-        mixed, for numbers and categories in one table: linear with intercepts by level, and
-        logistic; auto: bge, or linear with ``sigma`` or ``prior_sd``; mixed where there are both
-        kinds of columns. Categories alone have tables of probabilities (default auto).
+        linear, with independent normal weights; spline, sums of smooth functions of single parents
+        and, up to 20 columns, of two; mlp, networks with one hidden layer of ReLU units; mixed, for
+        numbers and categories in one table: linear with intercepts by level, and logistic; auto:
+        bge, or linear with ``sigma`` or ``prior_sd``; mixed where there are both kinds of columns.
+        Categories alone have tables of probabilities (default auto).
     hidden
         Mlp: hidden units of a node (default 10).
     no_bias
