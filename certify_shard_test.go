@@ -36,7 +36,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 		}
 		return p
 	}
-	fixed, exact := open(newConjugate(40, 4)), open(exactConjugate{newConjugate(12, 10), false})
+	fixed, exact := open(newConjugate(40, 4)), open(exactConjugate{newConjugate(12, 14), false})
 	for name, c := range map[string]struct {
 		pair
 		cfg vti.CertifyConfig
@@ -65,7 +65,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 				return part
 			}
 			if c.pair == exact { // evidences that are found are kept
-				c.pair = open(exactConjugate{newConjugate(12, 10), false})
+				c.pair = open(exactConjugate{newConjugate(12, 14), false})
 			}
 			var first, second *shard.Shard
 			var both sync.WaitGroup
