@@ -51,6 +51,12 @@ type Finding struct {
 	Verdict Verdict
 }
 
+// Term is the beginning of What: the kind of the finding, such as "overdispersion".
+func (f Finding) Term() string {
+	term, _, _ := strings.Cut(f.What, ":")
+	return term
+}
+
 // findingJSON is the JSON form of a finding: numbers that are not finite are null.
 type findingJSON struct {
 	What      string        `json:"what"`

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The levels of a factor that have one row each are one finding, those of another factor are
-// another, and a column of numbers keeps its own.
+// Levels with one row each are one finding for each factor, and a column of numbers keeps its own.
 func TestRareLevelsAreOneFinding(t *testing.T) {
 	const rows = 40
 	one := func(name string, indicator bool, row int) Column {

@@ -95,8 +95,7 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 		for _, f := range check.Findings {
 			if f.Verdict != modelcheck.Good && f.Advice != "" && !given[f.Advice] {
 				given[f.Advice] = true
-				subject, _, _ := strings.Cut(f.What, ":")
-				list = append(list, "About the model ("+subject+"): "+f.Advice+".")
+				list = append(list, "About the model ("+f.Term()+"): "+f.Advice+".")
 			}
 		}
 	}

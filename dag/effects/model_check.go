@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -100,7 +99,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 func doubtDirections(report *modelcheck.Report) {
 	for k := range report.Findings {
 		f := &report.Findings[k]
-		if term, _, _ := strings.Cut(f.What, ":"); term == "heavy tails" || term == "unequal spread" {
+		if term := f.Term(); term == "heavy tails" || term == "unequal spread" {
 			f.Verdict, report.Verdict = modelcheck.Poor, modelcheck.Poor
 			f.Advice += "; --sem bge, which takes no direction from curves"
 		}
@@ -118,7 +117,7 @@ const strongEvidence = 3
 func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
 	curved, noisy := 0, 0
 	for _, f := range findings {
-		switch term, _, _ := strings.Cut(f.What, ":"); term {
+		switch f.Term() {
 		case "curvature":
 			curved++
 		case "outlier", "heavy tails", "unequal spread":
@@ -133,7 +132,7 @@ func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, 
 		return err
 	}
 	for k, f := range findings {
-		if strings.HasPrefix(f.What, "curvature:") {
+		if f.Term() == "curvature" {
 			findings[k].Advice = fmt.Sprintf("--sem spline, with which a search finds a graph of a log evidence higher by %.0f", gain)
 		}
 	}

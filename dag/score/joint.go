@@ -14,8 +14,8 @@ import (
 // of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa): one number serves
 // all nodes of a set, and sets that differ in one column are evaluated side by side. It is exact
 // for BDeu and BGe. Linear mechanisms with independent weights and mixed tables have no such
-// distribution, and use BGe of standardised columns and contrasts in its place, to guide a search;
-// splines that of their lines.
+// distribution, and use BGe of standardised columns and contrasts in its place, to guide a search.
+// Splines have the distribution of their lines.
 type Joint interface {
 	// Stack begins with some columns; the others are numbered by their places among items. It also
 	// returns L of the first columns.

@@ -24,7 +24,7 @@ import (
 // naiveEvidence is the log evidence of a family of a mixed table from the definition of its prior,
 // with one effect for every level, in which no level is left out. Numbers: the normal density of
 // the column with its covariance, over a grid of σ². Categories: the mean likelihood over draws
-// from the prior. With products, those of two numbers have effects too.
+// from the prior. With products, products of two numbers have effects too.
 func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value, se float64) {
 	d, random := p.Data, randomOf(99)
 	var rows []int

@@ -226,6 +226,30 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 	}
 }
 
+// Squares from sums over the rows agree with squares of the rows. Rows are summed where the sums,
+// or the entries of the precision, are so large that the difference has no digits.
+func TestSquaresFromSums(t *testing.T) {
+	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g)"}), Options{})
+	theta := make([]float64, r.Dim())
+	for noise, want := range map[float64]int{1: 0, 1e-2: 0, 1e-6: 1} {
+		theta[r.noise] = math.Log(noise)
+		given, ok := r.joint().given(r.space.masks[0], theta)
+		require.True(t, ok)
+		looks := 0
+		rest := func() []float64 {
+			looks++
+			return slices.Clone(r.y)
+		}
+		sums := given.solve(rest, 0)
+		require.Equal(t, want, looks, "noise %g", noise)
+		rows := given.solve(rest, math.Inf(1))
+		require.Equal(t, want+1, looks, "noise %g", noise)
+		if want == 0 {
+			require.InDelta(t, rows, sums, 1e-8, "noise %g", noise)
+		}
+	}
+}
+
 // quadratureEvidence is log p(y | m) of a gaussian response in the units of the table, without
 // sampling. Effects are integrated out in closed form, and standard deviations, correlations and
 // noise by a product of Gauss-Hermite rules of nodes points around their mode.

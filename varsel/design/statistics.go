@@ -223,10 +223,12 @@ func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, 
 	return factor, y, ok
 }
 
-// Beside returns a function that writes the projection of column j on other columns, a number for
-// each, over the length of the rest of it, which it returns with the inner product of the rest, of
-// unit length, and the response; root is the root of a weight of all rows. The length is 0 where
-// the rest is less than a share of the squares; the function is nil where that is so of the others.
+// Beside returns a function for columns of the design beside other columns. The rest of column j is
+// its difference from its projection on the others. The function writes the projection, divided by
+// the length of the rest, as a number for each other column. It returns the length, and the inner
+// product of the rest, at unit length, with the response. root is the root of the weight of all
+// rows. The length is 0 where the squares of the rest are less than a share of the squares of the
+// column. The function is nil where another column has so little rest beside the columns before it.
 func (s *Statistics) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
 	factor, y, ok := s.factor(columns, share)
 	if !ok {
