@@ -4,15 +4,12 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"path/filepath"
 
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/walk"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/memory"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
@@ -23,9 +20,10 @@ type GraphChainsConfig struct {
 	Chains walk.ChainConfig
 	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files. It holds Chains.Checkpoint,
-	// from which Chains.Resume continues.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
+	// Resume continues a stopped run in Dir, or one that MaxTime ended, with its finished rounds.
+	Resume bool
 	// Status, if not nil, is called with the current work.
 	Status func(string)
 }
@@ -33,17 +31,18 @@ type GraphChainsConfig struct {
 // RunGraphChains finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
 // for any number of nodes, and writes tables and pictures to the run directory. The parameters of
 // mechanisms are drawn from closed forms given the graph.
-func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (*Result, error) {
+func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	numbers := float64(cfg.Chains.Chains) * walk.KeptGraphs * float64(problem.Data.Nodes())
 	if err := memory.Check(fmt.Sprintf("dag: Chains %d", cfg.Chains.Chains), 16*numbers); err != nil {
 		return nil, err
 	}
-	if cfg.Dir != "" {
-		cfg.Chains.Checkpoint = filepath.Join(cfg.Dir, rundir.ChainsFile)
-		if err := atomicfile.Sweep(cfg.Dir); err != nil {
+	if cfg.Chains.Shard == nil && cfg.Dir != "" {
+		settings := []any{cfg.Chains.Chains, cfg.Chains.Candidates, cfg.Chains.Seed}
+		if cfg.Chains.Shard, err = keptPieces(cfg.Dir, cfg.Resume, problem, settings); err != nil {
 			return nil, err
 		}
+		defer removePieces(cfg.Dir, cfg.Chains.MaxTime, &err)
 	}
 	sampled, err := walk.SampleGraphs(problem, ctx, cfg.Chains, o.status)
 	if err != nil {

@@ -1,7 +1,11 @@
 package dag
 
 import (
+	gocontext "context"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -9,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/lab/dagtest"
 )
 
@@ -45,4 +50,31 @@ func TestRunGraphChains(t *testing.T) {
 	require.Equal(t, score.Chains, method)
 	_, err = p.Resolve(score.Exact)
 	require.ErrorContains(t, err, "exact for up to 14")
+}
+
+// A stopped run continues to the answer of a whole run, and one with another seed does not take its
+// pieces. They go at the end, but not if the time of the run was limited.
+func TestGraphChainsResume(t *testing.T) {
+	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
+	require.NoError(t, err)
+	whole := func(seed uint64, limit time.Duration, dir string) *Result {
+		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 2, Rounds: 1, Seed: seed, MaxTime: limit}, Dir: dir, Resume: true})
+		require.NoError(t, err)
+		return result
+	}
+	dir := t.TempDir()
+	ctx, stop := gocontext.WithCancel(t.Context())
+	_, err = RunGraphChains(ctx, p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 2, Rounds: 1, Seed: 3}, Dir: dir, Status: func(text string) {
+		if strings.HasPrefix(text, "round") {
+			stop()
+		}
+	}})
+	require.ErrorIs(t, err, gocontext.Canceled)
+	kept, err := filepath.Glob(filepath.Join(dir, rundir.PiecesDir, "*", "*", "*"))
+	require.NoError(t, err)
+	require.Greater(t, len(kept), len(p.Data.Names)) // scores of each node, and the start
+	require.Equal(t, whole(4, 0, t.TempDir()).Edges, whole(4, time.Hour, dir).Edges)
+	require.DirExists(t, filepath.Join(dir, rundir.PiecesDir))
+	require.Equal(t, whole(3, 0, t.TempDir()).Edges, whole(3, 0, dir).Edges)
+	require.NoDirExists(t, filepath.Join(dir, rundir.PiecesDir))
 }

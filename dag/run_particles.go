@@ -5,8 +5,6 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -43,12 +41,9 @@ type ParticlesConfig struct {
 	keepAfter time.Duration // keepAfter, unless it is a test's
 }
 
-// piecesDir is the folder, in the directory of an unfinished run, for its runs of particles after
-// keepAfter. A file takes milliseconds, as does a run of particles of a few rows.
-const (
-	piecesDir = "particles"
-	keepAfter = 10 * time.Second
-)
+// keepAfter is the time after which runs of particles are kept. A file takes milliseconds, as does
+// a run of particles of a few rows.
+const keepAfter = 10 * time.Second
 
 // RunParticles finds the posterior over graphs with network mechanisms by a sum over graphs.
 // Evidences of families come from particles tempered from the prior to the posterior of the first
@@ -67,18 +62,10 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 	}
 	var kept *shard.Shard
 	if cfg.Shard == nil && cfg.Dir != "" {
-		pieces := filepath.Join(cfg.Dir, piecesDir)
-		if !cfg.Resume {
-			if err := os.RemoveAll(pieces); err != nil {
-				return nil, err
-			}
+		if kept, err = keptPieces(cfg.Dir, cfg.Resume, problem, []any{cfg.Islands, cfg.Chains, cfg.Seed}); err != nil {
+			return nil, err
 		}
-		kept = &shard.Shard{Dir: pieces, Count: 1}
-		defer func() {
-			if err == nil {
-				err = os.RemoveAll(pieces)
-			}
-		}()
+		defer removePieces(cfg.Dir, cfg.MaxTime, &err)
 	}
 	if cfg.Chains {
 		return concludeParticles(problem, ctx, o, newFoundFamilies(problem.Structure, nil, allNetworks), cfg, kept, math.Inf(1))

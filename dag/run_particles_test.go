@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/lab/dagtest"
 	"github.com/transdim/vti/lab/testkit"
 )
@@ -67,8 +68,8 @@ func testParticlesResume(t *testing.T, chains bool) {
 	}
 	_, err = RunParticles(ctx, p, cfg)
 	require.ErrorIs(t, err, gocontext.Canceled)
-	pieces := filepath.Join(cfg.Dir, piecesDir)
-	found, err := filepath.Glob(filepath.Join(pieces, "*", "*"))
+	pieces := filepath.Join(cfg.Dir, rundir.PiecesDir)
+	found, err := filepath.Glob(filepath.Join(pieces, "*", "*", "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	cfg.Resume, cfg.Status = true, nil

@@ -37,13 +37,9 @@ type ChainConfig struct {
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
-	// Checkpoint is the file for the state of the chains at the start of a round; "" for none. With
-	// Resume chains continue from it, if it exists.
-	Checkpoint string
-	Resume     bool
 	// Shard, if not nil, is the part of this process among several that run the same chains: scores
 	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of a
-	// single process.
+	// single process. One process with a Shard continues a stopped run from its finished pieces.
 	Shard *shard.Shard
 }
 
@@ -102,29 +98,15 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	if err := errors.Join(p.CheckClosedForm(), cfg.Validate()); err != nil {
 		return nil, err
 	}
-	if imputes && cfg.Shard != nil {
-		return nil, fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Shard.Index, cfg.Shard.Count)
-	}
 	cfg = cfg.withDefaults()
 	limit := budget.Start(cfg.MaxTime)
 	r := &chainRun{problem: p, cfg: cfg}
-	if found, err := r.read(ctx); err != nil {
+	if err := r.begin(ctx, status); err != nil {
 		return nil, err
-	} else if !found {
-		start := r.start
-		if imputes {
-			start = r.startImputed
-		}
-		if err := start(ctx, status); err != nil {
-			return nil, err
-		}
 	}
 	s := &Graphs{nodes: p.Data.Nodes()}
 	for ; ; r.round++ {
 		began := time.Now()
-		if err := r.write(); err != nil {
-			return nil, err
-		}
 		if !imputes {
 			if err := r.findDoubts(ctx); err != nil {
 				return nil, err
@@ -160,15 +142,9 @@ func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
 	}
 }
 
-// start chooses candidates and anneals chains from the prior to the posterior, so that they do not
-// start in the nearest of many modes.
-func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error) {
-	r.candidates, err = newCandidates(ctx, r.cfg.Shard, r.problem, r.cfg.Candidates, func(done, total int) {
-		status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total))
-	})
-	if err != nil {
-		return err
-	}
+// start anneals chains from the prior to the posterior, so that they do not start in the nearest of
+// many modes.
+func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 	for k := range annealBetas {
 		tables, err := r.candidates.newTables(ctx, math.Pow(annealFirst, 1-float64(k)/(annealBetas-1)))
 		if err != nil {

@@ -79,8 +79,11 @@ func (m *imputer) setCells(values []float64) {
 
 // step moves the graph, and then draws the missing cells.
 func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
-	found, err := candidatesOf(ctx, m.problem, candidates)
-	if err != nil {
+	found := candidatesOf(m.problem, candidates)
+	if err := parallel.For(ctx, len(candidates), func(j int) error {
+		found.scoreSets(ctx, j)
+		return found.err()
+	}); err != nil {
 		return err
 	}
 	tables, err := found.newTables(ctx, 1)
@@ -244,12 +247,9 @@ func (m *imputer) drawCategories() {
 	}
 }
 
-// startImputed chooses candidates and makes chains after burn-in.
-func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) (err error) {
+// startImputed makes chains after burn-in.
+func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) error {
 	status("burn-in of the chains")
-	if r.candidates, err = newCandidates(ctx, nil, r.problem, r.cfg.Candidates, func(int, int) {}); err != nil {
-		return err
-	}
 	for c := range r.cfg.Chains {
 		r.sources = append(r.sources, stream.Source(r.cfg.Seed, "imputation/"+strconv.Itoa(c)))
 		r.imputers = append(r.imputers, newImputer(r.problem, rand.New(r.sources[c])))

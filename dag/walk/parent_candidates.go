@@ -35,7 +35,7 @@ type candidates struct {
 // come first, and the parents with the largest joint gain.
 func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
-	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	c := candidatesOf(p, make([][]int, nodes))
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {
 		return nil, err
@@ -53,6 +53,11 @@ func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, l
 		progress(int(done.Add(1)), nodes)
 	})
 	return c, err
+}
+
+// candidatesOf returns given candidates, whose sets are not scored yet.
+func candidatesOf(p *score.Problem, parents [][]int) *candidates {
+	return &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: parents, scores: make([][]float64, len(parents)), priors: make([][]float64, len(parents))}
 }
 
 // findTogether looks for sets of parents, beside required ones, that have an effect only together.

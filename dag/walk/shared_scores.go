@@ -71,8 +71,8 @@ func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *rou
 			return p, err
 		},
 	}, score.UpTo(len(r.walks)))
-	if err != nil || r.cfg.Shard == nil {
-		return pieces, err
+	if err != nil {
+		return nil, err
 	}
 	for c, piece := range pieces {
 		if err := r.restore(c, piece.End, r.walks[c].tables); err != nil {

@@ -25,7 +25,13 @@ const (
 	ChainsFile    = "chains.vti"
 	TraceFile     = "trace.csv"
 	RoundsFile    = "rounds.csv"
+	PiecesDir     = "pieces" // folder of the finished pieces of an unfinished run
 )
+
+// Continues reports whether dir holds state from which a stopped run continues.
+func Continues(dir string) bool {
+	return slices.ContainsFunc([]string{PosteriorFile, ChainsFile, PiecesDir}, func(name string) bool { return Exists(filepath.Join(dir, name)) })
+}
 
 // Exists reports whether there is a file.
 func Exists(path string) bool {
@@ -82,7 +88,7 @@ func ReadResult(dir string, result any) error {
 			Command string `json:"command"`
 		}
 		again := ""
-		if ReadRecord(dir, &header) == nil && (Exists(filepath.Join(dir, PosteriorFile)) || Exists(filepath.Join(dir, ChainsFile))) {
+		if ReadRecord(dir, &header) == nil && Continues(dir) {
 			again = fmt.Sprintf("; to continue: vti %s --resume %s", header.Command, Quoted(dir))
 		}
 		return fmt.Errorf("%s holds no %s: the run has not finished%s", dir, ResultFile, again)

@@ -84,8 +84,8 @@ scale of the columns, which --scale sets.
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
 tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
 (report.html, figures), and the state from which --resume continues a run that was stopped or
-killed: of training (posterior.vti), of chains at the start of a round (chains.vti), or runs of
-particles that had ended. Exact sums keep no state; repeat the command.`,
+killed: of training (posterior.vti), or the finished rounds of chains and runs of particles
+(pieces). Exact sums keep no state; repeat the command.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
@@ -175,11 +175,11 @@ func (d *discovery) walk() (shell.Task, error) {
 		return shell.Task{}, err
 	}
 	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
-		config.Resume, config.Shard = at.Resume && !at.Again, at.Shard
+		config.Shard = at.Shard
 		if at.Again { // shards have to agree
 			config.MaxTime = 0
 		}
-		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Status: at.Status})
+		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Resume: at.Resume && !at.Again, Status: at.Status})
 	})
 	t.Resumable = d.Record.Resumable()
 	return t, nil

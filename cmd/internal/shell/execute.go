@@ -195,7 +195,7 @@ func (a *App) begin(ctx context.Context, j *Job, t Task, s *Session) (release fu
 // undo removes the files of a new run when its sizes or its table turn out to be impossible; with
 // --resume, and where there is more, it removes nothing.
 func (a *App) undo(s *Session) {
-	if s.Resume || rundir.Exists(filepath.Join(s.Dir, rundir.PosteriorFile)) || rundir.Exists(filepath.Join(s.Dir, rundir.ChainsFile)) {
+	if s.Resume || rundir.Continues(s.Dir) {
 		return
 	}
 	for _, name := range []string{rundir.RecordFile, rundir.TraceFile} {
@@ -262,8 +262,8 @@ func (j *Job) Stopped(err error, dir string, resumable bool) error {
 	if resumable && (errors.As(err, &trouble) && !trouble.OutOfMemory || errors.As(err, &disk)) {
 		if info, none := checkpoint.ReadInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
 			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)
-		} else if rundir.Exists(filepath.Join(dir, rundir.ChainsFile)) {
-			err = fmt.Errorf("%w\nthere is a checkpoint of the chains; %s", err, resume)
+		} else if rundir.Continues(dir) {
+			err = fmt.Errorf("%w\nfinished parts of the run are kept; %s", err, resume)
 		}
 	}
 	return Failed(err)

@@ -1407,8 +1407,8 @@ def dag(
     Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
     tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
     (report.html, figures), and the state from which ``resume`` continues a run that was stopped or
-    killed: of training (posterior.vti), of chains at the start of a round (chains.vti), or runs of
-    particles that had ended. Exact sums keep no state; repeat the command.
+    killed: of training (posterior.vti), or the finished rounds of chains and runs of particles
+    (pieces). Exact sums keep no state; repeat the command.
 
     Parameters
     ----------
