@@ -7,6 +7,4 @@ type Record struct {
 	run.Asked[Options]
 	Sweeps int     `json:"sweeps,omitempty"`
 	Error  float64 `json:"error,omitempty"`
-	// ChainSizes belongs to RunChains.
-	run.ChainSizes
 }

@@ -40,9 +40,7 @@ type DataSummary struct {
 }
 
 // CertificateReport is the verdict on the computation. Jumps are reversible-jump chains over
-// mixtures, Partitions samplers of clusters of rows that sum over numbers of components. The chains
-// of RunChains are judged alone: Partitions then has 0 Samplers, and its numbers and all
-// comparisons are missing.
+// mixtures, Partitions samplers of clusters of rows that sum over numbers of components.
 type CertificateReport struct {
 	Verdict    vti.Verdict  `json:"verdict"`
 	Basis      vti.Basis    `json:"basis"`
@@ -54,13 +52,10 @@ type CertificateReport struct {
 	Reasons    []string `json:"reasons,omitempty"`
 }
 
-// TwoMethods reports whether partitions check the chains.
-func (c *CertificateReport) TwoMethods() bool { return c.Partitions.Samplers > 0 }
-
 // MethodReport describes the mixing of one method.
 type MethodReport struct {
 	Samplers int    `json:"samplers"`
-	Sweeps   int    `json:"sweeps"` // per sampler; iterations for RunChains
+	Sweeps   int    `json:"sweeps"` // per sampler
 	RHat     Number `json:"rhat"`
 	ESS      Number `json:"ess"`
 	SE       Number `json:"se"` // the largest SE of a probability of a number of components

@@ -27,15 +27,11 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		return nil, err
 	}
 	probability, se := s.combined()
-	result := &Result{Head: run.NewHead("mixture", cfg.Sample.Seed, cfg.Dir), Certificate: s.certificate()}
-	return s.conclude(result, probability, se, clock)
-}
-
-// conclude completes a result that has its head and verdict.
-func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.Clock) (*Result, error) {
-	o := s.problem.Options
-	result.Data = DataSummary{s.problem.Rows(), o.Columns, o.Family.String()}
-	most := 0
+	o, most := problem.Options, 0
+	result := &Result{
+		Head: run.NewHead("mixture", cfg.Sample.Seed, cfg.Dir), Certificate: s.certificate(),
+		Data: DataSummary{problem.Rows(), o.Columns, o.Family.String()},
+	}
 	for k, p := range probability {
 		result.Counts = append(result.Counts, Count{
 			Components: k + 1, Probability: Number(p), SE: Number(se[k]),
@@ -50,13 +46,13 @@ func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.
 	result.Given, result.Rows = s.given(most + 1)
 	result.Answer = result.answer()
 	if result.Certificate.Verdict != vti.Failed {
-		result.ModelCheck = s.checkModel(*result.Seed)
+		result.ModelCheck = s.checkModel(cfg.Sample.Seed)
 	}
-	if err := s.writeDraws(result.RunDir, *result.Seed); err != nil {
+	if err := s.writeDraws(cfg.Dir, cfg.Sample.Seed); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()
-	return result, result.write(result.RunDir)
+	return result, result.write(cfg.Dir)
 }
 
 // farApart is the difference of the two methods, in standard errors, above which they disagree. The

@@ -7,7 +7,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/document"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/mixture"
 )
@@ -19,19 +18,12 @@ func mixtureTitle(columns []string) string {
 	return fmt.Sprintf("How many components do %s have?", list(columns))
 }
 
-// Meanings of the verdict on a mixture, for two methods and for chains alone, and advice.
-var (
-	mixtureMeaning = [...]string{
-		vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
-		vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
-		vti.Failed:   "do not use these numbers. Try more --sweeps where the samplers differ, or fewer --max-components.",
-	}
-	mixtureChainsMeaning = [...]string{
-		vti.Trusted:  "the chains agree; the probabilities below hold to within their standard errors.",
-		vti.Doubtful: "the answer may be right, but the chains do not show it. Try more --iterations, or vti mixture.",
-		vti.Failed:   "do not use these numbers. Try more --iterations and --burn-in, fewer --max-components, or vti mixture.",
-	}
-)
+// mixtureMeaning is the meaning of the verdict on a mixture, with advice.
+var mixtureMeaning = [...]string{
+	vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
+	vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
+	vti.Failed:   "do not use these numbers. Try more --sweeps where the samplers differ, or fewer --max-components.",
+}
 
 // MixturePage is the page of mixtures.
 var MixturePage = Page{show: pageOf(mixtureDocument)}
@@ -43,18 +35,13 @@ func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 		Answer:   []string{r.Answer},
 	}
 	c := r.Certificate
-	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: mixtureChainsMeaning[c.Verdict],
-		facts: []string{"Computation: " + took(r.Seconds, 0) + "."}, words: []string{document.WordRHat, document.WordDraws}}
-	if c.TwoMethods() {
-		found.text = mixtureMeaning[c.Verdict]
-		found.basis = []string{
+	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: mixtureMeaning[c.Verdict],
+		basis: []string{
 			fmt.Sprintf("reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers",
 				float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers),
 			fmt.Sprintf("they differ by at most %.1f standard errors; the largest standard error is %.4f", float64(c.Difference), float64(c.LargestSE)),
-		}
-	} else {
-		found.basis = []string{fmt.Sprintf("R-hat %.3f, %.0f effective draws, %s of %s; the largest standard error is %.4f",
-			float64(c.Jumps.RHat), float64(c.Jumps.ESS), english.Count(c.Jumps.Samplers, "chain"), english.Count(c.Jumps.Sweeps, "iteration"), float64(c.LargestSE))}
+		},
+		facts: []string{"Computation: " + took(r.Seconds, 0) + "."}, words: []string{document.WordRHat, document.WordDraws},
 	}
 	d.Sections = []*document.Section{{
 		ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place.",
@@ -85,21 +72,12 @@ func drawMixture(part *document.Section, r *mixture.Result) {
 }
 
 func numbersTable(r *mixture.Result) *document.Table {
-	head := []string{"components", "probability"}
-	two := r.Certificate.TwoMethods()
-	if two {
-		head = append(head, "by jumps", "by partitions")
-	}
-	t := document.NewTable(fmt.Sprintf("Number of components: %.2f expected; occupied are those that have rows", float64(r.Expected)), append(head, "occupied")...).Opened()
+	t := document.NewTable(fmt.Sprintf("Number of components: %.2f expected; occupied are those that have rows", float64(r.Expected)), "components", "probability", "by jumps", "by partitions", "occupied").Opened()
 	for _, k := range r.Counts {
 		if k.Probability < leastBar && k.Occupied < leastBar && k.Components != r.Given.Components {
 			continue
 		}
-		cells := []string{fmt.Sprint(k.Components), document.Probability(k.Probability, k.SE)}
-		if two {
-			cells = append(cells, document.Probability(k.Jumps, 0), document.Probability(k.Partitions, 0))
-		}
-		t.Add(append(cells, document.Probability(k.Occupied, 0))...)
+		t.Add(fmt.Sprint(k.Components), document.Probability(k.Probability, k.SE), document.Probability(k.Jumps, 0), document.Probability(k.Partitions, 0), document.Probability(k.Occupied, 0))
 	}
 	return t
 }

@@ -124,7 +124,7 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 		"exact wide.csv --target y":                       "30 selectable predictors make 2^30 models; at most 2^25",
 		"exact data.csv --target y --steps 5":             "unknown flag: --steps",
 		"exact":                                           "no table was given",
-		"rjmcmc":                                          "expected vti rjmcmc varsel, dag or mixture (see vti rjmcmc --help)",
+		"rjmcmc":                                          "expected vti rjmcmc varsel or dag (see vti rjmcmc --help)",
 		"amortize":                                        "expected vti amortize varsel (see vti amortize --help)",
 		"calibrate":                                       "expected vti calibrate varsel, dag, hbm, mixture, changepoints or order (see vti calibrate --help)",
 		"simulate foo":                                    "unknown command \"foo\" (see vti simulate --help)",

@@ -10,7 +10,6 @@
 //	vti hbm data.csv --formula 'y ~ x + (x | g)'  regressions with effects by group; --select asks
 //	                                              which terms matter and which vary by group
 //	vti mixture data.csv --column x               how many components a mixture of normals has
-//	vti rjmcmc mixture data.csv --column x        the same by general reversible-jump MCMC
 //	vti order data.csv --value y --time t         the order of an autoregression or polynomial
 //	vti changepoints data.csv --time t            how often a series or the rate of events changes
 //	vti serve                                     the same in a browser on this machine

@@ -25,7 +25,7 @@ vti exact and vti rjmcmc varsel: the probabilities of predictors and models side
 A has draws and B was made by vti varsel, the cross-entropy of A's draws under B's density. Runs of
 vti dag, vti exact dag and vti rjmcmc dag: the probabilities of edges and graphs. Runs of vti hbm,
 whose formulas may differ: log evidences, the posteriors of effects and standard deviations, and
-with --select the probabilities of terms. Runs of vti mixture, rjmcmc mixture, changepoints or
+with --select the probabilities of terms. Runs of vti mixture, changepoints or
 order: the probabilities of numbers of components and changes, and of orders.
 
 Every comparison gives the total variation distance between the probabilities of models (0: the

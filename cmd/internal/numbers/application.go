@@ -22,7 +22,6 @@ func Mixtures() *application.Application {
 		}
 	}, []application.Command{
 		{Name: "mixture", New: mixtureCommand, Asks: "How many components are there?", First: []string{"column", "family", "max-components"}},
-		{Name: "rjmcmc mixture", New: rjmcmcMixtureCommand},
 		{Name: "calibrate mixture", New: calibrateMixtureCommand},
 	})
 }

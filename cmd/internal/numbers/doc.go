@@ -3,7 +3,6 @@
 //
 //	application.go     the values that the registry has
 //	mixture.go         vti mixture
-//	mixture_chains.go  vti rjmcmc mixture
 //	changepoints.go    vti changepoints
 //	order.go           vti order
 //	compare.go         two runs of one of them side by side

@@ -15,48 +15,26 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mixturePriors is the group of the flags of priors.
-const mixturePriors = "Priors (those of Richardson and Green 1997; R is the range of the column)"
-
-// normalsFlags ask for a mixture of normal components.
-type normalsFlags struct {
+// mixtureFlags ask for a mixture.
+type mixtureFlags struct {
 	record mixture.Record
 	cli.Output
 }
 
-func (f *normalsFlags) register(cmd *cobra.Command, column string) {
-	flags, options := cmd.Flags(), &f.record.Options
+// Register adds the flags to the command.
+func (f *mixtureFlags) Register(cmd *cobra.Command) {
+	flags, record, options := cmd.Flags(), &f.record, &f.record.Options
 	cli.Group(cmd, "Data and model", func() {
-		flags.StringSliceVar(&options.Columns, "column", nil, column)
+		flags.StringSliceVar(&options.Columns, "column", nil, "`column` of values; several for a multivariate mixture (a,b)")
 		flags.Var(cli.Count{Value: &options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
+		flags.Var(cli.Name(&options.Family), "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
 	})
-	cli.Group(cmd, mixturePriors, func() {
+	cli.Group(cmd, "Priors (those of Richardson and Green 1997; R is the range of the column)", func() {
 		flags.Var((*cli.Positive)(&options.Concentration), "concentration", "concentration of the Dirichlet prior of weights (default 1)")
 		flags.Var((*cli.Positive)(&options.MeanSD), "mean-sd", "prior sd of a mean, in units of R (default 1)")
 		flags.Var((*cli.Positive)(&options.PrecisionShape), "precision-shape", "shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2)")
 		flags.Var((*cli.Positive)(&options.ScaleShape), "scale-shape", "shape of the Gamma prior of β (default 0.2)")
 		flags.Var((*cli.Positive)(&options.ScaleRate), "scale-rate", "rate of the Gamma prior of β, in units of 1/R² (default 10)")
-	})
-	cli.CompleteColumns(cmd, "column")
-}
-
-// Describe turns the command line into the record of a run.
-func (f *normalsFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
-	record := f.record
-	record.Seed = f.Seed
-	return &record, nil
-}
-
-type mixtureFlags struct{ normalsFlags }
-
-// Register adds the flags to the command.
-func (f *mixtureFlags) Register(cmd *cobra.Command) {
-	f.register(cmd, "`column` of values; several for a multivariate mixture (a,b)")
-	flags, record, options := cmd.Flags(), &f.record, &f.record.Options
-	cli.Group(cmd, "Data and model", func() {
-		flags.Var(cli.Name(&options.Family), "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
-	})
-	cli.Group(cmd, mixturePriors, func() {
 		flags.Var((*cli.Positive)(&options.DF), "df", "student: degrees of freedom (default 4)")
 		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "poisson: shape of the Gamma prior of rates (default 1)")
 		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "poisson: rate of that prior (default: its mean is the mean count)")
@@ -66,7 +44,15 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 		flags.Var((*cli.Positive)(&record.Error), "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	})
 	f.RegisterSampler(cmd, "the same seed gives the same numbers")
+	cli.CompleteColumns(cmd, "column")
 	cli.CompleteWith(cmd, "family", mixture.FamilyNames()...)
+}
+
+// Describe turns the command line into the record of a run.
+func (f *mixtureFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
+	record := f.record
+	record.Seed = f.Seed
+	return &record, nil
 }
 
 func mixtureCommand(a *shell.App) *cobra.Command {

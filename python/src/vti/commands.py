@@ -35,7 +35,6 @@ __all__ = [
     "order",
     "predict",
     "rjmcmc_dag",
-    "rjmcmc_mixture",
     "rjmcmc_varsel",
     "simulate_dag",
     "simulate_eqtl",
@@ -1298,9 +1297,8 @@ def compare(
     side, and, when A has draws and B was made by vti varsel, the cross-entropy of A's draws under
     B's density. Runs of vti dag, vti exact dag and vti rjmcmc dag: the probabilities of edges and
     graphs. Runs of vti hbm, whose formulas may differ: log evidences, the posteriors of effects and
-    standard deviations, and with ``select`` the probabilities of terms. Runs of vti mixture, rjmcmc
-    mixture, changepoints or order: the probabilities of numbers of components and changes, and of
-    orders.
+    standard deviations, and with ``select`` the probabilities of terms. Runs of vti mixture,
+    changepoints or order: the probabilities of numbers of components and changes, and of orders.
 
     Every comparison gives the total variation distance between the probabilities of models (0: the
     same, 1: nothing in common), and the largest disagreements in standard errors. A figure plots
@@ -2459,12 +2457,12 @@ def mixture(
     *,
     column: str | Sequence[str] | None = None,
     max_components: int | None = None,
+    family: Literal['normal', 'student', 'poisson', 'multivariate'] | str | None = None,
     concentration: float | str | None = None,
     mean_sd: float | str | None = None,
     precision_shape: float | str | None = None,
     scale_shape: float | str | None = None,
     scale_rate: float | str | None = None,
-    family: Literal['normal', 'student', 'poisson', 'multivariate'] | str | None = None,
     df: float | str | None = None,
     rate_shape: float | str | None = None,
     rate_exposure: float | str | None = None,
@@ -2500,6 +2498,9 @@ def mixture(
         Column of values; several for a multivariate mixture (a,b).
     max_components
         Largest number of components; the prior is uniform (default 30).
+    family
+        Normal, student, poisson (counts), or multivariate, which normal means for several columns
+        (default normal).
     concentration
         Concentration of the Dirichlet prior of weights (default 1).
     mean_sd
@@ -2510,9 +2511,6 @@ def mixture(
         Shape of the Gamma prior of β (default 0.2).
     scale_rate
         Rate of the Gamma prior of β, in units of 1/R² (default 10).
-    family
-        Normal, student, poisson (counts), or multivariate, which normal means for several columns
-        (default normal).
     df
         Student: degrees of freedom (default 4).
     rate_shape
@@ -2537,12 +2535,12 @@ def mixture(
     given = [
         ("column", "stringSlice", column),
         ("max-components", "count", max_components),
+        ("family", "name", family),
         ("concentration", "number", concentration),
         ("mean-sd", "number", mean_sd),
         ("precision-shape", "number", precision_shape),
         ("scale-shape", "number", scale_shape),
         ("scale-rate", "number", scale_rate),
-        ("family", "name", family),
         ("df", "number", df),
         ("rate-shape", "number", rate_shape),
         ("rate-exposure", "number", rate_exposure),
@@ -2865,113 +2863,6 @@ def rjmcmc_dag(
         ("pjrt-plugin", "file", pjrt_plugin),
     ]
     return answer("rjmcmc dag", table, given, out=out, progress=progress, on_failed=on_failed)
-
-
-def rjmcmc_mixture(
-    table: Any,
-    *,
-    column: str | Sequence[str] | None = None,
-    max_components: int | None = None,
-    concentration: float | str | None = None,
-    mean_sd: float | str | None = None,
-    precision_shape: float | str | None = None,
-    scale_shape: float | str | None = None,
-    scale_rate: float | str | None = None,
-    chains: int | None = None,
-    iterations: int | None = None,
-    burn_in: int | None = None,
-    thin: int | None = None,
-    temperatures: int | None = None,
-    seed: int | None = None,
-    device: Literal['auto', 'cpu', 'cuda', 'xla-cpu', 'go'] | str | None = None,
-    pjrt_plugin: Any = None,
-    out: str | os.PathLike | None = None,
-    on_failed: Literal["raise", "warn", "ignore"] = "raise",
-    progress: bool | None = None,
-) -> Result:
-    """Count the components of a mixture by general reversible-jump MCMC.
-
-    Samples the posterior of vti mixture, for normal components of one column, by the general
-    reversible-jump MCMC of the other commands: chains over unbounded coordinates, with no moves
-    specific to mixtures, on the density that the engine also uses. They check vti mixture, with
-    which they share no sampler, and show how much split and merge moves gain; vti compare sets the
-    two side by side.
-
-    The verdict rests on R-hat and effective draws of the log density, of the number of components,
-    and of the indicator of each number with a probability of at least 0.001:
-
-      trusted    R-hat up to 1.01, 400 effective draws and as many changes of the number of components
-      doubtful   R-hat up to 1.1
-      failed     the chains do not agree on one posterior (exit status 3)
-
-    As with vti mixture, the verdict is at best doubtful if the largest number allowed is probable.
-    These chains need many ``iterations``; ``max_components`` excludes numbers on which they would
-    otherwise spend time.
-
-    Parameters
-    ----------
-    table
-        A pandas or Polars data frame, a pyarrow Table, a mapping of columns, or the path of a CSV
-        or Parquet file.
-    column
-        Column of values.
-    max_components
-        Largest number of components; the prior is uniform (default 30).
-    concentration
-        Concentration of the Dirichlet prior of weights (default 1).
-    mean_sd
-        Prior sd of a mean, in units of R (default 1).
-    precision_shape
-        Shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2).
-    scale_shape
-        Shape of the Gamma prior of β (default 0.2).
-    scale_rate
-        Rate of the Gamma prior of β, in units of 1/R² (default 10).
-    chains
-        Number of chains (default 128).
-    iterations
-        Iterations of every chain after burn-in (default 2000).
-    burn_in
-        Burn-in iterations, which adapt the proposals and are discarded (default 1000).
-    thin
-        Thinning: keep every k-th iteration, with k the number (default 5).
-    temperatures
-        Tempered copies of each chain, which exchange states: for posteriors with several modes
-        (default 1).
-    seed
-        Random seed: the same seed gives the same numbers on the same device.
-    device
-        Device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices (default auto).
-    pjrt_plugin
-        File of the PJRT plugin for ``device`` cuda or xla-cpu (default VTI_PJRT_PLUGIN, then the
-        usual folders).
-    out
-        Directory to keep the run in, which must not exist; a data frame is kept beside it. By
-        default a temporary one, which lives as long as the result.
-    on_failed
-        What an answer with the verdict failed does: "raise" FailedVerdict, "warn" or "ignore". A
-        doubtful answer warns.
-    progress
-        Whether to show a progress bar; by default in terminals and notebooks.
-    """
-    given = [
-        ("column", "stringSlice", column),
-        ("max-components", "count", max_components),
-        ("concentration", "number", concentration),
-        ("mean-sd", "number", mean_sd),
-        ("precision-shape", "number", precision_shape),
-        ("scale-shape", "number", scale_shape),
-        ("scale-rate", "number", scale_rate),
-        ("chains", "count", chains),
-        ("iterations", "count", iterations),
-        ("burn-in", "count", burn_in),
-        ("thin", "count", thin),
-        ("temperatures", "count", temperatures),
-        ("seed", "uint64", seed),
-        ("device", "name", device),
-        ("pjrt-plugin", "file", pjrt_plugin),
-    ]
-    return answer("rjmcmc mixture", table, given, out=out, progress=progress, on_failed=on_failed)
 
 
 def rjmcmc_varsel(
