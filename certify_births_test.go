@@ -210,24 +210,18 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 // precision. Their answer equals the sum over all models, for predictors that stand in for each
 // other and for near copies. A run stopped while they ran ends with the same bits.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	for name, path := range map[string]string{
 		"relatives": relatives(t, 30, 75, 5, 0.4, 1),
 		"copies":    relatives(t, 25, 75, 4, 0.02, 2),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "relatives" {
-				testkit.Long(t)
-			}
 			problem, device := bornProblem(t, path), openDevice(t, gpu.CPU)
 			cfg := vti.SolveConfig{Precision: 0.02, Certify: vti.CertifyConfig{Draws: 128}, Fit: vti.Config{Seed: 1}}
 			solution, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
 			require.NoError(t, err)
 			sumOf(t, problem).requireOf(t, problem, solution.Certificate)
 			t.Run("stopped", func(t *testing.T) {
-				testkit.Long(t)
 				cfg.Fit.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
 				ctx, cancel := context.WithCancel(t.Context())
 				stopped := cfg

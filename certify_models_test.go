@@ -293,13 +293,12 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	theta, logConditional, err := exactConjugate{conjugate: c.conjugate}.SampleParameters(code, n, random)
 	logEvidence, mean, _, active := c.exact(code)
 	logJoint, logProposal = make([]float64, n), make([]float64, n)
-	k := float64(len(active))
+	k, peak := float64(len(active)), c.logPeak(code)
 	for i, value := range logConditional {
 		// Draws are a factor further from the mean: the quadratic form grows by its square.
 		for a, j := range active {
 			theta.Set(i, j, mean.AtVec(a)+wider*(theta.At(i, j)-mean.AtVec(a)))
 		}
-		peak := c.logPeak(code)
 		logProposal[i] = value - k*math.Log(wider)
 		logJoint[i] = logEvidence + peak + wider*wider*(value-peak)
 	}

@@ -27,8 +27,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	type pair [2]*vti.Posterior // they are not for several goroutines
-	open := func(target vti.Target) (p pair) {
+	open := func(target vti.Target) (p [2]*vti.Posterior) { // they are not for several goroutines
 		for i := range p {
 			var err error
 			p[i], err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, smallConfig())
@@ -36,22 +35,22 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 		}
 		return p
 	}
-	fixed, exact := open(newConjugate(40, 4)), open(exactConjugate{newConjugate(12, 14), false})
 	for name, c := range map[string]struct {
-		pair
-		cfg vti.CertifyConfig
+		target vti.Target
+		cfg    vti.CertifyConfig
 	}{
-		"each model":  {fixed, vti.CertifyConfig{Draws: 1 << 13}},
-		"joint":       {fixed, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 13}},
-		"chains":      {fixed, vti.CertifyConfig{Draws: 1 << 10, Confirm: true, ChainGroups: 2}},
-		"exact sum":   {exact, vti.CertifyConfig{}},
-		"many models": {exact, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 12}},
+		"each model":  {newConjugate(40, 4), vti.CertifyConfig{Draws: 1 << 13}},
+		"joint":       {newConjugate(40, 4), vti.CertifyConfig{MaxModels: 1, Draws: 1 << 13}},
+		"chains":      {newConjugate(40, 4), vti.CertifyConfig{Draws: 1 << 10, Confirm: true, ChainGroups: 2}},
+		"exact sum":   {exactConjugate{newConjugate(12, 14), false}, vti.CertifyConfig{}},
+		"many models": {exactConjugate{newConjugate(12, 14), false}, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "chains" || name == "many models" {
+			if name != "each model" && name != "joint" {
 				testkit.Long(t)
 			}
-			alone, err := c.pair[0].Certify(t.Context(), c.cfg)
+			pair := open(c.target)
+			alone, err := pair[0].Certify(t.Context(), c.cfg)
 			require.NoError(t, err)
 			want := everything(alone)
 			dir := t.TempDir()
@@ -64,17 +63,17 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 				require.Equal(t, want, everything(got))
 				return part
 			}
-			if c.pair == exact { // evidences that are found are kept
-				c.pair = open(exactConjugate{newConjugate(12, 14), false})
+			if name == "exact sum" || name == "many models" { // evidences that are found are kept
+				pair = open(c.target)
 			}
 			var first, second *shard.Shard
 			var both sync.WaitGroup
-			both.Go(func() { first = certify(c.pair[0], 0, 2) })
-			both.Go(func() { second = certify(c.pair[1], 1, 2) })
+			both.Go(func() { first = certify(pair[0], 0, 2) })
+			both.Go(func() { second = certify(pair[1], 1, 2) })
 			both.Wait()
 			require.Positive(t, first.Computed()+second.Computed())
 			require.Equal(t, second.Computed()+second.Read(), first.Computed()+first.Read())
-			require.Zero(t, certify(c.pair[0], 0, 1).Computed())
+			require.Zero(t, certify(pair[0], 0, 1).Computed())
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 )
 
@@ -73,6 +74,9 @@ func TestCheckpointsByTime(t *testing.T) {
 	all["surrogate"] = surrogate
 	for name, models := range all {
 		t.Run(name, func(t *testing.T) {
+			if name == "network" {
+				testkit.Long(t)
+			}
 			device := openDevice(t, gpu.CPU)
 			cfg := smallConfig()
 			cfg.Models, cfg.Steps, cfg.Batch, cfg.LogEvery, cfg.CheckpointInterval = models, 40, 64, 1, -1

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Training takes the memory of its variables: 20,000 more steps leave the heap within 40 kB, where
@@ -22,6 +23,9 @@ func testFlatMemory(t *testing.T, steps int) {
 	target := newConjugate(3, 2)
 	for _, control := range []vti.ControlVariate{vti.Running, vti.SurrogateMean} {
 		t.Run(control.String(), func(t *testing.T) {
+			if control == vti.Running {
+				testkit.Long(t)
+			}
 			heap := map[int]int64{}
 			_, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{
 				Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4}, Steps: steps, Batch: 2, Seed: 1,

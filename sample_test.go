@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -84,9 +85,7 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 
 // With a flow too narrow for weights the sample comes from the chains, and has the exact moments.
 func TestSampleOfChains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	target := newConjugate(30, 2)
 	posterior := poorPosterior(t, target, 3, 3)
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, MaxModels: 1})

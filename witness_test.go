@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // copied is a conjugate model whose posterior has a separate copy, of a tenth, at a distant
@@ -56,24 +57,29 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	require.Equal(t, vti.Trusted, alone.Certificate.Verdict, "the trap is one")
 	require.InDelta(t, target.logEvidence()+math.Log1p(-copyShare), alone.Certificate.LogEvidence, 0.01)
 
-	for _, short := range []bool{false, true} { // chains that are short object as well
-		cfg.Certify.Short = short
-		both, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
-		require.NoError(t, err)
-		c := both.Certificate
-		require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
-		require.Equal(t, vti.Weights, c.Basis)
-		require.True(t, c.Confirmed)
-		// five standard errors: a false alarm in 1.7 million
-		require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
-		require.Less(t, c.LogEvidenceSE, 0.02)
-		inCopy := 0.0
-		for i, weight := range c.Sample.Weight {
-			if c.Sample.Theta.At(i, 0) > target.apart/2 {
-				inCopy += weight
+	for name, short := range map[string]bool{"short": true, "long": false} { // chains that are short object as well
+		t.Run(name, func(t *testing.T) {
+			if !short {
+				testkit.Long(t)
 			}
-		}
-		require.InDelta(t, copyShare, inCopy, 0.01)
+			cfg.Certify.Short = short
+			both, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+			require.NoError(t, err)
+			c := both.Certificate
+			require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
+			require.Equal(t, vti.Weights, c.Basis)
+			require.True(t, c.Confirmed)
+			// five standard errors: a false alarm in 1.7 million
+			require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
+			require.Less(t, c.LogEvidenceSE, 0.02)
+			inCopy := 0.0
+			for i, weight := range c.Sample.Weight {
+				if c.Sample.Theta.At(i, 0) > target.apart/2 {
+					inCopy += weight
+				}
+			}
+			require.InDelta(t, copyShare, inCopy, 0.01)
+		})
 	}
 }
 

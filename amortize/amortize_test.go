@@ -21,6 +21,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -283,6 +284,9 @@ func TestAmortizedLearns(t *testing.T) {
 		{Objective: amortize.BothKL, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 32}},
 	} {
 		t.Run(fmt.Sprintf("%v/%d layers", cfg.Objective, cfg.Flow.Layers), func(t *testing.T) {
+			if cfg.Objective != amortize.ForwardKL {
+				testkit.Long(t)
+			}
 			f := newLines(t, 1, false)
 			cfg.Seed, cfg.Steps, cfg.Batch, cfg.LearningRate = 1, 600, 64, 4e-3
 			a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, cfg)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -27,6 +28,7 @@ func TestHbmStudy(t *testing.T) {
 		require.Empty(t, r.Error)
 	}
 
+	testkit.Long(t)
 	ordered := source
 	ordered.Record.Frame.Response = likelihood.CumulativeProbitKind
 	cfg = Config{Replicates: 2, Seed: 1, Dir: t.TempDir()}

@@ -19,15 +19,14 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // One flow with a learned q(m), node by node and undivided, finds the edge probabilities of the
 // exact sums, under either prior and with constraints. A run continues from its checkpoint to the
 // same end.
 func TestRunGraphFlow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -116,37 +117,40 @@ func (c *termsModel) logEvidence(code []int32) float64 {
 
 // A plate model over 2¹² models is a Target: the certificate agrees with the sum over all of them.
 func TestOverAgreesWithEnumeration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
+	for _, terms := range []int{4, 6} {
+		t.Run(fmt.Sprint(terms), func(t *testing.T) {
+			if terms == 6 {
+				testkit.Long(t)
+			}
+			c := newTermsModel(t, terms, 4, 10, 0.3)
+			codes := space.ListModels(c.target.Space())
+			require.Len(t, codes, 1<<(2*terms))
+			logs := make([]float64, len(codes))
+			for i, code := range codes {
+				logs[i] = c.logEvidence(code)
+			}
+			total := floats.LogSumExp(logs)
+			inclusion := make([]float64, 2*terms)
+			for i, code := range codes {
+				for site, in := range code {
+					inclusion[site] += float64(in) * math.Exp(logs[i]-total)
+				}
+			}
+			s, err := vti.Solve(t.Context(), openCPU(t), c.target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
+			require.NoError(t, err)
+			require.Equal(t, vti.Trusted, s.Certificate.Verdict, s.Certificate.Reasons)
+			require.InDelta(t, total-float64(len(inclusion))*math.Ln2, s.Certificate.LogEvidence, 5*s.Certificate.LogEvidenceSE+1e-6)
+			uncertain := 0
+			for site, want := range inclusion {
+				got, se := s.Certificate.Probability(func(code []int32) bool { return code[site] == 1 })
+				require.InDelta(t, want, got, 5*se+1e-4, "site %d", site)
+				if want > 0.05 && want < 0.95 {
+					uncertain++
+				}
+			}
+			require.Greater(t, uncertain, terms/2) // else the comparison could not fail
+		})
 	}
-	const terms = 6
-	c := newTermsModel(t, terms, 4, 10, 0.3)
-	codes := space.ListModels(c.target.Space())
-	require.Len(t, codes, 1<<(2*terms))
-	logs := make([]float64, len(codes))
-	for i, code := range codes {
-		logs[i] = c.logEvidence(code)
-	}
-	total := floats.LogSumExp(logs)
-	inclusion := make([]float64, 2*terms)
-	for i, code := range codes {
-		for site, in := range code {
-			inclusion[site] += float64(in) * math.Exp(logs[i]-total)
-		}
-	}
-	s, err := vti.Solve(t.Context(), openCPU(t), c.target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
-	require.NoError(t, err)
-	require.Equal(t, vti.Trusted, s.Certificate.Verdict, s.Certificate.Reasons)
-	require.InDelta(t, total-float64(len(inclusion))*math.Ln2, s.Certificate.LogEvidence, 5*s.Certificate.LogEvidenceSE+1e-6)
-	uncertain := 0
-	for site, want := range inclusion {
-		got, se := s.Certificate.Probability(func(code []int32) bool { return code[site] == 1 })
-		require.InDelta(t, want, got, 5*se+1e-4, "site %d", site)
-		if want > 0.05 && want < 0.95 {
-			uncertain++
-		}
-	}
-	require.Greater(t, uncertain, terms/2) // else the comparison could not fail
 }
 
 // Over 2⁴⁰ models the inclusion probabilities agree with each term by itself.

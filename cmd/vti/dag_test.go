@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // collider returns a table of a → c ← b.
@@ -83,6 +84,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 	require.Contains(t, readFile(t, "learned/graph.dot"), "digraph")
 
 	// The same seed gives the same numbers, also in text, and a run continues from its checkpoint.
+	testkit.Long(t)
 	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, flowDag...)...)
 	require.Contains(t, again.stdout, "TRUSTED")
 	require.Contains(t, again.stdout, "Most probable equivalence classes")

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/varsel"
 )
@@ -68,6 +69,9 @@ func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 		"hbm":    {[]string{"hbm", "groups.csv", "-f", "y ~ x + (1 | g)", "--select", "--steps", "10", "--batch", "64", "--certify-draws", "200", "--quiet"}, regression.Files()},
 	} {
 		t.Run(dir, func(t *testing.T) {
+			if dir == "flow" {
+				testkit.Long(t)
+			}
 			mustRun(t, append(test.args, "--out", dir)...)
 			patterns := append(test.files, rundir.RecordFile, rundir.ResultFile, rundir.PosteriorFile, rundir.ChainsFile, rundir.TraceFile, rundir.RoundsFile, report.File, report.FiguresDir)
 			found, err := os.ReadDir(dir)

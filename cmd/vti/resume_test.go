@@ -316,6 +316,9 @@ func TestResumePolicy(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "rjmcmc dag" {
+				testkit.Long(t)
+			}
 			dir := strings.ReplaceAll(name, " ", "-")
 			mustRun(t, append(test.begin, "--out", dir)...)
 			again := append(strings.Fields(name), "--resume", dir, "--quiet")

@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // parityTable has columns with the given number of levels. The first is, up to a share of other
@@ -117,20 +118,25 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	for _, parents := range []int{2, 3} {
-		p := parityTable(t, 20, 200, 2, parents, 0.05, uint64(parents))
-		p.Structure.MaxParents = 5 // sets of so many parents that each row is alone take minutes
-		sampled, err := SampleGraphs(p, t.Context(), ChainConfig{Seed: 1}, func(string) {})
-		require.NoError(t, err)
-		require.Equal(t, vti.Trusted, verdict.Judge(Measured(len(sampled.Graphs), KeptGraphs, sampled.Edges().Worst)).Verdict)
-		for _, chain := range sampled.Graphs {
-			for _, graph := range chain {
-				found, all := false, dgraph.Below(parents+1)
-				for j := range all.Nodes() {
-					found = found || all.Without(j).Within(graph[j])
-				}
-				require.True(t, found, "%d: %v", parents, graph)
+		t.Run(fmt.Sprint(parents), func(t *testing.T) {
+			if parents == 3 {
+				testkit.Long(t)
 			}
-		}
+			p := parityTable(t, 20, 200, 2, parents, 0.05, uint64(parents))
+			p.Structure.MaxParents = 5 // sets of so many parents that each row is alone take minutes
+			sampled, err := SampleGraphs(p, t.Context(), ChainConfig{Seed: 1}, func(string) {})
+			require.NoError(t, err)
+			require.Equal(t, vti.Trusted, verdict.Judge(Measured(len(sampled.Graphs), KeptGraphs, sampled.Edges().Worst)).Verdict)
+			for _, chain := range sampled.Graphs {
+				for _, graph := range chain {
+					found, all := false, dgraph.Below(parents+1)
+					for j := range all.Nodes() {
+						found = found || all.Without(j).Within(graph[j])
+					}
+					require.True(t, found, "%d: %v", parents, graph)
+				}
+			}
+		})
 	}
 }
 
