@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/lab/devices"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 func TestDevicesCheck(t *testing.T) {
@@ -51,9 +52,7 @@ func TestCheckTable(t *testing.T) {
 }
 
 func TestDevicesBenchmark(t *testing.T) {
-	if testing.Short() {
-		t.Skip("times the processor")
-	}
+	testkit.Long(t)
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	small := []string{"devices", "--benchmark", "--device", "cpu", "--flows", "affine", "--predictors", "3", "--nodes", "3", "--batches", "16", "--quiet"}
 	require.Regexp(t, `\n  affine +3 predictors +16 .*%`, vtilab(t, small...).stdout)

@@ -148,35 +148,40 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 	for name, means := range map[string][]float64{
 		"up": {0, 0.5, 1}, "none": {0, 0, 0}, "one": {0, 2, 2}, "down": {1, 0, -2}, "up and down": {0, 1.5, 0}, "either way": {0, 3, 0},
 	} {
-		rows := map[bool]int{true: 200, false: 45}[name == "either way"]
-		text := stepTable(3, rows, means)
-		f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x)"})
-		r := newRegression(t, f, Options{})
-		sums := newStepSums(ofColumn(t, text, "x"), f.Y)
-		const grid = 2000 // the posterior of a share may lie in a percent of its range
-		var logs, shares, coefficients []float64
-		for i := range grid {
-			share := (float64(i) + 0.5) / grid
-			observed, given := sums.grid([]float64{share, 1 - share})
-			for k, l := range observed {
-				logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, given[k])
+		t.Run(name, func(t *testing.T) {
+			if name != "up" && name != "either way" {
+				testkit.Long(t)
 			}
-		}
-		total := logsum.Of(logs)
-		share, coefficient := 0.0, 0.0
-		for i, l := range logs {
-			share, coefficient = share+math.Exp(l-total)*shares[i], coefficient+math.Exp(l-total)*coefficients[i]
-		}
-		result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
-		require.NoError(t, err)
-		require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
-		// 5 standard errors: a false alarm in one of a million such tests, and the error of the
-		// grid
-		assert.InDelta(t, total, float64(*result.LogEvidence), 5*float64(*result.LogEvidenceSE)+0.003, name)
-		require.Len(t, result.Shares, 2)
-		assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*float64(result.Shares[0].MeanSE)+0.002, name)
-		require.Equal(t, "mo(x)", result.Effects[1].Name)
-		assert.InDelta(t, coefficient, float64(result.Effects[1].Mean), 5*float64(result.Effects[1].MeanSE)+0.002, name)
+			rows := map[bool]int{true: 200, false: 45}[name == "either way"]
+			text := stepTable(3, rows, means)
+			f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x)"})
+			r := newRegression(t, f, Options{})
+			sums := newStepSums(ofColumn(t, text, "x"), f.Y)
+			const grid = 2000 // the posterior of a share may lie in a percent of its range
+			var logs, shares, coefficients []float64
+			for i := range grid {
+				share := (float64(i) + 0.5) / grid
+				observed, given := sums.grid([]float64{share, 1 - share})
+				for k, l := range observed {
+					logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, given[k])
+				}
+			}
+			total := logsum.Of(logs)
+			share, coefficient := 0.0, 0.0
+			for i, l := range logs {
+				share, coefficient = share+math.Exp(l-total)*shares[i], coefficient+math.Exp(l-total)*coefficients[i]
+			}
+			result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+			require.NoError(t, err)
+			require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
+			// 5 standard errors: a false alarm in one of a million such tests, and the error of the
+			// grid
+			assert.InDelta(t, total, float64(*result.LogEvidence), 5*float64(*result.LogEvidenceSE)+0.003, name)
+			require.Len(t, result.Shares, 2)
+			assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*float64(result.Shares[0].MeanSE)+0.002, name)
+			require.Equal(t, "mo(x)", result.Effects[1].Name)
+			assert.InDelta(t, coefficient, float64(result.Effects[1].Mean), 5*float64(result.Effects[1].MeanSE)+0.002, name)
+		})
 	}
 }
 

@@ -167,9 +167,7 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 // The evidence of a model is the evidence of its own formula. It depends neither on the order of
 // terms nor on other terms of the formula that it was selected from.
 func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	formulas := []string{
 		"y ~ x + z + (1 + x | g) + (1 | h)", "y ~ z + x + (1 | h) + (1 + x | g)", "y ~ x + s + (1 + s + x | g) + (1 | h)", "y ~ x + z + x:z + (1 + x + z | g)",
 	}

@@ -14,15 +14,14 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
 // Certified probabilities and evidences of all twelve models of the radon formula agree with
 // quadrature over their standard deviations.
 func TestSelectionAgreesWithEnumeration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	r := newRegression(t, frameOfFile(t, "radon.csv", frame.Options{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), Options{Select: true})
 	device, err := gpu.Open(gpu.Auto)
 	require.NoError(t, err)

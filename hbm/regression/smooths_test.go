@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
@@ -296,9 +297,7 @@ func denseSmoothEvidence(t *testing.T, f *frame.Frame, state int) float64 {
 // A run gives the probability that an effect is no line. Draws of models without the curve have
 // none, and rows of a table lie on the estimate from the draws.
 func TestSmoothSelectionRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	r := newRegression(t, frameOf(t, curveTable(4, 60, func(x float64) float64 { return 1.2*math.Sin(1.5*x) + 0.3*x }), frame.Options{Formula: "y ~ s(x, k=8) + (1 | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 	require.NoError(t, err)

@@ -164,15 +164,10 @@ func sum(values []float64) (total float64) {
 // Answers are the answers by all rows, one by one: evidences with their normalising constants,
 // draws, and the results that have a value for each row.
 func TestAnswersOfDistinctRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device := open(t, gpu.CPU)
 	for _, name := range []string{"crossed", "counted", "ordered"} {
 		t.Run(name, func(t *testing.T) {
-			if name != "ordered" {
-				testkit.Long(t)
-			}
 			f := frameOf(t, repeatedRows(), repeatedFrames[name])
 			var results []*Result
 			for _, r := range []*Regression{newRegression(t, f, Options{}), plainly(t, f)} {
