@@ -104,6 +104,7 @@ func TestDagStudies(t *testing.T) {
 		}
 	}
 
+	testkit.Long(t)
 	hard := Dag{}
 	cfg := calibrate.Config{Replicates: 10, Seed: 2, Dir: t.TempDir()}
 	list, err := calibrate.Run(t.Context(), hard, cfg)

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -38,6 +39,7 @@ func TestHbmStudy(t *testing.T) {
 		require.Empty(t, r.Error)
 	}
 
+	testkit.Long(t)
 	difficult := Hbm{Device: device}
 	cfg = calibrate.Config{Replicates: 4, Seed: 24, Dir: t.TempDir()}
 	list, err = calibrate.Run(t.Context(), difficult, cfg)
@@ -172,9 +174,7 @@ func TestExactShapedGroups(t *testing.T) {
 // matter. The numbers are sums over a grid of 0.2 in the log sd and the slope and 0.4 in the
 // intercept, with 120 Gauss-Hermite nodes for each group, written apart in Python.
 func TestCertainRowsOfGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	source := Hbm{}
 	source.Record.Frame.Response = likelihood.LogisticKind
 	for seed, want := range map[uint64]struct{ logEvidence, slope, logSlopeSD, spread, logSpreadSD float64 }{
@@ -235,9 +235,7 @@ func TestHardHbmTables(t *testing.T) {
 // With noise a hundred million times below the spread of groups, products in double precision hold
 // no digit of it: a trusted log evidence was 0.07 too small, 14 of its errors.
 func TestNoiseFarBelowGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

@@ -21,6 +21,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -210,7 +211,7 @@ func TestSelectionsAreInvariant(t *testing.T) {
 		likelihood.GaussianKind, likelihood.LogisticKind, likelihood.PoissonKind, likelihood.GammaKind,
 		likelihood.WeibullKind, likelihood.NegativeBinomialKind, likelihood.StudentKind,
 	}
-	fixedChecks(t, 4, func(t *rapid.T, device *gpu.Device, dir string) {
+	fixedChecks(t, 2, func(t *rapid.T, device *gpu.Device, dir string) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "likelihood")
 		random := stream.Rand(rapid.Uint64Range(0, 1<<20).Draw(t, "table"), "invariance")
 		p := &calibrate.VarselProblem{Record: quick(kind), CSV: ordinaryTable(kind, 30+random.IntN(40), random)}
@@ -327,6 +328,7 @@ func askHbm(t require.TestingT, device *gpu.Device, p *calibrate.HbmProblem, dir
 // Hierarchies do not depend on the order of rows and columns, on the units of predictors or on
 // names of groups. Evidences and standard deviations are the same within 4.5 standard errors.
 func TestHierarchiesAreInvariant(t *testing.T) {
+	testkit.Long(t)
 	fixedChecks(t, 3, func(t *rapid.T, device *gpu.Device, dir string) {
 		h := Hbm{Device: device}
 		h.Record.Frame.Response = rapid.SampledFrom([]likelihood.Kind{likelihood.GaussianKind, likelihood.PoissonKind, likelihood.LogisticKind, likelihood.ExponentialKind, likelihood.LogNormalKind}).Draw(t, "response")
@@ -357,9 +359,7 @@ func TestHierarchiesAreInvariant(t *testing.T) {
 // Whole runs of few draws are not trusted if runs of many draws are not. Some are not "trusted"
 // although runs of many draws are.
 func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
