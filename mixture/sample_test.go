@@ -79,7 +79,7 @@ func TestRunIsComplete(t *testing.T) {
 		y[i] = 10*float64(i%2) + random.NormFloat64()
 	}
 	p := problemOf(t, Options{MaxComponents: 4}, y)
-	config := RunConfig{Dir: t.TempDir(), Sample: SampleConfig{Seed: 1, Sweeps: 8000}}
+	config := RunConfig{Dir: t.TempDir(), Sample: SampleConfig{Seed: 1, Sweeps: 4000}}
 	r, err := Run(gocontext.Background(), p, config)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(r.Answer, "Most probably 2 components (probability 0."), r.Answer)

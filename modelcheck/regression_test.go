@@ -17,7 +17,7 @@ import (
 func TestGoodTablesAreGood(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := []int{5, 8, 15, 40, 120, 500}
-	repeats := 10
+	repeats := 5
 	if testing.Short() {
 		rows, repeats = rows[:5], 4
 	}

@@ -213,7 +213,7 @@ func TestListsAgainstEnumeration(t *testing.T) {
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1}
 	for name, target := range map[string]Target{"no approximation": l, "exact": approximated{l}, "wrong": tilted{approximated{l}}} {
 		t.Run(name, func(t *testing.T) {
-			if name == "no approximation" {
+			if name != "wrong" {
 				testkit.Long(t)
 			}
 			cfg := base
@@ -238,9 +238,7 @@ func TestListsAgainstEnumeration(t *testing.T) {
 }
 
 func TestBrokenListMovesAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	l := smallList(t)
 	breakers := map[string]func(s *sampler){
 		"weights left out of the ratio": func(s *sampler) {

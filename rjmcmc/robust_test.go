@@ -66,9 +66,7 @@ func readNumbers(t *testing.T, path string) [][]float64 {
 // (testdata/README.md). The chains must reproduce the model probabilities; a sampler that keeps
 // stale coefficients is off by 0.16 in total variation.
 func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("10 s of sampling")
-	}
+	testkit.Long(t)
 	for _, name := range []string{"high_1000", "mid_1000"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "mid_1000" {

@@ -75,9 +75,7 @@ func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 // Tempered chains sample the posterior of the linear model, with and without its approximation;
 // exchanges without their ratio do not.
 func TestTemperedLinearModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	l := correlatedLinear(t)
 	cfg := Config{Chains: 48, BurnIn: 300, Iterations: 1200, Thin: 2, Seed: 1, Temperatures: 4}
 	r, err := Run(context.Background(), testkit.Backend(t), l, cfg)
@@ -99,9 +97,7 @@ func TestTemperedLinearModel(t *testing.T) {
 }
 
 func TestTemperedLists(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	l := smallList(t)
 	r, err := Run(context.Background(), testkit.Backend(t), approximated{l},
 		Config{Chains: 48, BurnIn: 300, Iterations: 600, Thin: 2, Seed: 1, Jumps: 2, Temperatures: 4})

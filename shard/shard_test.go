@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/shard"
 )
 
@@ -179,9 +180,7 @@ func TestShardWaitsForOneThatWorks(t *testing.T) {
 
 // The claim of a killed process expires, because its file does not change.
 func TestDeadClaimsEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for the silence of a claim, 15 s")
-	}
+	testkit.Long(t)
 	dir := t.TempDir()
 	var calls atomic.Int64
 	s := &shard.Shard{Dir: dir, Count: 1}

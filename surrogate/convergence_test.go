@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // regret is the loss of sampling by upper confidence bounds after t batches: E_q[u − f], KL(q ‖
@@ -140,8 +141,8 @@ func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 		prior  float64 // what is left of the prior in the exponent
 	}{{"diagonal", diagonal, 0}, {"process", process, 0.03}} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.name == "process" {
-				t.Skip("takes ten seconds")
+			if c.name == "process" {
+				testkit.Long(t)
 			}
 			excess, excessSE, divergence, divergenceSE, failed := slopes(t, c.belief, converging)
 			require.InDelta(t, -0.5, excess, 4*excessSE+c.prior)

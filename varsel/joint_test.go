@@ -145,16 +145,11 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 // order and without, are in the model. In a table of these alone, by the evidences of all models,
 // the full model leads by 20 nats, more than the 12 nats for being three among 40.
 func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device := openDevice(t)
 	for _, kind := range []likelihood.Kind{likelihood.CategoricalKind, likelihood.CumulativeLogitKind} {
 		for _, members := range [][]string{{"x3", "x17"}, {"x3", "x17", "x24"}} {
 			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
-				if kind == likelihood.CategoricalKind || len(members) == 2 {
-					testkit.Long(t)
-				}
 				pair := hiddenPair{first: 3, second: 17, disturbance: 40}
 				if len(members) == 3 {
 					pair.third = 24

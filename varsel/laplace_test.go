@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
@@ -87,6 +88,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 			target := laplaceProposals{problem.models()}
 			for _, code := range [][]int32{{1, 0, 0}, {0, 0, 1}} {
 				t.Run(fmt.Sprint(kind, rows, code), func(t *testing.T) {
+					if rows == 60 {
+						testkit.Long(t)
+					}
 					theta, logWeights, logProposal, err := target.propose(code, 20000, stream.Rand(5, "propose"))
 					require.NoError(t, err)
 					floats.Sub(logWeights, logProposal)
@@ -113,6 +117,9 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 		for _, rows := range []int{3, 40} {
 			step := 0.25 / math.Sqrt(float64(rows))
 			t.Run(fmt.Sprint(kind, rows), func(t *testing.T) {
+				if rows == 40 && kind != likelihood.GammaKind {
+					testkit.Long(t)
+				}
 				problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 2, Effects: 1, Noise: 0.8, Likelihood: kind, Seed: 4}, ModelOptions{Likelihood: kind})
 				target := problem.Target
 				_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{0, 0}, 20000, stream.Rand(5, "propose"))

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
@@ -90,9 +91,7 @@ func TestHardTables(t *testing.T) {
 // three rows with one far off, weights of k-hat 0.56, which have no variance, left out a hundredth
 // of the evidence, with errors of a quarter of that.
 func TestModesAndTailsThatMoveMoments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
