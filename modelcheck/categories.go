@@ -9,7 +9,7 @@ import (
 // that is 1 in the rows of the category. It also counts the rows of each category.
 func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
 	responses := in.indicators(y)
-	checks := newChecks(responses, in.Predictors, in.Draws, in.Remedies)
+	checks := newChecks(responses, in.Predictors, in.Draws, in.Remedies, false)
 	checks.addCopies(in.Predictors)
 	n := len(y)
 	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)

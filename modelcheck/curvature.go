@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -18,7 +21,8 @@ const (
 )
 
 // shape is a pattern of residuals along a column, orthogonal to a constant and to the column, with
-// unit length: the linear effect does not change the correlation of residuals with it.
+// unit length: the linear effect does not change the correlation of residuals with it. Patterns of
+// the size of residuals are orthogonal to a constant.
 type shape struct {
 	response *response
 	place    int // index of the column
@@ -31,6 +35,7 @@ type shape struct {
 // over all of them and several samples.
 type shapes struct {
 	list    []shape
+	sizes   bool      // of residuals are compared
 	rows    []int     // indices of the rows used
 	values  []float64 // [len(list)][len(rows)]
 	clipped []float64 // residuals of each sample [2·drawsAtOnce][len(rows)]
@@ -39,10 +44,11 @@ type shapes struct {
 	plan    *kernel.ProductPlan[float64]
 }
 
-// addCurvature appends a family with three shapes for each pair of response and column: the square,
-// the middle against both ends in ranks, and one half against the other. Columns of two values have
-// no shapes. A response is not compared with itself.
-func (c *checks) addCurvature(columns []Column, draws int) {
+// addShapes appends a family with shapes for each pair of response and column: the square, the middle
+// against both ends in ranks, and one half against the other; of the sizes of residuals the ranks,
+// and the middle against both ends. Columns of two values have no shapes. A response is not compared
+// with itself.
+func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	work := 0.0
 	for _, r := range c.responses {
 		work += 6 * float64(draws) * float64(len(r.y)) * float64(len(columns))
@@ -52,7 +58,7 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	shapesOf := make([]*shapes, len(c.responses))
 	first := []int{0}
 	for j, r := range c.responses {
-		shapesOf[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
+		shapesOf[j] = newShapes(r, columns, sizes, max(1, min(stride, len(r.y)/shapeRows)))
 		for k := range shapesOf[j].list {
 			members = append(members, &shapesOf[j].list[k])
 		}
@@ -85,18 +91,29 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 			shapesOf[j].take(2*place, seen)
 			shapesOf[j].take(2*place+1, drawn)
 		},
-		finish:  func(j int, seen, drawn [][]float64) { shapesOf[j].correlate(len(columns), seen, drawn) },
-		finding: func(member int, mean float64) Finding { return c.curvatureFinding(members[member], mean) },
-		bestOf:  func(member int) int { return group[member] },
+		finish: func(j int, seen, drawn [][]float64) { shapesOf[j].correlate(len(columns), seen, drawn) },
+		finding: func(member int, mean float64) Finding {
+			if sizes {
+				return c.sizesFinding(members[member], mean)
+			}
+			return c.curvatureFinding(members[member], mean)
+		},
+		bestOf: func(member int) int { return group[member] },
 	})
 }
 
 func (s *shapes) take(place int, from *sample) {
-	clipped, squares := s.clipped[place*len(s.rows):(place+1)*len(s.rows)], 0.0
+	clipped := s.clipped[place*len(s.rows) : (place+1)*len(s.rows)]
 	for k, i := range s.rows {
 		clipped[k] = from.clipped[i]
-		squares += clipped[k] * clipped[k]
+		if s.sizes {
+			clipped[k] = math.Abs(clipped[k])
+		}
 	}
+	if s.sizes {
+		floats.AddConst(-stat.Mean(clipped, nil), clipped)
+	}
+	squares := floats.Dot(clipped, clipped)
 	s.unit[place] = 0 // residuals that are all zero have zero correlations
 	if squares > 0 {
 		s.unit[place] = math.Sqrt(float64(len(s.rows)) / squares)
@@ -134,9 +151,19 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-func newShapes(r *response, columns []Column, stride int) *shapes {
-	s := &shapes{ignored: make([]bool, drawsAtOnce*len(columns))}
-	if len(r.y) >= fewestRows {
+// sizesFinding describes residuals whose size depends on a column.
+func (c *checks) sizesFinding(s *shape, mean float64) Finding {
+	size := mean / math.Sqrt(float64(len(s.values)))
+	return Finding{
+		What:  fmt.Sprintf("unequal spread: the size of the residuals of %s follows %s of %s (correlation %.2f)", s.response.name, s.name, s.column, size),
+		Where: s.response.place(), Statistic: size, Verdict: verdictIf(size > poorSerial),
+		Advice: "the logarithm or the square root of the response",
+	}
+}
+
+func newShapes(r *response, columns []Column, sizes bool, stride int) *shapes {
+	s := &shapes{sizes: sizes, ignored: make([]bool, drawsAtOnce*len(columns))}
+	if len(r.y) >= fewestRows && (!sizes || r.kind == Continuous) {
 		for i := 0; i < len(r.y); i += stride {
 			s.rows = append(s.rows, i)
 		}
@@ -168,6 +195,12 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 		return nil
 	}
 	line := standardised(x)
+	if s.sizes {
+		line = standardised(ranks)
+		slope := slices.Clone(line)
+		floats.Scale(1/math.Sqrt(float64(len(x))), slope)
+		list = append(list, shape{r, place, column.Name, "the ranks", slope})
+	}
 	square, ends, half := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	for i := range x {
 		square[i] = line[i] * line[i]
@@ -177,8 +210,9 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 	for _, candidate := range []struct {
 		name   string
 		values []float64
-	}{{"a square", square}, {"the middle against both ends", ends}, {"a step at the median", half}} {
-		if orthogonalise(candidate.values, line) {
+		sizes  bool // too
+	}{{"a square", square, false}, {"the middle against both ends", ends, true}, {"a step at the median", half, false}} {
+		if (candidate.sizes || !s.sizes) && orthogonalise(candidate.values, line) {
 			list = append(list, shape{r, place, column.Name, candidate.name, candidate.values})
 		}
 	}

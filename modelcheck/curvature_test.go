@@ -7,12 +7,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Correlations of residuals with shapes, for a block of draws at once, equal loops over rows. The
 // cases have rows left out by a stride and by interventions, columns ignored in some draws, and a
-// last block that is not full.
-func TestCurvatureAgainstLoops(t *testing.T) {
+// last block that is not full. So do those of sizes of residuals.
+func TestShapesAgainstLoops(t *testing.T) {
+	for _, sizes := range []bool{false, true} {
+		shapesAgainstLoops(t, sizes)
+	}
+}
+
+func shapesAgainstLoops(t *testing.T, sizes bool) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rows, draws = 250, drawsAtOnce + 5
 	columns := []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}
@@ -32,9 +39,13 @@ func TestCurvatureAgainstLoops(t *testing.T) {
 	r := &response{name: "b", y: y, rows: counted}
 	ignored := func(d, column int) bool { return (d+column)%3 == 0 }
 	c := &checks{responses: []*response{r}, ignored: func(d, _, column int) bool { return ignored(d, column) }}
-	c.addCurvature(columns, int(curvatureWork)) // so that rows are strided
+	c.addShapes(columns, int(curvatureWork), sizes) // so that rows are strided
 	found := c.list[0]
-	require.Equal(t, []int{0, 6}, found.first)
+	count := 6
+	if sizes {
+		count = 4
+	}
+	require.Equal(t, []int{0, count}, found.first)
 	sd := make([]float64, len(y))
 	for k := range sd {
 		sd[k] = 1
@@ -55,18 +66,29 @@ func TestCurvatureAgainstLoops(t *testing.T) {
 		copy(replicate, replicates[d])
 	}))
 
-	want := newFamily(6, false)
+	want := newFamily(count, false)
 	statistic := func(s *sample, at shape) float64 {
 		var sum, squares float64
-		place := 0
+		var values []float64
 		for i := 0; i < len(y); i += 2 {
-			sum += at.values[place] * s.clipped[i]
-			squares += s.clipped[i] * s.clipped[i]
-			place++
+			values = append(values, s.clipped[i])
 		}
-		return math.Abs(sum) * math.Sqrt(float64(place)/squares)
+		if sizes {
+			for k, v := range values {
+				values[k] = math.Abs(v)
+			}
+			centre := stat.Mean(values, nil)
+			for k := range values {
+				values[k] -= centre
+			}
+		}
+		for k, v := range values {
+			sum += at.values[k] * v
+			squares += v * v
+		}
+		return math.Abs(sum) * math.Sqrt(float64(len(values))/squares)
 	}
-	members := newShapes(r, columns, 2).list
+	members := newShapes(r, columns, sizes, 2).list
 	for d := range draws {
 		seen, drawn, mean := newSample(len(y)), newSample(len(y)), make([]float64, len(y))
 		for k := range mean {
@@ -74,7 +96,7 @@ func TestCurvatureAgainstLoops(t *testing.T) {
 		}
 		seen.set(Continuous, y, mean, sd)
 		drawn.set(Continuous, replicates[d], mean, sd)
-		observed, replicated := make([]float64, 6), make([]float64, 6)
+		observed, replicated := make([]float64, count), make([]float64, count)
 		for k, member := range members {
 			observed[k], replicated[k] = statistic(seen, member), statistic(drawn, member)
 			if ignored(d, member.place) {

@@ -25,6 +25,9 @@ type GraphInput struct {
 	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
 	// it. nil means that no column descends from another.
 	Descends func(d, node, column int) bool
+	// Curves compares the size of residuals with each column, in place of the fitted value. Where
+	// mechanisms are curves, and directions come from them, noise must not depend on a parent.
+	Curves   bool
 	Remedies Remedies
 }
 
@@ -60,7 +63,7 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		}
 		responses[j] = r
 	}
-	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies)
+	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies, in.Curves)
 	checks.ignored = in.Descends
 	if err := checks.run(ctx, in.Draws, in.Draw); err != nil {
 		return Report{}, err

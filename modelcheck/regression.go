@@ -149,7 +149,7 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 		return report, err
 	}
 	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
-	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
+	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies, false)
 	checks.addCopies(in.Predictors)
 	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y, in.Draws)
 	err := checks.run(ctx, in.Draws, func(d int, _ int, mean, sd, replicate []float64) {

@@ -19,7 +19,8 @@ const (
 	poorCurvature  = 0.1  // share of the residual variance
 )
 
-func newChecks(responses []*response, columns []Column, draws int, remedies Remedies) *checks {
+// newChecks compares the sizes of residuals with each column, or with the fitted value.
+func newChecks(responses []*response, columns []Column, draws int, remedies Remedies, sizes bool) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
 		return func(r *response) bool { return len(r.y) >= 2 && slices.Contains(allowed, r.kind) }
@@ -30,10 +31,14 @@ func newChecks(responses []*response, columns []Column, draws int, remedies Reme
 	c.add(kinds(Continuous, Count), true, dispersion, c.dispersionFinding)
 	c.add(kinds(Continuous, Count), false, largest, c.largestFinding)
 	c.add(long(kinds(Continuous)), true, kurtosis, c.kurtosisFinding)
-	c.add(long(kinds(Continuous)), true, spread, c.spreadFinding)
+	if sizes {
+		c.addShapes(columns, draws, true)
+	} else {
+		c.add(long(kinds(Continuous)), true, spread, c.spreadFinding)
+	}
 	c.add(kinds(Count), true, zeros, c.zerosFinding)
 	c.add(func(r *response) bool { return len(r.y) >= fewestRows && !sorted(r, columns) }, true, serial, c.serialFinding)
-	c.addCurvature(columns, draws)
+	c.addShapes(columns, draws, false)
 	return c
 }
 

@@ -44,6 +44,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
 		Draws:    modelcheck.MinDraws,
 		Remedies: remedies(p),
+		Curves:   p.Model.Mechanism == sem.Spline || p.Model.Mechanism == sem.MLP,
 	}
 	families, fits := make([]func() int, nodes), make([]*nodeFit, nodes)
 	var nodeOf []int // by column
@@ -86,7 +87,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	report, err := modelcheck.Graph(ctx, in)
 	switch {
 	case err != nil:
-	case p.Model.Mechanism == sem.Spline:
+	case in.Curves:
 		doubtDirections(&report)
 	case p.Model.Mechanism == sem.BGe || p.Model.Mechanism == sem.Linear:
 		err = adviseSplines(p, ctx, best, report.Findings)
@@ -94,7 +95,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return &report, err
 }
 
-// doubtDirections makes splines poor where the noise has heavy tails, or depends on parents. Curves
+// doubtDirections makes splines and networks poor where the noise has heavy tails, or depends on parents. Curves
 // then take up what normal noise of one spread leaves, and determine directions that are wrong.
 func doubtDirections(report *modelcheck.Report) {
 	for k := range report.Findings {
