@@ -44,10 +44,10 @@ type shapes struct {
 	plan    *kernel.ProductPlan[float64]
 }
 
-// addShapes appends a family with shapes for each pair of response and column: the square, the middle
-// against both ends in ranks, and one half against the other; of the sizes of residuals the ranks,
-// and the middle against both ends. Columns of two values have no shapes. A response is not compared
-// with itself.
+// addShapes appends a family with shapes for each pair of response and column. For residuals these
+// are the square, the middle against both ends in ranks, and one half against the other; for their
+// sizes the ranks, and the middle against both ends. Columns of two values have no shapes. A
+// response is not compared with itself.
 func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	work := 0.0
 	for _, r := range c.responses {

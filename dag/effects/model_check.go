@@ -95,8 +95,9 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return &report, err
 }
 
-// doubtDirections makes splines and networks poor where the noise has heavy tails, or depends on parents. Curves
-// then take up what normal noise of one spread leaves, and determine directions that are wrong.
+// doubtDirections makes splines and networks poor where the noise has heavy tails, or depends on
+// parents. Curves then take up what normal noise of one spread leaves, and determine directions
+// that are wrong.
 func doubtDirections(report *modelcheck.Report) {
 	for k := range report.Findings {
 		f := &report.Findings[k]
