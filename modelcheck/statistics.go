@@ -19,8 +19,8 @@ const (
 	poorCurvature  = 0.1  // share of the residual variance
 )
 
-// newChecks lists the checks of responses. With sizes, the sizes of residuals are compared with each
-// column instead of the fitted value.
+// newChecks lists the checks of responses. With sizes, the sizes of residuals are compared with
+// each column instead of the fitted value.
 func newChecks(responses []*response, columns []Column, draws int, remedies Remedies, sizes bool) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
