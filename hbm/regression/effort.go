@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Limits of the integration without training: beyond them a flow is trained. Chosen by hand: an
