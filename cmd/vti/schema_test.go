@@ -235,7 +235,6 @@ func schemaCommands(t *testing.T) [][]string {
 		{"runs", ".", "--json"},
 		{"order", "coal.csv", "--value", "date", "--max-order", "1", "--json", "--quiet", "--out", "order"},
 		{"mixture", "coal.csv", "--column", "date", "--max-components", "3", "--sweeps", "400", "--json", "--quiet", "--out", "mixture"},
-		{"rjmcmc", "mixture", "coal.csv", "--column", "date", "--max-components", "3", "--chains", "8", "--iterations", "100", "--burn-in", "50", "--json", "--quiet", "--out", "mixture-2"},
 		{"simulate", "varsel", "--rows", "20", "--predictors", "3", "--out", "simulated.csv", "--json"},
 		{"simulate", "dag", "--rows", "20", "--nodes", "3", "--out", "graph.csv", "--truth", "truth.csv", "--json"},
 		{"devices", "--json"},
