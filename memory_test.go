@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Training takes the memory of its variables: 20,000 more steps leave the heap within 40 kB, where
-// one number for each would take 160 kB. TestMemoryOverAMillionSteps goes further.
+// Training takes the memory of its variables: 10,000 more steps leave the heap within 20 kB, where
+// one number for each would take 80 kB. TestMemoryOverAMillionSteps goes further.
 func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 20_000) }
 
 // testFlatMemory compares the heap after 10,000 steps and at the end, for control variates that

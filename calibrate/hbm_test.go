@@ -28,11 +28,13 @@ func TestHbmStudy(t *testing.T) {
 		require.Empty(t, r.Error)
 	}
 
-	testkit.Long(t)
-	ordered := source
-	ordered.Record.Frame.Response = likelihood.CumulativeProbitKind
-	cfg = Config{Replicates: 2, Seed: 1, Dir: t.TempDir()}
-	list, err = Run(t.Context(), ordered, cfg)
-	require.NoError(t, err)
-	require.Len(t, Summarize(ordered, cfg, list).Uniformity, 6, "three cut points, group, sd of groups and slope")
+	t.Run("ordered", func(t *testing.T) {
+		testkit.Long(t)
+		ordered := source
+		ordered.Record.Frame.Response = likelihood.CumulativeProbitKind
+		cfg = Config{Replicates: 2, Seed: 1, Dir: t.TempDir()}
+		list, err = Run(t.Context(), ordered, cfg)
+		require.NoError(t, err)
+		require.Len(t, Summarize(ordered, cfg, list).Uniformity, 6, "three cut points, group, sd of groups and slope")
+	})
 }

@@ -115,7 +115,7 @@ func (c *termsModel) logEvidence(code []int32) float64 {
 	return normal.LogProb(c.y)
 }
 
-// A plate model over 2¹² models is a Target: the certificate agrees with the sum over all of them.
+// A plate model over 2⁸ or 2¹² models is a Target: the certificate agrees with the sum over all.
 func TestOverAgreesWithEnumeration(t *testing.T) {
 	for _, terms := range []int{4, 6} {
 		t.Run(fmt.Sprint(terms), func(t *testing.T) {

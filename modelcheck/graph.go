@@ -25,8 +25,8 @@ type GraphInput struct {
 	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
 	// it. nil means that no column descends from another.
 	Descends func(d, node, column int) bool
-	// Curves compares the size of residuals with each column, in place of the fitted value. Where
-	// mechanisms are curves, and directions come from them, noise must not depend on a parent.
+	// Curves says that mechanisms are curves. Where directions come from them noise must not depend
+	// on a parent: the size of residuals is compared with each column, not with the fitted value.
 	Curves   bool
 	Remedies Remedies
 }

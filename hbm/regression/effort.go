@@ -116,9 +116,10 @@ func (r *Regression) integrable() bool {
 
 // weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
 // approximation without training. If the density of a row is not log-concave, the population
-// effects may have several modes; with one grouping a flow is trained then. It found a second mode
-// of probability 0.04 that the approximation had missed under Student tails, and answers beta
-// tables on which the approximation fails, 5 of 50. Of zeros of either source it misses a tail.
+// effects may have several modes; with one grouping a flow is trained then. Under Student tails it
+// finds second modes that the approximation misses (TestSecondModeOfASlope), and of 50 difficult
+// tables under beta it answers four of the five on which the approximation fails. Where zeros may
+// be of either source it is the flow that misses a tail (TestZerosOfEitherSourceInGroups).
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	flow := !kind.LogConcave() && kind != likelihood.ZeroInflatedKind

@@ -104,18 +104,20 @@ func TestDagStudies(t *testing.T) {
 		}
 	}
 
-	testkit.Long(t)
-	hard := Dag{}
-	cfg := calibrate.Config{Replicates: 10, Seed: 2, Dir: t.TempDir()}
-	list, err := calibrate.Run(t.Context(), hard, cfg)
-	require.NoError(t, err)
-	for _, r := range list {
-		for _, c := range r.Comparisons {
-			if c.Quantity == calibrate.Inclusion || c.Quantity == calibrate.Evidence {
-				require.False(t, c.Wrong(), "%s: %v", r.About, c)
+	t.Run("hard", func(t *testing.T) {
+		testkit.Long(t)
+		hard := Dag{}
+		cfg := calibrate.Config{Replicates: 10, Seed: 2, Dir: t.TempDir()}
+		list, err := calibrate.Run(t.Context(), hard, cfg)
+		require.NoError(t, err)
+		for _, r := range list {
+			for _, c := range r.Comparisons {
+				if c.Quantity == calibrate.Inclusion || c.Quantity == calibrate.Evidence {
+					require.False(t, c.Wrong(), "%s: %v", r.About, c)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Nasty tables of few columns with curves have the exact evidences and probabilities of edges.
