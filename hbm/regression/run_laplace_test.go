@@ -354,7 +354,7 @@ func TestZerosOfEitherSourceInGroups(t *testing.T) {
 	require.Less(t, float64(spread.SDSE), 0.01)
 }
 
-// Seven rows lie along a line of slope 3, six along a line of slope −3, with hardly any noise. Tails
+// Seven rows lie along a line of slope 3, six along one of slope −3, with hardly any noise. Tails
 // of one degree of freedom allow either. The mean and the sd of the slope are by parallel tempering
 // written apart, which gives negative slopes a probability of 0.064 ± 0.001. The approximation
 // without training was trusted with an sd of 1.00. Two comparisons at 5 errors: a false alarm in
