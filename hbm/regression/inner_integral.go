@@ -84,10 +84,11 @@ func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 	return sum
 }
 
-// newtons writes the slope and the curvature of each row of a level, as Newton has them in graphs.
-func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
+// newtons writes the slope and the curvature of each row of a level, as Newton has them in graphs;
+// far from the mode, or if the density of a row is not log-concave, the curvature of a bound.
+func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float64) {
 	y, times := p.y[level], p.times[level]
-	if !p.r.Frame.Response.Continuous() {
+	if !far && !p.r.Frame.Response.Continuous() {
 		p.given.newtons(y, times, eta, slope, curvature)
 		return
 	}
@@ -196,7 +197,7 @@ func (p *innerPoint) start(level int) []float64 {
 	}
 	hessian.forward(start)
 	hessian.backward(start)
-	if !(floats.Norm(start, math.Inf(1)) > farthestStart) {
+	if !r.Frame.Response.HasUnit() && !(floats.Norm(start, math.Inf(1)) > farthestStart) {
 		clear(start)
 	}
 	return start
@@ -225,6 +226,9 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
+	// A time far below its mean has hardly a curvature: Newton steps from there go far beyond the
+	// mode, and return by one over the shape each.
+	far := p.r.Frame.Response.HasUnit()
 	for step := 0; ; step++ {
 		var move [mostPerLevel]float64
 		hessian = identityBlock(q)
@@ -232,7 +236,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 			move[c] = -mode[c]
 		}
 		slope, curvature := p.slope[:planes*len(rows)], p.curve[:p.r.curvatures()*len(rows)]
-		p.newtons(level, p.predictors(rows, mode, p.memory), slope, curvature)
+		p.newtons(level, far, p.predictors(rows, mode, p.memory), slope, curvature)
 		for m := range planes {
 			for other := range m + 1 {
 				slopes, curve := slope[m*len(rows):], curvature[curvatureOf(m, other)*len(rows):]
@@ -258,7 +262,10 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 		hessian.forward(move[:q])
 		decrement := dot(move[:q], move[:q])
 		hessian.backward(move[:q])
-		if decrement < closeMode*closeMode || step == mostModeSteps {
+		if near := decrement < closeMode*closeMode; near && far {
+			far = false
+			continue
+		} else if near || step == mostModeSteps {
 			return hessian, logDiagonal, true
 		}
 		largest := 0.0

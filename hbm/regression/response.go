@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -103,8 +104,12 @@ func (g response) shares(eta, dst []float64) {
 	}
 }
 
-// linearised is a response roughly on the scale of the linear predictor.
+// linearised is a response roughly on the scale of the linear predictor: a positive one exactly, as
+// shapes of a thousand hold effects to a thousandth. Censored ones are negative.
 func (r *Regression) linearised(y float64) float64 {
+	if r.Frame.Response.HasUnit() {
+		return math.Log(math.Abs(y))
+	}
 	if r.categories != nil { // as if categories were shares
 		y /= float64(r.categories.Levels() - 1)
 	}

@@ -245,9 +245,10 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	}
 	value := func(z float64) float64 { v, _, _ := density(z); return v }
 	z := []float64{0}
-	for _, i := range rows {
-		if l.near != nil {
-			z[0] += spread * (l.near[i] - beta[0] - beta[1]*l.x[i]) / (1 + spread*spread*float64(len(rows)))
+	if l.near != nil { // a mean far below a response costs its exponential, a mean above it a line
+		z[0] = math.Inf(-1)
+		for _, i := range rows {
+			z[0] = math.Max(z[0], (l.near[i]-beta[0]-beta[1]*l.x[i])/spread)
 		}
 	}
 	// Far from the posterior rounding hides the mode: the integral starts near it.
@@ -280,9 +281,16 @@ func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integr
 	var mean [2]float64
 	_, _, w, wx, wxx := at(mode)
 	little := spread*spread*w < 1
+	// Where rows know much, the curvature of the intercept is small beside their slopes, whose
+	// mean is then taken from the effect: by parts, E[Σ slope] = E[z] / sd.
+	middle := wx / w
 	for _, node := range integral.Nodes {
 		share := math.Exp(node.LogWeight - integral.Log)
 		g, gx, w, wx, wxx := at(node.X)
+		if !little {
+			gx += middle * (node.X/spread - g)
+			g = node.X / spread
+		}
 		mean[0], mean[1] = mean[0]+share*g, mean[1]+share*gx
 		if little {
 			curvature[0] += share * (w - g*g)

@@ -251,6 +251,27 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 	require.Empty(t, calibrate.Summarize(source, cfg, []*calibrate.Replicate{r}).Wrong)
 }
 
+// Times of shapes of a hundred and more fix the effects of their groups to a hundredth. Newton
+// steps of the program and of its quadrature went beyond the mode and did not return.
+func TestTimesOfLargeShapesInGroups(t *testing.T) {
+	testkit.Long(t)
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	source := Hbm{Device: device}
+	source.Record.Frame.Response = likelihood.WeibullKind
+	cfg := calibrate.Config{Replicates: 1, Seed: 3703, Dir: t.TempDir()}
+	for replicate, about := range map[int]string{2: "12 rows, 4 groups", 24: "6 rows, 5 groups"} {
+		r, err := calibrate.One(t.Context(), source, cfg, replicate)
+		require.NoError(t, err)
+		require.Contains(t, r.About, about)
+		require.Equal(t, "trusted", r.Verdict, r.Reasons)
+		s := calibrate.Summarize(source, cfg, []*calibrate.Replicate{r})
+		require.Positive(t, s.Compared)
+		require.Empty(t, s.Wrong)
+	}
+}
+
 // drawGrouped draws a table from the priors of vti hbm.
 func drawGrouped(rows, groups int, random *rand.Rand) *grouped {
 	t := &grouped{groups: groups}
