@@ -215,9 +215,10 @@ func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) 
 	}
 	base := s.base()
 	least := math.Max(s.squares-explained, collinear*s.squares) / s.freedom
+	half := math.Log(least/base) / 2
 	best := math.Inf(-1)
-	for _, φ := range [...]float64{base, math.Sqrt(base * least), least} {
-		change := -s.freedom/2*math.Log(φ/base) - s.squares/2*(1/φ-1/base)
+	for k, φ := range [...]float64{base, math.Sqrt(base * least), least} {
+		change := -s.freedom/2*float64(k)*half - s.squares/2*(1/φ-1/base)
 		best = math.Max(best, change+gainAt(φ))
 	}
 	return best

@@ -77,7 +77,8 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 					r := mat.NewSymDense(3, []float64{1, inner[0], inner[1], 0, 1, inner[2], 0, 0, 1})
 					var solved mat.VecDense
 					require.NoError(t, solved.SolveVec(r, mat.NewVecDense(3, []float64{b[c], b[d], b[e]})))
-					all.weighTriple([3]int{c, d, e}, inner, mat.Dot(&solved, mat.NewVecDense(3, []float64{b[c], b[d], b[e]})))
+					pair := math.Max(0, s.gain(b[c], b[d], inner[0], s.ridge[c], s.ridge[d]))
+					all.weighTriple([3]int{c, d, e}, inner, pair, mat.Dot(&solved, mat.NewVecDense(3, []float64{b[c], b[d], b[e]})))
 				}
 			}
 		}

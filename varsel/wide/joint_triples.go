@@ -4,9 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
-	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -59,43 +56,46 @@ func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 		if more*more < needed*rest || !(rest > collinear) {
 			continue
 		}
-		h.weighTriple([3]int{c, d, e}, [3]float64{r, ofC[e], ofD[e]}, explained(b, a, r)+more*more/rest)
+		h.weighTriple([3]int{c, d, e}, [3]float64{r, ofC[e], ofD[e]}, pair, explained(b, a, r)+more*more/rest)
 	}
 }
 
 // weighTriple computes the gain of three columns from their inner products, first with second,
-// first with third and second with third, and from the squares that they explain.
-func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, explained float64) {
+// first with third and second with third, the gain of the first two, and the squares that the three
+// explain.
+func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, pair, explained float64) {
 	s := h.scan
-	members := []int{s.predictor[columns[0]], s.predictor[columns[1]], s.predictor[columns[2]]}
-	if members[0] == members[2] || members[1] == members[2] {
+	first, second, third := s.predictor[columns[0]], s.predictor[columns[1]], s.predictor[columns[2]]
+	if first == third || second == third {
 		return
 	}
 	together := s.largest(explained, func(φ float64) float64 { return s.tripleAt(φ, columns, inner) })
-	parts := 0.0
-	for k, pair := range [3][2]int{{0, 1}, {0, 2}, {1, 2}} { // columns of inner[k]
-		c, d, other := columns[pair[0]], columns[pair[1]], columns[2-k]
+	parts := math.Max(pair, s.alone[columns[0]]+s.alone[columns[1]]) + s.alone[columns[2]]
+	for k := 1; k < 3 && together-parts > h.least; k++ {
+		c, d, other := columns[k-1], columns[2], columns[2-k]
 		alone := s.alone[c] + s.alone[d]
 		if 1-inner[k]*inner[k] > collinear {
 			alone = math.Max(alone, s.gain(s.along[c], s.along[d], inner[k], s.ridge[c], s.ridge[d]))
 		}
 		parts = math.Max(parts, alone+s.alone[other])
 	}
-	h.add(jointGain{members, together, together - parts})
+	if together-parts > h.least {
+		h.add(jointGain{[]int{first, second, third}, together, together - parts})
+	}
 }
 
-// tripleAt is gainAt for three columns.
+// tripleAt is gainAt for three columns, by Cramer's rule: small runs have millions of triples.
 func (s *jointScan) tripleAt(φ float64, columns [3]int, inner [3]float64) float64 {
-	var v, x [3]float64
-	logDet := 0.0
-	for k, c := range columns {
-		v[k], x[k] = 1+φ*s.ridge[c], s.along[c]
-		logDet -= math.Log(φ * s.ridge[c])
-	}
-	factor, ok := dense.Factorize([]float64{v[0], 0, 0, inner[0], v[1], 0, inner[1], inner[2], v[2]}, 3, 0)
-	if !ok {
+	v, w, x := φ*s.ridge[columns[0]], φ*s.ridge[columns[1]], φ*s.ridge[columns[2]]
+	b, c, d := s.along[columns[0]], s.along[columns[1]], s.along[columns[2]]
+	bc, bd, cd := inner[0], inner[1], inner[2]
+	// minors of the matrix with 1 + v, 1 + w and 1 + x on the diagonal
+	ofB, ofC, ofD := (1+w)*(1+x)-cd*cd, (1+v)*(1+x)-bd*bd, (1+v)*(1+w)-bc*bc
+	ofBC, ofBD, ofCD := bd*cd-bc*(1+x), bc*cd-bd*(1+w), bc*bd-cd*(1+v)
+	det := (1+v)*ofB + bc*ofBC + bd*ofBD
+	if !(det > 0) {
 		return math.Inf(-1)
 	}
-	factor.SolveLower(x[:])
-	return floats.Dot(x[:], x[:])/(2*φ) - (logDet+factor.LogDet())/2
+	form := b*b*ofB + c*c*ofC + d*d*ofD + 2*(b*c*ofBC+b*d*ofBD+c*d*ofCD)
+	return form/det/(2*φ) - math.Log(det/(v*w*x))/2
 }
