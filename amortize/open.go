@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -28,10 +29,10 @@ func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti
 		return nil, fmt.Errorf("data set: %w", err)
 	}
 	if place.Sites == nil {
-		place.Sites = upTo(len(sp.Cards()))
+		place.Sites = rank.UpTo(len(sp.Cards()))
 	}
 	if place.Coordinates == nil {
-		place.Coordinates = upTo(sp.Dim())
+		place.Coordinates = rank.UpTo(sp.Dim())
 	}
 	if err := a.checkPlace(sp, place); err != nil {
 		return nil, err
@@ -58,14 +59,6 @@ func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti
 		}
 	}
 	return b, nil
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 func (a *Network) checkPlace(sp space.Space, place Place) error {

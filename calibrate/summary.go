@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -102,10 +103,10 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 			s.Wrong = append(s.Wrong, one)
 		}
 	}
-	for _, kind := range sortedKeys(ranks) {
+	for _, kind := range slices.Sorted(maps.Keys(ranks)) {
 		s.Uniformity = append(s.Uniformity, NewUniformity(kind, ranks[kind]))
 	}
-	for _, kind := range sortedKeys(events) {
+	for _, kind := range slices.Sorted(maps.Keys(events)) {
 		s.Reliability = append(s.Reliability, NewReliability(kind, events[kind]))
 	}
 	s.Scores = scores(replicates)
@@ -135,7 +136,7 @@ func scores(replicates []*Replicate) (list []Score) {
 			}
 		}
 	}
-	for _, kind := range sortedKeys(compared) {
+	for _, kind := range slices.Sorted(maps.Keys(compared)) {
 		if kind == "" && len(compared) == 2 {
 			continue
 		}
@@ -175,13 +176,4 @@ func newScore(kind string, quantity Quantity, list []Comparison) Score {
 		score.Largest = Number(math.Max(-scores[0], scores[len(scores)-1]))
 	}
 	return score
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,6 +1,7 @@
 package changepoint
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -98,9 +99,7 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 			return fmt.Errorf("%s: column %q: all counts are 0", t.Path, name)
 		}
 		p.y = values
-		if p.Options.RateExposure == 0 {
-			p.Options.RateExposure = p.Options.RateShape * float64(len(values)) / total
-		}
+		p.Options.RateExposure = cmp.Or(p.Options.RateExposure, p.Options.RateShape*float64(len(values))/total)
 		return nil
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
@@ -155,12 +154,8 @@ func (p *Problem) readEvents(t *table.Table) error {
 	if p.Options.From == nil || p.Options.To == nil {
 		p.Notes = append(p.Notes, "without --from and --to the window of observation is from the first event to the last, which it cannot be")
 	}
-	if p.Options.From == nil {
-		p.Options.From = &first
-	}
-	if p.Options.To == nil {
-		p.Options.To = &last
-	}
+	p.Options.From = cmp.Or(p.Options.From, &first)
+	p.Options.To = cmp.Or(p.Options.To, &last)
 	from, to := *p.Options.From, *p.Options.To
 	switch {
 	case !(from < to):
@@ -183,9 +178,7 @@ func (p *Problem) readEvents(t *table.Table) error {
 	if tied > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("events at the moment of another: %d", tied))
 	}
-	if p.Options.RateExposure == 0 {
-		p.Options.RateExposure = p.Options.RateShape * (to - from) / float64(len(p.times))
-	}
+	p.Options.RateExposure = cmp.Or(p.Options.RateExposure, p.Options.RateShape*(to-from)/float64(len(p.times)))
 	return nil
 }
 

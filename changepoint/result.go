@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 	"gonum.org/v1/gonum/stat"
@@ -149,17 +150,15 @@ func (post *Posterior) at(i int) Number {
 }
 
 func (post *Posterior) describe(given []float64) Place {
-	density := make([]float64, len(given))
-	order := make([]int, len(given))
-	for i := range given {
-		from, to := post.interval(i + 1)
-		density[i], order[i] = given[i], i
-		if post.moments != nil {
+	density := slices.Clone(given)
+	if post.moments != nil {
+		for i := range density {
+			from, to := post.interval(i + 1)
 			density[i] /= to - from
 		}
 	}
 	at := func(i int) Number { return post.at(i + 1) }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(density[b], density[a]) })
+	order := rank.Order(len(given), func(a, b int) int { return cmp.Compare(density[b], density[a]) })
 	in := make([]bool, len(given)+1)
 	place := Place{Mode: at(order[0]), Before: at(order[0])}
 	if post.moments == nil {

@@ -2,6 +2,7 @@ package cosmic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -65,7 +66,7 @@ func New(cfg Config) (*Flow, error) {
 	}
 	var heads [][]int
 	for _, n := range f.tau.outputs() {
-		heads = append(heads, made.Repeat(f.cfg.Dim, n))
+		heads = append(heads, slices.Repeat([]int{n}, f.cfg.Dim))
 	}
 	net, err := made.New(made.Config{
 		Inputs:     f.cfg.Dim,

@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -226,7 +227,7 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 		counts[key] += float64(draws[k].Count)
 		classOf[draws[k].Graph] = key
 	}
-	order := score.SortBy(score.UpTo(len(keys)), func(i int) float64 { return -counts[keys[i]] })
+	order := score.SortBy(rank.UpTo(len(keys)), func(i int) float64 { return -counts[keys[i]] })
 	for _, i := range order[:listed(p, len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
 		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return classOf[g] == keys[i] })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag/effects"
@@ -118,10 +119,7 @@ func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided b
 	if err != nil {
 		return nil, err
 	}
-	var graphs [][]dgraph.Set
-	for _, chainGraphs := range chains.Graphs {
-		graphs = append(graphs, chainGraphs...)
-	}
+	graphs := slices.Concat(chains.Graphs...)
 	return func(random *rand.Rand) []int32 {
 		return flows.WarmCode(p.Structure, graphs[random.IntN(len(graphs))], warmFlips, undivided, random)
 	}, nil

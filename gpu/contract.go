@@ -39,10 +39,7 @@ func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []
 	if err != nil {
 		return nil, err
 	}
-	sizes := make([]int, output.Rank())
-	for i := range sizes {
-		sizes[i] = 1
-	}
+	sizes := slices.Repeat([]int{1}, output.Rank())
 	for i, axis := range axes {
 		sizes[axis] = narrow.sizes[i]
 	}

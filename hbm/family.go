@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Family is a variational family, derived from the graph of the model.
@@ -116,9 +117,7 @@ func latents(m *Model, cascade bool) []*latent {
 	for _, v := range m.Latents() {
 		l := &latent{Variable: v}
 		l.dim, _ = v.link.Dim(v.event) // checked when it was added
-		for u := range l.dim {
-			l.numbers = append(l.numbers, u)
-		}
+		l.numbers = rank.UpTo(l.dim)
 		if v.link == v.density.support.link() {
 			l.prior = v.density.normal
 		}

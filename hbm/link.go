@@ -3,6 +3,7 @@ package hbm
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
@@ -66,11 +67,7 @@ func reshapeLast(x *Node, event []int) *Node {
 
 // ones returns n ones followed by the given dimensions.
 func ones(n int, dims ...int) []int {
-	all := make([]int, n, n+len(dims))
-	for i := range all {
-		all[i] = 1
-	}
-	return append(all, dims...)
+	return append(slices.Repeat([]int{1}, n), dims...)
 }
 
 // Support is the set of values of a density.

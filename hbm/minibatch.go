@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // selection holds the members of each plate in one replica of the model, drawn without replacement.
@@ -278,11 +280,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 // draw picks k of n numbers without replacement, in increasing order if all are picked.
 func draw(random *rand.Rand, n, k int) []int {
 	if k == n {
-		list := make([]int, n)
-		for i := range list {
-			list[i] = i
-		}
-		return list
+		return rank.UpTo(n)
 	}
 	// Floyd's method: work and memory grow with k, not with n.
 	list, seen := make([]int, 0, k), make(map[int]bool, k)

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
@@ -285,10 +286,7 @@ type strata struct {
 func newStrata(numbers, n int) *strata {
 	s := &strata{n: n}
 	for range numbers {
-		s.order = append(s.order, make([]int, n))
-		for k := range n {
-			s.order[len(s.order)-1][k] = k
-		}
+		s.order = append(s.order, rank.UpTo(n))
 	}
 	return s
 }

@@ -90,9 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 		priors = append(priors, prior{&o.DF, 4})
 	}
 	for _, v := range priors {
-		if *v.value == 0 {
-			*v.value = v.standard
-		}
+		*v.value = cmp.Or(*v.value, v.standard)
 		if !(*v.value > 0) || math.IsInf(*v.value, 0) {
 			return o, fmt.Errorf("priors: got %g, want a positive number", *v.value)
 		}

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -115,9 +116,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 			}
 			total += v
 		}
-		if p.Options.RateExposure == 0 {
-			p.Options.RateExposure = p.Options.RateShape * float64(n) / total
-		}
+		p.Options.RateExposure = cmp.Or(p.Options.RateExposure, p.Options.RateShape*float64(n)/total)
 	} else if spread := high - low; math.IsInf(spread, 0) || spread < 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
 		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", t.Path, name, spread, one.centre)
 	}

@@ -3,6 +3,8 @@ package mixture
 import (
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // relabelRounds is the largest number of passes over the draws; a few are enough.
@@ -33,10 +35,7 @@ func (p *Problem) relabel(draws []kept) []kept {
 	}
 	orders := make([][]int, len(draws)) // component orders[d][j] of draw d gets label j
 	for d := range orders {
-		orders[d] = make([]int, k)
-		for j := range k {
-			orders[d][j] = j
-		}
+		orders[d] = rank.UpTo(k)
 	}
 	for range relabelRounds {
 		logMean := make([][]float64, k)

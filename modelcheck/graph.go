@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // GraphInput is a fitted graph: each column is a response given its parents.
@@ -84,16 +85,12 @@ func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(copied) == 0 {
 		return nil
 	}
-	isCopy := make(map[int]bool, len(copied))
-	for _, i := range copied {
-		isCopy[i] = true
-	}
 	const mostlyDistinct = 0.9
 	n := len(columns[0].Values)
 	for _, c := range columns {
 		var values []float64
 		for i, v := range c.Values {
-			if !isCopy[i] {
+			if _, isCopy := slices.BinarySearch(copied, i); !isCopy {
 				values = append(values, v)
 			}
 		}

@@ -3,7 +3,8 @@ package modelcheck
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Level is the largest adjusted p-value of a finding. By Meng (1994) 2 Level bounds the share of
@@ -75,11 +76,7 @@ func (f *family) smallest() float64 {
 // holm returns the factor by which the p-values of each family are multiplied, so that the
 // probability of any false finding is bounded as for one family (Holm 1979).
 func holm(families []*family) []float64 {
-	order := make([]int, len(families))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(families[a].smallest(), families[b].smallest()) })
+	order := rank.Order(len(families), func(a, b int) int { return cmp.Compare(families[a].smallest(), families[b].smallest()) })
 	factors := make([]float64, len(families))
 	before := 0.0 // adjusted p-values do not fall along the order
 	for rank, i := range order {

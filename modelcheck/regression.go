@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -195,12 +196,8 @@ type response struct {
 
 // outliers names the rows whose residuals are at least half as large as the largest, largest first.
 func (r *response) outliers() string {
-	order := make([]int, len(r.residual))
-	for i := range order {
-		order[i] = i
-	}
 	size := func(i int) float64 { return math.Abs(r.residual[i]) }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+	order := rank.Order(len(r.residual), func(a, b int) int { return cmp.Compare(size(b), size(a)) })
 	count := 1
 	for count < len(order) && size(order[count]) >= size(order[0])/2 {
 		count++

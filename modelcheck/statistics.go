@@ -202,9 +202,7 @@ func verdictIf(poor bool) Verdict {
 // outlyingness is the largest absolute value in units of scale, 1.4826 times the median of the
 // absolute values, or in units of the root mean square where scale is 0.
 func outlyingness(centred []float64, scale float64) float64 {
-	if scale == 0 {
-		scale = math.Sqrt(meanSquare(centred))
-	}
+	scale = cmp.Or(scale, math.Sqrt(meanSquare(centred)))
 	if scale == 0 {
 		return 0
 	}

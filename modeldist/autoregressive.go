@@ -81,9 +81,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 		return nil, fmt.Errorf("modeldist: every site has one outcome: there is a single model and nothing to learn")
 	}
 	width := space.FeatureDim(a.inputs)
-	if cfg.Hidden == 0 {
-		cfg.Hidden = min(max(2*width, 64), 1024)
-	}
+	cfg.Hidden = cmp.Or(cfg.Hidden, min(max(2*width, 64), 1024))
 	cfg.Blocks = cmp.Or(cfg.Blocks, 2)
 	net, err := made.New(made.Config{
 		Inputs: width, Context: cfg.Context, Hidden: cfg.Hidden, Blocks: cfg.Blocks, Heads: heads, Seed: cfg.Seed,

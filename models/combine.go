@@ -7,6 +7,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/verdict"
 )
 
@@ -109,11 +110,7 @@ func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float6
 // not sum to one. A NaN is a part without weights and lies below every shape. +Inf if all parts
 // together have no more than a tenth.
 func TypicalKHat(kHat, share []float64) float64 {
-	order := make([]int, len(kHat))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(kHat[b], kHat[a]) })
+	order := rank.Order(len(kHat), func(a, b int) int { return cmp.Compare(kHat[b], kHat[a]) })
 	exceeding := 0.0
 	for _, i := range order {
 		if exceeding += share[i]; exceeding > verdict.BadMass {

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998) for
@@ -56,7 +57,7 @@ func (p *Problem) splines(values []float64) error {
 	}
 	p.overTime(values, o.Degree, names)
 	k.prepare(p.levels, o.MeanKnots)
-	_, err := p.levels.newFit(first(o.Degree), p.levels.total)
+	_, err := p.levels.newFit(rank.UpTo(o.Degree), p.levels.total)
 	return err
 }
 

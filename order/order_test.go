@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
 )
@@ -134,7 +135,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 		logs, knots := []float64{}, [][]int{}
 		for bits := range 1 << 9 {
 			var set, columns []int
-			columns = append(columns, first(degree)...)
+			columns = append(columns, rank.UpTo(degree)...)
 			for j := range 9 {
 				if bits>>j&1 == 1 {
 					set, columns = append(set, j), append(columns, degree+j)

@@ -3,16 +3,9 @@ package order
 import (
 	"fmt"
 	"math"
-)
 
-// first returns the columns 0 to p−1.
-func first(p int) []int {
-	columns := make([]int, p)
-	for j := range columns {
-		columns[j] = j
-	}
-	return columns
-}
+	"github.com/transdim/vti/internal/rank"
+)
 
 // autoregressions lists the models of an autoregression: of the levels and, with a prior
 // probability of unit roots, of the differences. All explain the same rows: rows with MaxOrder rows
@@ -31,7 +24,7 @@ func (p *Problem) autoregressions(values []float64) error {
 	p.levels = newDesign(lags, y, func(i, j int) float64 { return values[most+i-j-1] })
 	logOrder := -math.Log(float64(most + 1))
 	for order := 0; order <= most; order++ {
-		f, err := p.levels.newFit(first(order), p.levels.total)
+		f, err := p.levels.newFit(rank.UpTo(order), p.levels.total)
 		if err != nil {
 			return err
 		}
@@ -50,7 +43,7 @@ func (p *Problem) autoregressions(values []float64) error {
 	}
 	steps := newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] })
 	for order := 1; order <= most; order++ {
-		f, err := steps.newFit(first(order-1), p.levels.total)
+		f, err := steps.newFit(rank.UpTo(order-1), p.levels.total)
 		if err != nil {
 			return err
 		}
@@ -107,7 +100,7 @@ func (p *Problem) polynomials(values []float64) error {
 	most := p.Options.MaxOrder
 	p.overTime(values, most, nil)
 	for order := 0; order <= most; order++ {
-		f, err := p.levels.newFit(first(order), p.levels.total)
+		f, err := p.levels.newFit(rank.UpTo(order), p.levels.total)
 		if err != nil {
 			return err
 		}

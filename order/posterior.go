@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/models"
 )
 
@@ -90,7 +91,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 		key := fmt.Sprint(set)
 		f := fits[key]
 		if f == nil {
-			columns := first(p.knots.degree)
+			columns := rank.UpTo(p.knots.degree)
 			for _, j := range set {
 				columns = append(columns, p.knots.degree+j)
 			}

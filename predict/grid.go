@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/table"
 )
 
@@ -272,10 +273,7 @@ func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
 	}
 	for k := range combinations {
 		var said []string
-		rows := []int{}
-		for row := range seen.Rows() {
-			rows = append(rows, row)
-		}
+		rows := rank.UpTo(seen.Rows())
 		rest := k
 		for _, a := range slices.Backward(labels) {
 			value := rest % len(a.texts)

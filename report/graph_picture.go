@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,12 +39,9 @@ const (
 // links are the pairs of a result that are joined with at least some probability, the most probable
 // first. byClass means that equivalence classes determine directions.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
-	place := map[string]int{}
-	for k, name := range result.Data.Nodes {
-		place[name] = k
-	}
+	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
 	for _, e := range result.Edges {
-		l := link{from: place[e.From], to: place[e.To], joined: math.Min(1, float64(e.Prob+e.ProbReverse)), forward: float64(e.Prob)}
+		l := link{from: place(e.From), to: place(e.To), joined: math.Min(1, float64(e.Prob+e.ProbReverse)), forward: float64(e.Prob)}
 		if l.joined < least {
 			continue
 		}
@@ -56,15 +54,7 @@ func links(result *dag.Result, least float64, byClass bool) (list []link) {
 			e.From, e.To, picture.Probability(l.joined), e.From, e.To, picture.Probability(float64(e.Prob)), e.To, e.From, picture.Probability(float64(e.ProbReverse)))
 		list = append(list, l)
 	}
-	slices.SortStableFunc(list, func(a, b link) int {
-		switch {
-		case a.joined > b.joined:
-			return -1
-		case a.joined < b.joined:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b link) int { return cmp.Compare(b.joined, a.joined) })
 	return list[:min(len(list), mostLinks)]
 }
 

@@ -22,10 +22,6 @@ type pair struct {
 // pairsOf counts how often predictors are in the model together.
 func (v *selection) pairsOf(predictors []int) [][]pair {
 	n := len(predictors)
-	place := make(map[int]int, n)
-	for k, predictor := range predictors {
-		place[predictor] = k
-	}
 	together := make([][]float64, n)
 	for k := range together {
 		together[k] = make([]float64, n)
@@ -33,7 +29,7 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 	for i := range v.draws.Len() {
 		var in []int
 		for _, predictor := range v.members(i) {
-			if k, ok := place[predictor]; ok {
+			if k := slices.Index(predictors, predictor); k >= 0 {
 				in = append(in, k)
 			}
 		}

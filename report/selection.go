@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -31,10 +31,7 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 	for k, name := range r.Data.Predictors {
 		v.places[name] = k
 	}
-	for k := range r.Inclusion {
-		v.order = append(v.order, k)
-	}
-	slices.SortStableFunc(v.order, func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
+	v.order = rank.Order(len(r.Inclusion), func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
 	d := &document.Document{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
 		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),

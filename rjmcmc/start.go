@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Settings of starting points. Not tuned.
@@ -23,10 +24,7 @@ const (
 // values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
-	pending := make([]int, s.rows)
-	for c := range pending {
-		pending[c] = c
-	}
+	pending := rank.UpTo(s.rows)
 	shrink := 1.0
 	for try := range startTries {
 		for _, c := range pending {

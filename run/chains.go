@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/transdim/vti/internal/atomicfile"
@@ -32,8 +33,6 @@ type ChainSizes struct {
 
 // Config returns the configuration of these chains.
 func (c ChainSizes) Config(seed uint64) rjmcmc.Config {
-	if c.BurnIn == 0 {
-		c.BurnIn = -1 // no burn-in; zero would mean the default
-	}
+	c.BurnIn = cmp.Or(c.BurnIn, -1) // no burn-in; zero would mean the default
 	return rjmcmc.Config{Chains: c.Chains, Iterations: c.Iterations, BurnIn: c.BurnIn, Thin: c.Thin, Temperatures: c.Temperatures, Seed: seed}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -68,9 +69,7 @@ type Round struct {
 
 func roundOf(r vti.SolveRound) Round {
 	divergence := r.Divergence
-	if divergence == 0 {
-		divergence = math.NaN()
-	}
+	divergence = cmp.Or(divergence, math.NaN())
 	return Round{
 		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(divergence),
 	}

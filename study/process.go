@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,10 +114,7 @@ func (e ending) text() string {
 	if e.signal != 0 {
 		return strings.TrimSpace(fmt.Sprintf("ended by a signal (%v); %s", e.signal, said))
 	}
-	if said == "" {
-		return fmt.Sprintf("exit status %d", e.status)
-	}
-	return said
+	return cmp.Or(said, fmt.Sprintf("exit status %d", e.status))
 }
 
 // tail keeps the first and the last bytes written to it, because a crash states its kind first.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -50,13 +51,9 @@ func (s Submission) complete(tasks int, e *Estimate) Submission {
 	if e == nil {
 		return s
 	}
-	if s.Chunks == 0 {
-		s.Chunks = int(math.Ceil(float64(e.Remaining) * e.Seconds / float64(s.Cores) / chunkSeconds))
-	}
+	s.Chunks = cmp.Or(s.Chunks, int(math.Ceil(float64(e.Remaining)*e.Seconds/float64(s.Cores)/chunkSeconds)))
 	s.Chunks = min(max(1, s.Chunks), mostChunks, tasks)
-	if s.Memory == 0 {
-		s.Memory = memoryLeast + memoryFactor*e.PeakBytes*float64(s.Cores)
-	}
+	s.Memory = cmp.Or(s.Memory, memoryLeast+memoryFactor*e.PeakBytes*float64(s.Cores))
 	if s.Time == 0 {
 		rounds := math.Ceil(float64(tasks) / float64(s.Chunks) / float64(s.Cores))
 		s.Time = timeLeast + time.Duration(timeFactor*rounds*e.Largest*float64(time.Second))

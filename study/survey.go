@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -61,9 +62,7 @@ func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 			s.Probabilities[min(int(20*probability), 19)]++
 		}
 		ending := g.verdict
-		if ending == "" {
-			ending = g.state.String()
-		}
+		ending = cmp.Or(ending, g.state.String())
 		if g.state == Failed && len(s.Failures) < MostFailures {
 			s.Failures = append(s.Failures, Failure{t.Index, t.Name, g.text("error")})
 		}

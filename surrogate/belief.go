@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Belief is a Gaussian belief about the expected reward of each of a number of models.
@@ -41,14 +42,12 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 	if len(models) != len(rewards) {
 		panic(fmt.Sprintf("surrogate.%s.Observe: %d models but %d rewards", where, len(models), len(rewards)))
 	}
-	order := make([]int, len(models))
-	for i, model := range models {
+	for _, model := range models {
 		if model < 0 || model >= count {
 			panic(fmt.Sprintf("surrogate.%s.Observe: model %d of %d", where, model, count))
 		}
-		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(models[a], models[b]), cmp.Compare(a, b)) })
+	order := rank.Order(len(models), func(a, b int) int { return cmp.Compare(models[a], models[b]) })
 	var groups []group
 	for _, i := range order {
 		if len(groups) == 0 || groups[len(groups)-1].model != models[i] {

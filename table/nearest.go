@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 const maxSuggestions = 3
@@ -56,10 +58,7 @@ func Nearest(name string, names []string) []string {
 // editDistance counts the characters that differ; an exchange of two neighbours counts once.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	row, before := make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
+	row, before := rank.UpTo(len(y)+1), make([]int, len(y)+1)
 	for i, u := range x {
 		next := make([]int, len(row))
 		next[0] = i + 1

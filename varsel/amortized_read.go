@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -66,11 +67,7 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 
 // place numbers predictors by falling probability.
 func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
-	order := make([]int, len(inclusion))
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
+	order := rank.Order(len(inclusion), func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
 	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
 	for site, j := range order {
 		place.Sites[j], place.Coordinates[1+j] = site, 1+site

@@ -3,6 +3,7 @@ package varsel
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,10 +28,7 @@ type sketch struct {
 // newSketch approximates the largest model, and with each every model.
 func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
-	full := make([]int32, len(t.space.Cards()))
-	for i := range full {
-		full[i] = 1
-	}
+	full := slices.Repeat([]int32{1}, len(t.space.Cards()))
 	s := &sketch{target: t, fit: t.approximate(t.active(full)), rows: float64(p.Design.Rows())}
 	if each {
 		s.anchors = newModelAnchors(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -149,9 +150,7 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	switch text {
 	case nullStart:
 	case fullStart:
-		for predictor := range names {
-			members = append(members, predictor)
-		}
+		members = rank.UpTo(len(names))
 	default:
 		for name := range strings.SplitSeq(text, ",") {
 			predictor := slices.Index(names, strings.TrimSpace(name))

@@ -1,8 +1,10 @@
 package flows
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -33,10 +35,8 @@ var _ vti.GroupedModels = (*GraphModels)(nil)
 // NewGraphModels returns a q(m) of networks with a number of hidden units; 0 stands for four for
 // each node, within 32 and 256. It starts uniform over next nodes, and with edges at one half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
-	if hidden == 0 {
-		hidden = min(max(4*s.Nodes, 32), 256)
-	}
-	parents, err := made.New(made.Config{Inputs: s.Nodes, Context: 2 * s.Nodes, Hidden: hidden, Blocks: 1, Heads: [][]int{made.Repeat(s.Nodes, 1)}, Seed: seed})
+	hidden = cmp.Or(hidden, min(max(4*s.Nodes, 32), 256))
+	parents, err := made.New(made.Config{Inputs: s.Nodes, Context: 2 * s.Nodes, Hidden: hidden, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, s.Nodes)}, Seed: seed})
 	if err != nil {
 		return nil, fmt.Errorf("q(m) of graphs: %w", err)
 	}

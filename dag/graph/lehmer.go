@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // DecodeLehmer returns the order of N nodes that a Lehmer code stands for (F.6): digit t, from 0 to
@@ -13,10 +15,7 @@ func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	if len(code) != nodes-1 && len(code) != nodes {
 		return nil, fmt.Errorf("a Lehmer code for %d nodes: got %d digits, want %d", nodes, len(code), nodes-1)
 	}
-	left := make([]int, nodes)
-	for i := range left {
-		left[i] = i
-	}
+	left := rank.UpTo(nodes)
 	order := make([]int, 0, nodes)
 	for t := range nodes {
 		digit := 0
@@ -35,10 +34,7 @@ func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 // EncodeLehmer returns the N−1 digits of the Lehmer code of an order. It panics when order is not a
 // permutation of 0 … N−1.
 func EncodeLehmer(order []int) []int32 {
-	left := make([]int, len(order))
-	for i := range left {
-		left[i] = i
-	}
+	left := rank.UpTo(len(order))
 	code := make([]int32, 0, len(order))
 	for _, node := range order {
 		digit := slices.Index(left, node)

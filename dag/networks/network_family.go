@@ -3,6 +3,7 @@ package networks
 import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"slices"
 )
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
@@ -42,11 +43,7 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	}
 	n.logSD = p.Data.LogSD(f.Node)
 	if n.bias {
-		ones := make([]float32, len(n.target))
-		for i := range ones {
-			ones[i] = 1
-		}
-		n.inputs = append(n.inputs, ones)
+		n.inputs = append(n.inputs, slices.Repeat([]float32{1}, len(n.target)))
 	}
 	return n
 }

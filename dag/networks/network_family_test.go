@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/lab/dagtest"
 )
 
@@ -239,7 +240,7 @@ func TestPilotErrors(t *testing.T) {
 	p, err := score.NewProblem(data, score.ModelOptions{Mechanism: sem.MLP, Hidden: s.Hidden, NoBias: true, Sigma: s.Noise}, tables.Constraints{})
 	require.NoError(t, err)
 	for node := range s.Nodes {
-		f := dgraph.Family{Node: node, Parents: dgraph.SetOf(score.UpTo(s.Nodes)...).Without(node)}
+		f := dgraph.Family{Node: node, Parents: dgraph.SetOf(rank.UpTo(s.Nodes)...).Without(node)}
 		n := newNetworkFamily(p, f)
 		var islands []island
 		for k := range 20 {

@@ -11,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/lab/dagtest"
 )
 
@@ -99,7 +100,7 @@ func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, s
 	t.Helper()
 	s := &Scores{problem: &score.Problem{}}
 	for k := range 400 {
-		f := dgraph.Family{Node: k % 10, Parents: dgraph.SetOf(score.UpTo(1 + k%8)...)}
+		f := dgraph.Family{Node: k % 10, Parents: dgraph.SetOf(rank.UpTo(1 + k%8)...)}
 		s.problem.Families = append(s.problem.Families, f)
 		islands := fakeIslands(random, 2+2*(k%6), 0, shape, 0.25*float64(f.Parents.Len()))
 		for i := range islands {

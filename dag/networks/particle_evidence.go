@@ -146,9 +146,7 @@ type Scores struct {
 // NewScores prepares the estimation; spend is the largest number of fine islands, 0 for a number
 // that depends on the rows.
 func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
-	if spend == 0 {
-		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands) * max(1, p.Data.Nodes()/islandNodes)
-	}
+	spend = cmp.Or(spend, min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)*max(1, p.Data.Nodes()/islandNodes))
 	s := &Scores{
 		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend,
 	}

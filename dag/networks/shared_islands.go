@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/shard"
 )
 
@@ -26,5 +26,5 @@ func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places
 			}
 		},
 		Do: func(_ gocontext.Context, k int) (island, error) { return work(k), nil },
-	}, score.UpTo(len(batch)))
+	}, rank.UpTo(len(batch)))
 }

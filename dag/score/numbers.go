@@ -13,12 +13,3 @@ func SortBy(order []int, key func(int) float64) []int {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })
 	return order
 }
-
-// UpTo lists 0 to n-1.
-func UpTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}

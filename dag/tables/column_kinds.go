@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -169,9 +170,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
 	case len(levels) > most:
 		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]
-		if hint == "" {
-			hint = "; exclude it"
-		}
+		hint = cmp.Or(hint, "; exclude it")
 		return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category%s", t.Path, c.Name, len(levels), most, hint)
 	}
 	d.Levels[j] = levels

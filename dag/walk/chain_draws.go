@@ -2,6 +2,7 @@ package walk
 
 import (
 	"math"
+	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
@@ -27,10 +28,7 @@ const comparedGraphs = 3000
 
 // Some returns the draws as a mixture of families, and families and chains of evenly spaced draws.
 func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
-	var all [][]dgraph.Set
-	for _, draws := range s.Graphs {
-		all = append(all, draws...)
-	}
+	all := slices.Concat(s.Graphs...)
 	posterior, families = score.FamiliesOf(all)
 	every := max(1, len(all)/comparedGraphs)
 	for k := 0; k < len(all); k += every {

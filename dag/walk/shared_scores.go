@@ -7,7 +7,7 @@ import (
 	"runtime"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/shard"
 )
 
@@ -40,7 +40,7 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, part *shard.Shard, stage 
 			}
 			return nodePiece{c.parents[j], c.scores[j], c.priors[j]}, c.err()
 		},
-	}, score.UpTo(len(c.parents)))
+	}, rank.UpTo(len(c.parents)))
 	for j, piece := range pieces {
 		c.parents[j], c.scores[j], c.priors[j] = piece.Parents, piece.Scores, piece.Priors
 	}
@@ -70,7 +70,7 @@ func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *rou
 			p.End, err = r.state(c)
 			return p, err
 		},
-	}, score.UpTo(len(r.walks)))
+	}, rank.UpTo(len(r.walks)))
 	if err != nil {
 		return nil, err
 	}

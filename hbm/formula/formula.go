@@ -136,14 +136,9 @@ func (f *Formula) Variables() []Variable {
 		all = append(all, s.Of)
 	}
 	all = append(all, f.Failures, f.Trials, f.Censored, f.Weights)
-	for _, term := range f.Terms {
-		all = append(all, term...)
-	}
+	all = append(all, slices.Concat(f.Terms...)...)
 	for _, v := range f.Varying {
-		for _, term := range v.Terms {
-			all = append(all, term...)
-		}
-		all = append(all, v.Group...)
+		all = slices.Concat(all, slices.Concat(v.Terms...), v.Group)
 	}
 	return all
 }

@@ -78,9 +78,7 @@ func (p *formulaParser) checkSteps() error {
 		}
 	}
 	for _, v := range f.Varying {
-		for _, t := range v.Terms {
-			check = append(check, t...)
-		}
+		check = append(check, slices.Concat(v.Terms...)...)
 	}
 	for _, v := range check {
 		if err := alone(v); err != nil {

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -48,20 +49,13 @@ func number[K comparable](numbers map[K]int32, key K) int32 {
 func (l *labelSet) ordered() (labels []string, rank []int32) {
 	rank = make([]int32, len(l.numbers)+len(l.texts))
 	if len(l.texts) > 0 {
-		for text := range l.texts {
-			labels = append(labels, text)
-		}
-		slices.Sort(labels)
+		labels = slices.Sorted(maps.Keys(l.texts))
 		for k, text := range labels {
 			rank[l.texts[text]] = int32(k)
 		}
 		return labels, rank
 	}
-	var values []float64
-	for value := range l.numbers {
-		values = append(values, value)
-	}
-	slices.Sort(values)
+	values := slices.Sorted(maps.Keys(l.numbers))
 	column := table.Numbers("", values).AsFactor()
 	for k, value := range values {
 		rank[l.numbers[value]] = int32(k)

@@ -213,11 +213,3 @@ func (r *Regression) innerRows() [][]int {
 	}
 	return r.inner.Rows()
 }
-
-func everyRow(n int) []int {
-	rows := make([]int, n)
-	for i := range rows {
-		rows[i] = i
-	}
-	return rows
-}

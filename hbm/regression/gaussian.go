@@ -5,6 +5,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // grouped is a sufficient statistic of rows with normal noise. Take the QR decomposition of [Z_j
@@ -36,7 +38,7 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	d := &grouped{width: width, rows: n}
 	var members [][]int
 	if g == nil {
-		members = [][]int{everyRow(n)}
+		members = [][]int{rank.UpTo(n)}
 	} else {
 		d.levels, d.q, members = len(g.Levels), len(g.Columns), g.Rows()
 		d.rows -= d.levels * d.q

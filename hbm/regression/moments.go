@@ -66,11 +66,7 @@ func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept
 		return rows, kept
 	}
 	rows = weighted.Rows(weight, most, stream.Rand(seed, "hbm/moments"))
-	kept = make([]float64, len(rows))
-	for i := range kept {
-		kept[i] = 1
-	}
-	return rows, kept
+	return rows, slices.Repeat([]float64{1}, len(rows))
 }
 
 // momentChunk is the number of draws that share one stream of random numbers.

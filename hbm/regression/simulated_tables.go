@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 
 	"gonum.org/v1/gonum/mat"
@@ -123,10 +124,10 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 // predictors returns the predictors of a random table, on the working scale of the rows kept.
 func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
-	source := everyRow(len(r.y))
+	source := rank.UpTo(len(r.y))
 	groups := r.innerRows()
 	if groups == nil {
-		groups = [][]int{everyRow(len(r.y))}
+		groups = [][]int{rank.UpTo(len(r.y))}
 	}
 	if random.IntN(2) == 0 {
 		for _, rows := range groups {
@@ -138,7 +139,7 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 		if t := p.predictorsOf(source, kept); t != nil {
 			return t
 		}
-		source = everyRow(len(r.y))
+		source = rank.UpTo(len(r.y))
 	}
 	if t := p.predictorsOf(source, kept); t != nil {
 		return t

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // band is the range of heights of a layer of nodes.
@@ -11,11 +13,7 @@ type band struct{ top, bottom float64 }
 
 // bands are the layers: nodes whose middles are at one height are in one.
 func (d *Drawing) bands(nodes []Node) (list []band) {
-	order := make([]int, len(nodes))
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(d.Nodes[a].Y, d.Nodes[b].Y) })
+	order := rank.Order(len(nodes), func(a, b int) int { return cmp.Compare(d.Nodes[a].Y, d.Nodes[b].Y) })
 	for _, k := range order {
 		top, bottom := d.Nodes[k].Y-nodes[k].Height/2, d.Nodes[k].Y+nodes[k].Height/2
 		if n := len(list); n > 0 && top < list[n-1].bottom {

@@ -70,10 +70,7 @@ type Problem struct {
 }
 
 func (p *Problem) draws() int {
-	if p.PerRound == 0 {
-		return perRound + perDim*len(p.Centre)
-	}
-	return p.PerRound
+	return cmp.Or(p.PerRound, perRound+perDim*len(p.Centre))
 }
 
 // Proposal is a distribution near a density.

@@ -11,16 +11,14 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // modes are t distributions at modes found from the centre and the best draws, by the curvature.
 func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	dim := len(p.problem.Centre)
-	best := make([]int, len(all.Points))
-	for i := range best {
-		best[i] = i
-	}
-	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(all.LogDensity[b], all.LogDensity[a]) })
+	best := rank.Order(len(all.Points), func(a, b int) int { return cmp.Compare(all.LogDensity[b], all.LogDensity[a]) })
 	from := [][]float64{p.problem.Centre}
 	for _, i := range best[:min(starts-1, len(best))] {
 		from = append(from, all.Points[i])

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Options locate a density and set the accuracy of its integral.
@@ -156,10 +157,7 @@ func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
 
 func (l *lattice[T]) scan() error {
 	count := 1 + max(int((l.To-l.From)/l.Step), 0)
-	l.at, l.nodes = make([]int, count), make([]Node[T], count)
-	for i := range l.at {
-		l.at[i] = i
-	}
+	l.at, l.nodes = rank.UpTo(count), make([]Node[T], count)
 	return l.evaluate(l.at, l.nodes)
 }
 

@@ -37,7 +37,7 @@
 //
 //	net, err := made.New(made.Config{
 //		Inputs: 8, Context: 7, Hidden: 32, Blocks: 2,
-//		Heads: [][]int{made.Repeat(8, 1), made.Repeat(8, 1)}, // shift and scale, say
+//		Heads: slices.Repeat([][]int{slices.Repeat([]int{1}, 8)}, 2), // shift and scale, say
 //	})
 //	...
 //	outputs := net.Bind(ctx, g, x.DType(), cond).Outputs(x) // two nodes [B, 8]

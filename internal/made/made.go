@@ -86,15 +86,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Repeat returns the head that has n outputs for each of d inputs.
-func Repeat(d, n int) []int {
-	outputs := make([]int, d)
-	for i := range outputs {
-		outputs[i] = n
-	}
-	return outputs
-}
-
 // Network is a residual MADE. It holds the architecture; the weights live in a context.
 type Network struct {
 	cfg     Config

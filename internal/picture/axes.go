@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -34,9 +35,7 @@ func Around(values ...float64) Scale {
 		s.Min, s.Max = 0, 1
 	}
 	margin := 0.04 * (s.Max - s.Min)
-	if margin == 0 {
-		margin = math.Max(math.Abs(s.Min)/10, 0.5)
-	}
+	margin = cmp.Or(margin, math.Max(math.Abs(s.Min)/10, 0.5))
 	s.Min, s.Max = s.Min-margin, s.Max+margin
 	return s
 }

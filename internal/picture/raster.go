@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"slices"
 )
@@ -63,11 +64,7 @@ func indexed(from *image.RGBA) *image.Paletted {
 		runs = append(runs, run{s, end})
 		k = end
 	}
-	all := make([]*shade, 0, len(shades))
-	for _, s := range shades {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b *shade) int {
+	all := slices.SortedFunc(maps.Values(shades), func(a, b *shade) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.bytes, b.bytes))
 	})
 	frequent := all[:min(len(all), mostColours)]

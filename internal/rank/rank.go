@@ -1,6 +1,4 @@
 // Package rank finds the ranks of values, and values by their rank without sorting all of them.
-//
-//	rank.go  Place and Mid
 package rank
 
 import (
@@ -42,11 +40,7 @@ func Place(values []float64, k int) {
 
 // Mid are the ranks of values, from 1 for the smallest; equal ones share their average.
 func Mid(values []float64) []float64 {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	order := Order(len(values), func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	ranks := make([]float64, len(values))
 	for from := 0; from < len(order); {
 		to := from + 1
@@ -59,4 +53,20 @@ func Mid(values []float64) []float64 {
 		from = to
 	}
 	return ranks
+}
+
+// UpTo lists 0 to n−1.
+func UpTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Order lists 0 to n−1 in the order of compare, equal ones ascending.
+func Order(n int, compare func(a, b int) int) []int {
+	order := UpTo(n)
+	slices.SortStableFunc(order, compare)
+	return order
 }

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // LeastSquares minimises |M x − b|² for the rows [M b] of a matrix [rows, n+1] by reflections, and
@@ -31,10 +33,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	}
 	largest := func(row []float64) float64 { return floats.Norm(row[:n], math.Inf(1)) }
 	slices.SortStableFunc(r, func(a, b []float64) int { return cmp.Compare(largest(b), largest(a)) })
-	s := &Symbolic{n: n, order: make([]int, n), first: []int{0}}
-	for j := range s.order {
-		s.order[j] = j
-	}
+	s := &Symbolic{n: n, order: rank.UpTo(n), first: []int{0}}
 	for k := range n {
 		longest := longestFrom(r, k, n)
 		s.order[k], s.order[longest] = s.order[longest], s.order[k]

@@ -1,11 +1,13 @@
 package design
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Two columns are duplicates if their absolute correlation exceeds 1 − collinearTol. A column is
@@ -143,11 +145,8 @@ func direction(values []float64, centre bool) []float64 {
 // Equal vectors have equal projections on any direction, so only neighbours among the sorted
 // absolute projections are compared: O(D n + D log D) instead of O(D² n).
 func duplicates(columns [][]float64) []int {
-	original := make([]int, len(columns))
-	projection := make([]float64, len(columns))
-	order := make([]int, len(columns))
+	original, projection := slices.Repeat([]int{-1}, len(columns)), make([]float64, len(columns))
 	for k, column := range columns {
-		original[k], order[k] = -1, k
 		var norm float64
 		for i, v := range column {
 			w := math.Sin(float64(i+1)*1.7) + 0.3 // any fixed direction that no data set has
@@ -156,7 +155,7 @@ func duplicates(columns [][]float64) []int {
 		}
 		projection[k] = math.Abs(projection[k]) / math.Sqrt(norm)
 	}
-	sort.SliceStable(order, func(a, b int) bool { return projection[order[a]] < projection[order[b]] })
+	order := rank.Order(len(columns), func(a, b int) int { return cmp.Compare(projection[a], projection[b]) })
 	// |u − v| = √(2 (1 − |r|)) bounds the distance of the projections.
 	reach := 1.1 * math.Sqrt(2*collinearTol)
 	for a, k := range order {

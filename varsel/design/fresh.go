@@ -2,6 +2,7 @@ package design
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,10 +97,7 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 	if err != nil {
 		return nil, err
 	}
-	labels := slices.Clone(opt.Factors)
-	for name := range layout.factors {
-		labels = append(labels, name)
-	}
+	labels := slices.AppendSeq(slices.Clone(opt.Factors), maps.Keys(layout.factors))
 	fresh = fresh.WithLabels(labels...)
 	used := layout.used(opt)
 	if seen, _, err = seen.Complete(used, opt.NA == DropNA); err != nil {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Model is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
@@ -91,10 +93,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	if k == 0 {
 		return nil
 	}
-	order := make([]int, k)
-	for j := range order {
-		order[j] = j
-	}
+	order := rank.UpTo(k)
 	rows = make([][]float64, 0, min(k, len(r)))
 	for j, column := range w { // about the rest of the columns: any order is right
 		squares[j] = floats.Dot(column, column)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/mode"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -112,11 +113,7 @@ func (s Search) Screen() *Screening {
 			found.Correlation[predictor] = 0
 		}
 	}
-	found.Order = make([]int, len(found.LogOdds))
-	for i := range found.Order {
-		found.Order[i] = i
-	}
-	slices.SortStableFunc(found.Order, func(a, b int) int { return cmp.Compare(found.LogOdds[b], found.LogOdds[a]) })
+	found.Order = rank.Order(len(found.LogOdds), func(a, b int) int { return cmp.Compare(found.LogOdds[b], found.LogOdds[a]) })
 	return found
 }
 

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -155,9 +156,7 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	if verdict, err := application.VerdictOf(dir); err == nil && verdict != "trusted" && verdict != "exact" {
 		result.Notes = append([]string{"the run is " + verdict + ": so is what is said here"}, result.Notes...)
 	}
-	if f.out == "" {
-		f.out = filepath.Join(dir, effectsFile)
-	}
+	f.out = cmp.Or(f.out, filepath.Join(dir, effectsFile))
 	if err := result.WriteCSV(f.out); err != nil {
 		return shell.Failed(err)
 	}

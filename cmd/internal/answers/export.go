@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -108,9 +109,7 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 			return fmt.Errorf("%d rows and %d draws are too many to write: choose --draws %d or fewer", rows.Len(), len(chosen), mostExported/rows.Len())
 		}
 	}
-	if out == "" {
-		out = filepath.Join(dir, "arviz.zarr")
-	}
+	out = cmp.Or(out, filepath.Join(dir, "arviz.zarr"))
 	w, err := zarr.Create(out)
 	if err != nil {
 		return err

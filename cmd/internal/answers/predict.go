@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -90,9 +91,7 @@ func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args
 		return err
 	}
 	result.Schema, result.RunDir, result.Data = shell.SchemaOf("predict"), args[0], name
-	if f.out == "" {
-		f.out = filepath.Join(args[0], predictionsFile)
-	}
+	f.out = cmp.Or(f.out, filepath.Join(args[0], predictionsFile))
 	if err := result.WriteCSV(f.out); err != nil {
 		return shell.Failed(err)
 	}

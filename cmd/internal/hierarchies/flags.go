@@ -130,9 +130,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		record.Model.Terms = append(record.Model.Terms, prior)
 	}
 	flow := f.flow
-	if flow.Flow == "" {
-		flow.Flow = cli.FlowName(strings.ToLower(cosmic.Spline.String())) // the one that has all sizes
-	}
+	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // the one that has all sizes
 	var err error
 	if record.Flow, err = flow.Config(flags); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -42,9 +43,7 @@ func WriteReport(ctx context.Context, a *shell.App, all application.Registry, pa
 	for _, one := range found.Failures {
 		page.Failures = append(page.Failures, [2]string{describeTask(plan.Task(one.Index)), one.Error})
 	}
-	if out == "" {
-		out = filepath.Join(plan.Dir(), report.File)
-	}
+	out = cmp.Or(out, filepath.Join(plan.Dir(), report.File))
 	if err := report.WriteStudy(out, page); err != nil {
 		return "", shell.Failed(err)
 	}
