@@ -18,17 +18,16 @@ import (
 var ChangesPage = Page{show: pageOf(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
-	what := r.Data.Value
-	what = cmp.Or(what, "the rate of events")
+	what := cmp.Or(r.Data.Value, "the rate of events")
 	d := &document.Document{
 		Title:    fmt.Sprintf("When does %s change?", what),
-		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(r.Data.Rows, "row"), picture.Digits(float64(r.Data.From), 5), picture.Digits(float64(r.Data.To), 5), r.Data.Model),
+		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), document.Counted(r.Data.Rows, "row"), picture.Digits(float64(r.Data.From), 5), picture.Digits(float64(r.Data.To), 5), r.Data.Model),
 		Answer:   []string{r.Answer},
 	}
 	d.Sections = []*document.Section{{
 		ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior.",
 		Tables: []*document.Table{changesTable(r), segmentsTable(r), placesTable(r)},
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			var numbers []probabilityOf
 			for _, c := range r.Counts {
 				numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
@@ -36,7 +35,6 @@ func changesDocument(s *source, r *changepoint.Result) *document.Document {
 			part.Place(levelsPicture(what, r))
 			part.Place(curvePicture(r))
 			part.Place(countsPicture("counts", "Number of changes", "change", "changes", numbers))
-			return nil
 		},
 	}, s.checked("", r.ModelCheck)}
 	c := &computation{level: &r.Certificate.Verdict, reasons: r.Certificate.Reasons, text: "an exact sum over all numbers and places of changes.",

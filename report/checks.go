@@ -20,7 +20,7 @@ import (
 func (s *source) checked(response string, check *modelcheck.Report) *document.Section {
 	m := model(check)
 	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: []*document.Table{findings(check)},
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			part.Notes = []string{"Model: " + m.Word + ". " + m.Text}
 			if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
 				part.Place(categoriesPicture(check.Predictive)) // which have no order, and no residuals
@@ -30,7 +30,6 @@ func (s *source) checked(response string, check *modelcheck.Report) *document.Se
 			if len(part.Pictures) > 0 {
 				part.Lead = "The table beside what the model expects of it, and beside tables drawn anew from the posterior."
 			}
-			return nil
 		}}
 }
 
@@ -52,7 +51,7 @@ func drawFitted(part *document.Section, response string, rows []modelcheck.Fitte
 			inside++
 		}
 	}
-	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row")))
+	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), document.Counted(len(rows), "row")))
 }
 
 // two reports whether the response is yes or no.
@@ -69,7 +68,7 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 		low, high = math.Min(low, math.Min(r.Mean, r.Observed)), math.Max(high, math.Max(r.Mean, r.Observed))
 	}
 	p := picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response)
-	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", counted(len(rows), "row"), picture.Digits(correlation(points), 2))
+	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", document.Counted(len(rows), "row"), picture.Digits(correlation(points), 2))
 	return p
 }
 
@@ -141,7 +140,7 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 		}
 		se := math.Sqrt(observed * (1 - observed) / float64(to-from))
 		list = append(list, picture.Row{
-			Label: fmt.Sprintf("%s (%s)", picture.Probability(expected), counted(to-from, "row")), From: math.NaN(),
+			Label: fmt.Sprintf("%s (%s)", picture.Probability(expected), document.Counted(to-from, "row")), From: math.NaN(),
 			Intervals: []picture.Interval{
 				{Mid: observed, Low: math.Max(0, observed-2*se), High: math.Min(1, observed+2*se), Ink: picture.First, Hint: fmt.Sprintf("observed share %s", picture.Probability(observed))},
 				{Mid: expected, Low: math.NaN(), High: math.NaN(), Ink: picture.Second, Hint: fmt.Sprintf("expected share %s", picture.Probability(expected))},

@@ -222,7 +222,7 @@ func sideBySide(ctx context.Context, compare Comparer, sources []*source, docume
 	if len(sources) > mostCompared {
 		return nil, fmt.Errorf("got %d runs, want at most %d side by side", len(sources), mostCompared)
 	}
-	d := &document.Document{Title: documents[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), counted(len(sources), "run"))}
+	d := &document.Document{Title: documents[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), document.Counted(len(sources), "run"))}
 	runs := document.NewTable("The runs", "<run", "<directory", "<command", "<computation", "<model").Opened()
 	for k, s := range sources {
 		m := documents[k].Marks[0]
@@ -326,7 +326,7 @@ func probabilities(others []*Compared) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("comparison", "Probabilities in all runs", picture.Column, rows, picture.RowsOptions{Axis: "probability, ± 2 standard errors", Min: 0, Max: 1, Reference: 0.5, Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", counted(len(rows), others[0].what), counted(len(others)+1, "run"))
+	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", document.Counted(len(rows), others[0].what), document.Counted(len(others)+1, "run"))
 	return p
 }
 
@@ -355,6 +355,6 @@ func estimates(others []*Compared) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("comparison-numbers", "Posteriors in all runs", picture.Column, rows, picture.RowsOptions{Axis: "mean ± 2 posterior standard deviations", Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Means and intervals of %s in %s side by side.", counted(len(rows), "number"), counted(len(others)+1, "run"))
+	p.Text = fmt.Sprintf("Means and intervals of %s in %s side by side.", document.Counted(len(rows), "number"), document.Counted(len(others)+1, "run"))
 	return p
 }

@@ -112,13 +112,12 @@ func (s *source) earned(c *computation) *document.Section {
 	m := c.mark()
 	return &document.Section{ID: "verdict", Title: "How the verdict was earned", Lead: m.Name + ": " + m.Word + ". " + m.Text,
 		Said: append(c.facts, document.Explained(c.words...)...),
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			part.Notes = c.lines()
 			part.Place(s.training())
 			if c.draw != nil {
 				c.draw(part)
 			}
-			return nil
 		}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -25,7 +26,7 @@ func countsPicture(name, title, one, many string, list []probabilityOf) *picture
 		mean += float64(c.number) * c.probability
 		if c.probability > leastBar {
 			bars = append(bars, picture.Bar{From: float64(c.number) - 0.5, To: float64(c.number) + 0.5, Value: c.probability, Compared: math.NaN(),
-				Hint: fmt.Sprintf("%s: %s", counted(c.number, one), picture.Probability(c.probability))})
+				Hint: fmt.Sprintf("%s: %s", document.Counted(c.number, one), picture.Probability(c.probability))})
 		}
 	}
 	p := picture.Bars(name, title, picture.Column, 180, bars, many, "probability")

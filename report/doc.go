@@ -29,7 +29,6 @@
 //	mixtures.go                numbers of components of a mixture
 //	counts.go                  pictures that these share
 //	comparison.go              several runs side by side
-//	study.go                   the page of a study
 //	checks.go                  the table beside the expectations of the model
 //	predictions.go             rows predicted from all others
 //	density.go                 densities from draws

@@ -89,7 +89,7 @@ func (v *discovery) effects() *document.Section {
 	t, changes := v.totals()
 	return &document.Section{ID: "effects", Title: "How strong the effects are", Tables: []*document.Table{t, changes},
 		Lead: "Direct effects: given that the edge is there, how much its end changes with one more unit of its beginning, the other parents equal. Total effects: what would happen to the second column if the first were set from outside one unit higher, averaged over graphs and parameters, zero where no directed path leads there; they are causal only if no common cause is missing from the table.",
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			var direct, total []picture.Row
 			for _, e := range v.result.Parameters {
 				if float64(e.Prob) >= shownLinks && len(direct) < mostBars {
@@ -107,7 +107,6 @@ func (v *discovery) effects() *document.Section {
 			}
 			part.Place(effectsPicture("effects", "Direct effects, with the probabilities of their edges", "Means and 95% intervals", direct))
 			part.Place(effectsPicture("total-effects", "Total effects, with the probabilities of a path", "Means and 90% intervals", total))
-			return nil
 		}}
 }
 
@@ -117,7 +116,7 @@ func effectsPicture(name, title, what string, rows []picture.Row) *picture.Pictu
 		return nil
 	}
 	p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-	p.Text = fmt.Sprintf("%s of %s.", what, counted(len(rows), "effect"))
+	p.Text = fmt.Sprintf("%s of %s.", what, document.Counted(len(rows), "effect"))
 	return p
 }
 

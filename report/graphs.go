@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func graphDocument(s *source, r *dag.Result) *document.Document {
 	v.links = links(r, shownLinks, v.byClass)
 	d := &document.Document{
 		Title:    "Which columns depend on which?",
-		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Nodes), "column"), s.settings["model.mechanism"]),
+		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), document.Counted(r.Data.Rows, "row"), document.Counted(len(r.Data.Nodes), "column"), s.settings["model.mechanism"]),
 		Answer:   v.sentences(),
 		Sections: []*document.Section{v.graph(), v.matrix(), v.classes(), v.effects(), v.checks()},
 	}
@@ -75,14 +76,14 @@ func (v *discovery) sentences() []string {
 			open = append(open, v.pairName(l))
 		}
 	}
-	first := fmt.Sprintf("Of the %s of columns, %s joined directly with probability above %g: %s", counted(n*(n-1)/2, "pair"), grouped(len(sure))+" "+english.Form(len(sure), "is", "are"), certain, list(sure))
+	first := fmt.Sprintf("Of the %s of columns, %s joined directly with probability above %g: %s", document.Counted(n*(n-1)/2, "pair"), document.Grouped(len(sure))+" "+english.Form(len(sure), "is", "are"), certain, list(sure))
 	switch {
 	case len(sure) == 0 && n == 2:
 		first = fmt.Sprintf("The two columns are not joined directly with probability above %g", certain)
 	case n == 2:
 		first = fmt.Sprintf("The two columns are joined directly with probability above %g", certain)
 	case len(sure) == 0:
-		first = fmt.Sprintf("None of the %s of columns is joined directly with probability above %g", counted(n*(n-1)/2, "pair"), certain)
+		first = fmt.Sprintf("None of the %s of columns is joined directly with probability above %g", document.Counted(n*(n-1)/2, "pair"), certain)
 	}
 	if len(likely) > 0 {
 		first += "; more likely than not " + english.Form(len(likely), "is ", "are ") + list(likely)
@@ -127,16 +128,14 @@ func (v *discovery) otherwise() string {
 func (v *discovery) graph() *document.Section {
 	return &document.Section{ID: "graph", Title: "The graph", Tables: []*document.Table{v.edges()},
 		Lead: "Pairs of columns that are more likely joined than not; what is not drawn is less likely, not impossible.",
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			nodes := v.result.Data.Nodes
-			shown, err := drawGraph("graph", "Pairs that are joined", nodes, v.links)
-			if err != nil {
-				return err
-			}
 			weak := links(v.result, lowestLinks, v.byClass)
-			all, err := drawGraph("graph-all", "Pairs that may be joined", nodes, weak)
-			if err != nil {
-				return err
+			shown, err := drawGraph("graph", "Pairs that are joined", nodes, v.links)
+			all, failed := drawGraph("graph-all", "Pairs that may be joined", nodes, weak)
+			if err = errors.Join(err, failed); err != nil {
+				part.Notes = []string{"Not drawn: " + err.Error() + "."}
+				return
 			}
 			var said []string
 			for _, l := range v.links {
@@ -154,7 +153,6 @@ func (v *discovery) graph() *document.Section {
 			if c := v.result.Constraints; c != "" {
 				part.Notes = append(part.Notes, "Constraints, which the table did not have to show: "+c+".")
 			}
-			return nil
 		}}
 }
 
@@ -172,12 +170,12 @@ func (v *discovery) legend() []string {
 // matrix is the section with all probabilities of edges.
 func (v *discovery) matrix() *document.Section {
 	return &document.Section{ID: "matrix", Title: "Probabilities of all edges", Lead: "Row → column: the probability that the row is a direct cause of the column, as far as graphs mean causes.",
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			nodes := v.result.Data.Nodes
 			const most = 60 // columns of which a picture can be read
 			if len(nodes) > most {
 				part.Notes = []string{fmt.Sprintf("With %d columns the matrix is too large to draw; adjacency.csv has it.", len(nodes))}
-				return nil
+				return
 			}
 			probability := map[[2]string]float64{}
 			for _, e := range v.result.Edges {
@@ -196,7 +194,6 @@ func (v *discovery) matrix() *document.Section {
 			})
 			p.Text = "A matrix of the probabilities of all edges, which the table of pairs above has as numbers."
 			part.Place(p)
-			return nil
 		}}
 }
 

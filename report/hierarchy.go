@@ -57,7 +57,7 @@ func regressionDocument(s *source, r *regression.Result) *document.Document {
 	v := &hierarchy{s, r}
 	var groups []string
 	for _, g := range v.groupings() {
-		groups = append(groups, counted(g.Levels, "level")+" of "+g.Name)
+		groups = append(groups, document.Counted(g.Levels, "level")+" of "+g.Name)
 	}
 	within := ""
 	if len(groups) > 0 {
@@ -65,7 +65,7 @@ func regressionDocument(s *source, r *regression.Result) *document.Document {
 	}
 	d := &document.Document{
 		Title:    v.title(),
-		Subtitle: fmt.Sprintf("%s, %s%s; %s", s.table(), counted(r.Data.Rows, "row"), within, r.Data.Formula),
+		Subtitle: fmt.Sprintf("%s, %s%s; %s", s.table(), document.Counted(r.Data.Rows, "row"), within, r.Data.Formula),
 		Answer:   v.sentences(),
 	}
 	if len(r.Terms) > 0 {
@@ -183,7 +183,7 @@ func (v *hierarchy) sentences() []string {
 				states = append(states, fmt.Sprintf("%s is %s (%s)", term, t.State, picture.Probability(float64(t.Prob))))
 			}
 		}
-		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model"), picture.Probability(float64(best.Certified)), list(states))
+		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", document.Counted(len(v.result.Models), "model"), picture.Probability(float64(best.Certified)), list(states))
 	}
 	return []string{first, second, third}
 }
@@ -277,11 +277,10 @@ func (v *hierarchy) terms() *document.Section {
 		}
 	}
 	part.Tables = []*document.Table{t, models}
-	part.Draw = func(_ context.Context, part *document.Section) error {
+	part.Draw = func(_ context.Context, part *document.Section) {
 		p := picture.Rows("terms", "Probabilities of terms", picture.Column, rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5})
 		p.Text = "Bars of " + strings.Join(said, ", ") + "."
 		part.Place(p)
-		return nil
 	}
 	return part
 }
@@ -324,7 +323,7 @@ func moment(x regression.Figure) string {
 }
 
 // drawPopulation draws numbers with their intervals, expectations and densities.
-func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) error {
+func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) {
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
 		var rows []picture.Row
 		for _, s := range list {
@@ -332,7 +331,7 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 		}
 		if len(rows) > 0 {
 			p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
-			p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number"))
+			p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", document.Counted(len(rows), "number"))
 			part.Place(p)
 		}
 	}
@@ -362,7 +361,6 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
 	v.alongPredictors(ctx, part)
 	v.densities(part)
-	return nil
 }
 
 // checks is the section of the model check, with its statistics.

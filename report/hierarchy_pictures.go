@@ -41,16 +41,15 @@ func (v *hierarchy) groups() *document.Section {
 		}
 		part.Tables = append(part.Tables, t)
 	}
-	part.Draw = func(_ context.Context, part *document.Section) error {
+	part.Draw = func(_ context.Context, part *document.Section) {
 		for k, one := range v.varying() {
 			shown := one.levels
 			if len(shown) > mostLevels {
 				shown = slices.Concat(shown[:mostLevels/2], shown[len(shown)-mostLevels/2:])
-				part.Notes = append(part.Notes, fmt.Sprintf("%s by %s: the picture has the %d highest and the %d lowest levels; the %s between are in the table.", one.term, one.group, mostLevels/2, mostLevels/2, grouped(len(one.levels)-len(shown))))
+				part.Notes = append(part.Notes, fmt.Sprintf("%s by %s: the picture has the %d highest and the %d lowest levels; the %s between are in the table.", one.term, one.group, mostLevels/2, mostLevels/2, document.Grouped(len(one.levels)-len(shown))))
 			}
 			part.Place(v.caterpillar(fmt.Sprintf("caterpillar-%d-%s", k+1, document.Identifier(one.group)), one, shown))
 		}
-		return nil
 	}
 	return part
 }
@@ -67,7 +66,7 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	for _, level := range shown {
 		row := intervalRow(level.Level, level.Mean, level.Q025, level.Q975, 95)
 		row.Note = ""
-		row.Intervals[0].Hint += "; " + counted(level.Rows, "row")
+		row.Intervals[0].Hint += "; " + document.Counted(level.Rows, "row")
 		if level.Unpooled != nil {
 			row.From = math.Max(low-margin, math.Min(high+margin, float64(*level.Unpooled)))
 		}
@@ -85,7 +84,7 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	}
 	p := picture.Rows(name, title, width, rows, picture.RowsOptions{Axis: axis, Min: low - margin, Max: high + margin, Panels: panels})
 	highest, lowest := one.levels[0], one.levels[len(one.levels)-1]
-	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", counted(len(one.levels), "level"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
+	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", document.Counted(len(one.levels), "level"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
 	return p
 }
 
@@ -140,12 +139,7 @@ func (v *hierarchy) densities(part *document.Section) {
 		if at < 0 || drawn == mostPriors {
 			continue
 		}
-		var values []float64
-		for i := range v.draws.Len() {
-			if x := v.draws.Values(i)[at]; x != 0 {
-				values = append(values, x)
-			}
-		}
+		values := v.nonzero(at)
 		in := float64(len(values)) / float64(v.draws.Len())
 		least := math.Inf(-1)
 		if prior.Family != "normal" {

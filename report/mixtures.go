@@ -31,7 +31,7 @@ var MixturePage = Page{show: pageOf(mixtureDocument)}
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d := &document.Document{
 		Title:    mixtureTitle(r.Data.Columns),
-		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(r.Data.Rows, "row"), r.Data.Family),
+		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), document.Counted(r.Data.Rows, "row"), r.Data.Family),
 		Answer:   []string{r.Answer},
 	}
 	c := r.Certificate
@@ -46,10 +46,7 @@ func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d.Sections = []*document.Section{{
 		ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place.",
 		Tables: []*document.Table{numbersTable(r), componentsTable(r), correlationsTable(r)},
-		Draw: func(_ context.Context, part *document.Section) error {
-			drawMixture(part, r)
-			return nil
-		},
+		Draw:   func(_ context.Context, part *document.Section) { drawMixture(part, r) },
 	}, s.checked("", r.ModelCheck)}
 	return s.answer(d, found, r.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture.")
 }

@@ -20,7 +20,7 @@ func orderDocument(s *source, r *order.Result) *document.Document {
 	one, many, which := "order", "orders", "Probability of each order"
 	d := &document.Document{
 		Title:    fmt.Sprintf("Of which order is %s?", r.Data.Value),
-		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), counted(r.Data.Rows, "row"), r.Data.Value, r.Data.Model),
+		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), document.Counted(r.Data.Rows, "row"), r.Data.Value, r.Data.Model),
 		Answer:   []string{r.Answer},
 	}
 	if len(r.Knots) > 0 {
@@ -32,10 +32,7 @@ func orderDocument(s *source, r *order.Result) *document.Document {
 	if r.UnitRoot != nil {
 		part.Said = []string{"A unit root: " + document.Probability(*r.UnitRoot, 0) + "."}
 	}
-	part.Draw = func(_ context.Context, part *document.Section) error {
-		drawOrders(part, r, one, which)
-		return nil
-	}
+	part.Draw = func(_ context.Context, part *document.Section) { drawOrders(part, r, one, which) }
 	d.Sections = []*document.Section{part, {ID: "coefficients", Title: "Coefficients", Tables: []*document.Table{orderCoefficients(r)}}, s.checked("", r.ModelCheck)}
 	c := &computation{level: &r.Certificate.Verdict, reasons: r.Certificate.Reasons, text: "an exact sum over all models.",
 		facts: []string{"Computation: " + took(r.Seconds, 0) + "."}, words: []string{document.WordBayesFactor}}
@@ -137,7 +134,7 @@ func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	}
 	if len(rows) > 0 {
 		p := picture.Rows("coefficients", "Coefficients", picture.Column, rows, picture.RowsOptions{Axis: "coefficient"})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", counted(len(rows), "coefficient"))
+		p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", document.Counted(len(rows), "coefficient"))
 		part.Place(p)
 	}
 }

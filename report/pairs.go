@@ -58,7 +58,7 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 func (v *selection) pairs() *document.Section {
 	return &document.Section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
 		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together.",
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			var open []int
 			for _, k := range v.order {
 				if p := v.probability(k); p > 0.01 && p < 0.99 && len(open) < mostPaired {
@@ -69,7 +69,6 @@ func (v *selection) pairs() *document.Section {
 				slices.Sort(open)
 				v.drawPairs(part, open)
 			}
-			return nil
 		}}
 }
 

@@ -96,17 +96,12 @@ func (s *source) storedCheck() (*leftOut, error) {
 // predictions is the section of leave-one-out. Where it cannot be computed, for example because the
 // table of the run is missing, the section gives the reason.
 func (s *source) predictions(response string) *document.Section {
-	return &document.Section{ID: "predictions", Title: "How well it predicts rows that it has not seen", Draw: func(ctx context.Context, part *document.Section) error {
-		found, err := s.leaveOneOut(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
+	return &document.Section{ID: "predictions", Title: "How well it predicts rows that it has not seen", Draw: func(ctx context.Context, part *document.Section) {
+		if found, err := s.leaveOneOut(ctx); err != nil {
 			part.Notes = []string{"Not shown: " + err.Error() + "."}
-		default:
+		} else {
 			s.drawPredictions(part, response, found)
 		}
-		return nil
 	}}
 }
 
@@ -125,10 +120,10 @@ func (s *source) drawPredictions(part *document.Section, response string, found 
 	}
 	summary += fmt.Sprintf("; the effective number of parameters is %.1f.", float64(l.P))
 	if l.Unreliable > 0 {
-		summary += fmt.Sprintf(" The estimate of %s is not reliable (k̂ above %.2f): vti loo --refit computes the posterior without them.", counted(l.Unreliable, "row"), float64(l.Limit))
+		summary += fmt.Sprintf(" The estimate of %s is not reliable (k̂ above %.2f): vti loo --refit computes the posterior without them.", document.Counted(l.Unreliable, "row"), float64(l.Limit))
 	}
 	if len(l.Rows) < found.all {
-		summary = fmt.Sprintf("Of %s of %s. ", counted(len(l.Rows), "row"), grouped(found.all)) + summary
+		summary = fmt.Sprintf("Of %s of %s. ", document.Counted(len(l.Rows), "row"), document.Grouped(found.all)) + summary
 	}
 	part.Notes = append(part.Notes, summary)
 	part.Tables = []*document.Table{hardestRows(l)}
@@ -145,7 +140,7 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	first, last := float64(l.Rows[0].Row), float64(l.Rows[len(l.Rows)-1].Row)
 	p := picture.Scatter("khat", "How far each prediction can be relied on", picture.Column, 190, points,
 		[]picture.Reference{{X0: first, Y0: limit, X1: last, Y1: limit}}, "row of the table", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d %s above the dashed line at %.2f, where a prediction cannot be relied on.", counted(len(l.Rows), "row"), picture.Number(float64(l.KHat)), l.Unreliable, english.Form(l.Unreliable, "is", "are"), limit)
+	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d %s above the dashed line at %.2f, where a prediction cannot be relied on.", document.Counted(len(l.Rows), "row"), picture.Number(float64(l.KHat)), l.Unreliable, english.Form(l.Unreliable, "is", "are"), limit)
 	return p
 }
 
@@ -168,7 +163,7 @@ func transformsPicture(smaller string, rows int, c *predict.Calibration) *pictur
 	for k, count := range c.Histogram {
 		low, high := math.Max(0, expected-spread), expected+spread
 		bars = append(bars, picture.Bar{From: float64(k) / bins, To: float64(k+1) / bins, Value: float64(count), Low: low, High: high, Compared: expected,
-			Hint: fmt.Sprintf("%g to %g: %s, %s expected (95%%: %s to %s)", float64(k)/bins, float64(k+1)/bins, counted(count, "row"), picture.Number(expected), picture.Number(low), picture.Number(high))})
+			Hint: fmt.Sprintf("%g to %g: %s, %s expected (95%%: %s to %s)", float64(k)/bins, float64(k+1)/bins, document.Counted(count, "row"), picture.Number(expected), picture.Number(low), picture.Number(high))})
 		if float64(count) < low || float64(count) > high {
 			outside++
 		}

@@ -72,9 +72,9 @@ func (s *source) training() *picture.Picture {
 		}
 	}
 	p := picture.Lines("training", "Loss while training", picture.Column, 150, []picture.Curve{{X: x, Y: shown, Ink: picture.First}}, "step", "loss in nats")
-	p.Text = fmt.Sprintf("The loss goes from %s at step %s to %s at step %s.", picture.Digits(y[0], 6), picture.Number(x[0]), picture.Digits(y[len(y)-1], 6), grouped(int(x[len(x)-1])))
+	p.Text = fmt.Sprintf("The loss goes from %s at step %s to %s at step %s.", picture.Digits(y[0], 6), picture.Number(x[0]), picture.Digits(y[len(y)-1], 6), document.Grouped(int(x[len(x)-1])))
 	if above > 0 {
-		p.Text += fmt.Sprintf(" %s %s above the picture.", counted(above, "logged step"), english.Form(above, "lies", "lie"))
+		p.Text += fmt.Sprintf(" %s %s above the picture.", document.Counted(above, "logged step"), english.Form(above, "lies", "lie"))
 	}
 	return p
 }
@@ -100,6 +100,6 @@ func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.
 	}
 	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
 		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", counted(len(points), "model"), picture.Number(worst))
+	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", document.Counted(len(points), "model"), picture.Number(worst))
 	return p
 }

@@ -70,6 +70,16 @@ func (s *source) readDraws() (err error) {
 	return err
 }
 
+// nonzero are the draws of a coordinate from the models that have it.
+func (s *source) nonzero(coordinate int) (values []float64) {
+	for i := range s.draws.Len() {
+		if x := s.draws.Values(i)[coordinate]; x != 0 {
+			values = append(values, x)
+		}
+	}
+	return values
+}
+
 // readTrace reads the log of training; nil if there is none.
 func readTrace(path string) (*trace, error) {
 	file, err := os.Open(path)

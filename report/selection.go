@@ -34,7 +34,7 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 	v.order = rank.Order(len(r.Inclusion), func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
 	d := &document.Document{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
-		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), document.Counted(r.Data.Rows, "row"), document.Counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),
 		Answer:   v.sentences(),
 		Sections: []*document.Section{v.predictors(), v.sets(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
 	}
@@ -117,7 +117,7 @@ func (v *selection) modelSentence() string {
 	low, high := v.likelySizes()
 	sizes := fmt.Sprintf("%d to %d predictors", low, high)
 	if low == high {
-		sizes = counted(low, "predictor")
+		sizes = document.Counted(low, "predictor")
 	}
 	if p >= 0.5 {
 		return fmt.Sprintf("One model stands out, the one %s: its probability is %s; models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)

@@ -24,7 +24,7 @@ const (
 func (v *selection) predictors() *document.Section {
 	return &document.Section{ID: "predictors", Title: "Which predictors matter",
 		Lead: "The probability that a predictor is in the model, given the table; lines are two standard errors of the computation.",
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			shown := v.order[:min(len(v.order), mostBars)]
 			var rows []picture.Row
 			var said []string
@@ -36,11 +36,10 @@ func (v *selection) predictors() *document.Section {
 			p := picture.Rows("inclusion", "Inclusion probabilities", picture.Column, rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5})
 			p.Text = "Bars of " + strings.Join(said, ", ") + "."
 			if left := len(v.order) - len(shown); left > 0 {
-				part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, grouped(left)))
+				part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, document.Grouped(left)))
 			}
 			part.Place(p)
 			part.Place(v.sizePicture())
-			return nil
 		}}
 }
 
@@ -62,7 +61,7 @@ func (v *selection) sizePicture() *picture.Picture {
 	best := 0
 	for size := low; size <= high; size++ {
 		b := picture.Bar{From: float64(size) - 0.5, To: float64(size) + 0.5, Value: posterior[size], Compared: math.NaN(),
-			Hint: fmt.Sprintf("%s: probability %s", counted(size, "predictor"), picture.Probability(posterior[size]))}
+			Hint: fmt.Sprintf("%s: probability %s", document.Counted(size, "predictor"), picture.Probability(posterior[size]))}
 		if size < len(prior) {
 			b.Compared = float64(prior[size])
 			b.Hint += ", before the table was seen " + picture.Probability(b.Compared)
@@ -84,10 +83,7 @@ func (v *selection) sizePicture() *picture.Picture {
 func (v *selection) models() *document.Section {
 	return &document.Section{ID: "models", Title: "Which models are probable", Tables: []*document.Table{v.modelsTable()},
 		Lead: "Each column is a model, as wide as it is probable; coloured predictors are in it.",
-		Draw: func(_ context.Context, part *document.Section) error {
-			v.drawModels(part)
-			return nil
-		}}
+		Draw: func(_ context.Context, part *document.Section) { v.drawModels(part) }}
 }
 
 // drawModels draws the most probable models as an image.
@@ -123,23 +119,22 @@ func (v *selection) drawModels(part *document.Section) {
 		}
 		return c
 	})
-	p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
+	p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", document.Counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
 	part.Place(p)
-	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", counted(len(shown), "model"), picture.Probability(covered)))
+	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", document.Counted(len(shown), "model"), picture.Probability(covered)))
 }
 
 // coefficients is the section of coefficients: densities with the probability of zero.
 func (v *selection) coefficients() *document.Section {
 	return &document.Section{ID: "coefficients", Title: "How large the effects are", Tables: []*document.Table{v.coefficientsTable()},
 		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target),
-		Draw: func(_ context.Context, part *document.Section) error {
+		Draw: func(_ context.Context, part *document.Section) {
 			for _, k := range v.coefficientOrder() {
 				c := v.result.Coefficients[k]
 				if predictor := v.predictorOf(c); predictor >= 0 && v.draws != nil && len(part.Pictures) < mostDensities {
 					part.Place(v.densityPicture(c.Name, v.probability(predictor), k))
 				}
 			}
-			return nil
 		}}
 }
 
@@ -163,12 +158,7 @@ func (v *selection) coefficientOrder() (order []int) {
 func (v *selection) coefficientDraws(name string) (values []float64) {
 	d := v.draws
 	if at := slices.Index(d.Coordinates, name); at >= 0 {
-		for i := range d.Len() {
-			if x := d.Values(i)[at]; x != 0 {
-				values = append(values, x)
-			}
-		}
-		return values
+		return v.nonzero(at)
 	}
 	// models as lists: member t has the coefficient coef.t, unless predictors have several columns
 	predictor := slices.Index(v.result.Data.Predictors, name)
@@ -212,7 +202,7 @@ func (v *selection) chainTrace() *picture.Picture {
 	for i, chain := range v.draws.Chain {
 		byChain[chain] = append(byChain[chain], v.draws.LogP[i])
 	}
-	inks := []picture.Ink{picture.First, picture.Second, picture.Third, picture.Muted}
+	inks := inks()
 	var curves []picture.Curve
 	for chain := int32(1); len(curves) < len(byChain) && len(curves) < len(inks); chain++ {
 		values := byChain[chain]
@@ -225,7 +215,7 @@ func (v *selection) chainTrace() *picture.Picture {
 		curves = append(curves, c)
 	}
 	p := picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density")
-	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", counted(len(curves), "chain"), len(byChain))
+	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", document.Counted(len(curves), "chain"), len(byChain))
 	return p
 }
 

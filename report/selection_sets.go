@@ -33,10 +33,7 @@ func (v *selection) sets() *document.Section {
 		t.Add(document.Probability(set.Probability, 0), document.Probability(set.ExactlyOne, 0), fmt.Sprint(len(names)), fmt.Sprintf("%.2f", float64(set.Purity)), text)
 	}
 	section.Tables = []*document.Table{t}
-	section.Draw = func(_ context.Context, part *document.Section) error {
-		part.Place(v.regionPicture())
-		return nil
-	}
+	section.Draw = func(_ context.Context, part *document.Section) { part.Place(v.regionPicture()) }
 	return section
 }
 
@@ -74,7 +71,7 @@ func (v *selection) regionPicture() *picture.Picture {
 		lead := v.places[set.Predictors[0]]
 		at := f.At(float64(lead+1), v.probability(lead))
 		f.Label(picture.Point{X: at.X, Y: at.Y - 5}, set.Predictors[0], picture.Middle, picture.SmallSize, picture.Strong)
-		said = append(said, fmt.Sprintf("%s around %s", counted(len(set.Predictors), "predictor"), set.Predictors[0]))
+		said = append(said, fmt.Sprintf("%s around %s", document.Counted(len(set.Predictors), "predictor"), set.Predictors[0]))
 	}
 	p.Text = "Credible sets: " + list(said) + "."
 	return p

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/transdim/vti/internal/english"
@@ -24,20 +23,6 @@ func list(names []string) string {
 		return english.List(names, mostNamed-1)
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// counted is a number of things, its digits in groups.
-func counted(n int, one string) string {
-	return grouped(n) + " " + english.Noun(n, one)
-}
-
-// grouped writes a whole number with thin spaces between groups of three digits.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for at := len(s) - 3; at > 0 && len(s) > 4 && s[at-1] != '-'; at -= 3 {
-		s = s[:at] + "\u202f" + s[at:]
-	}
-	return s
 }
 
 // plusMinus is a number with its standard error, which is left out where it is zero or unknown.

@@ -61,8 +61,7 @@ func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 		for _, probability := range g.probabilities() {
 			s.Probabilities[min(int(20*probability), 19)]++
 		}
-		ending := g.verdict
-		ending = cmp.Or(ending, g.state.String())
+		ending := cmp.Or(g.verdict, g.state.String())
 		if g.state == Failed && len(s.Failures) < MostFailures {
 			s.Failures = append(s.Failures, Failure{t.Index, t.Name, g.text("error")})
 		}

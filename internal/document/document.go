@@ -49,7 +49,7 @@ type Section struct {
 	Wide, Pictures []*picture.Picture
 	Notes          []string
 	// Draw, if not nil, adds slow content, such as pictures of draws.
-	Draw func(ctx context.Context, s *Section) error
+	Draw func(ctx context.Context, s *Section)
 }
 
 // Graph is a picture of a graph whose edges a slider shows from a probability on.
@@ -73,15 +73,14 @@ func (s *Section) Place(p *picture.Picture) {
 	}
 }
 
-// Draw makes the content that only a page shows. Elements get their names from id.
+// Draw makes the content that only a page shows, unless ctx is cancelled. Elements get their names
+// from id.
 func (d *Document) Draw(ctx context.Context, id string) error {
 	d.ID = id
 	for _, s := range d.Sections {
 		s.ID = Identifier(id, s.ID)
 		if s.Draw != nil {
-			if err := s.Draw(ctx, s); err != nil {
-				return err
-			}
+			s.Draw(ctx, s)
 		}
 		s.Tables = slices.DeleteFunc(s.Tables, func(t *Table) bool { return t.On == Terminal || len(t.Rows) < 2 })
 		for k, t := range s.Tables {
@@ -91,7 +90,7 @@ func (d *Document) Draw(ctx context.Context, id string) error {
 	d.Sections = slices.DeleteFunc(d.Sections, func(s *Section) bool {
 		return len(s.Tables)+len(s.Said)+len(s.Notes)+len(s.Wide)+len(s.Pictures) == 0 && s.Graph == nil
 	})
-	return nil
+	return ctx.Err()
 }
 
 // Pictures are all pictures of a document, already drawn.

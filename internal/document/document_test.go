@@ -25,10 +25,7 @@ func example() *Document {
 		Next:  []string{"Try --more."},
 		Sections: []*Section{
 			{ID: "models", Title: "Models", Tables: []*Table{t, only}, Said: []string{"It is -3.5."}},
-			{ID: "drawn", Title: "Drawn", Draw: func(_ context.Context, s *Section) error {
-				s.Notes = []string{"Of a page."}
-				return nil
-			}},
+			{ID: "drawn", Title: "Drawn", Draw: func(_ context.Context, s *Section) { s.Notes = []string{"Of a page."} }},
 			{ID: "empty", Title: "Empty", Tables: []*Table{NewTable("No rows", "<name")}},
 		},
 	}

@@ -3,9 +3,11 @@ package document
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -102,4 +104,18 @@ func TimeText(seconds float64) string {
 		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Counted is a number of things, its digits in groups.
+func Counted(n int, one string) string {
+	return Grouped(n) + " " + english.Noun(n, one)
+}
+
+// Grouped writes a whole number with thin spaces between groups of three digits.
+func Grouped(n int) string {
+	s := strconv.Itoa(n)
+	for at := len(s) - 3; at > 0 && len(s) > 4 && s[at-1] != '-'; at -= 3 {
+		s = s[:at] + "\u202f" + s[at:]
+	}
+	return s
 }

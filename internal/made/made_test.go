@@ -2,6 +2,7 @@ package made
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -99,9 +100,9 @@ func TestAutoregressive(t *testing.T) {
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 4, Blocks: 1, Context: 2, Heads: [][]int{{2}}},
 		{Inputs: 1, Hidden: 1, Heads: [][]int{{1}}},
-		{Inputs: 2, Hidden: 16, Blocks: 2, Context: 3, Heads: [][]int{Repeat(2, 1), Repeat(2, 3)}},
+		{Inputs: 2, Hidden: 16, Blocks: 2, Context: 3, Heads: [][]int{slices.Repeat([]int{1}, 2), slices.Repeat([]int{3}, 2)}},
 		{Inputs: 5, Hidden: 30, Blocks: 2, Context: 1, Heads: [][]int{{3, 2, 0, 1, 1}}, Activation: LeakyReLU},
-		{Inputs: 5, Hidden: 30, Blocks: 0, Heads: [][]int{Repeat(5, 1)}},
+		{Inputs: 5, Hidden: 30, Blocks: 0, Heads: [][]int{slices.Repeat([]int{1}, 5)}},
 	} {
 		t.Run(fmt.Sprintf("D=%d/blocks=%d/C=%d", cfg.Inputs, cfg.Blocks, cfg.Context), func(t *testing.T) {
 			n, err := New(cfg)
@@ -130,9 +131,9 @@ func TestAutoregressive(t *testing.T) {
 // TestBrokenDegreesSeen shows that the test above can fail: degrees one too high let each output
 // see its own input.
 func TestBrokenDegreesSeen(t *testing.T) {
-	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{Repeat(3, 1)}})
+	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, 3)}})
 	require.NoError(t, err)
-	in, head := n.inputMask(), n.headMask(Repeat(3, 1))
+	in, head := n.inputMask(), n.headMask(slices.Repeat([]int{1}, 3))
 	for k := range n.degrees {
 		n.degrees[k]++
 	}

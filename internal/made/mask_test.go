@@ -59,9 +59,9 @@ func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 12).Draw(t, "d")
 		h := rapid.IntRange(2, 30).Draw(t, "h")
-		n, err := New(Config{Inputs: d, Hidden: h, Heads: [][]int{Repeat(d, 1)}})
+		n, err := New(Config{Inputs: d, Hidden: h, Heads: [][]int{slices.Repeat([]int{1}, d)}})
 		require.NoError(t, err)
-		reach := paths(n.inputMask(), n.hiddenMask(), n.headMask(Repeat(d, 1)), 4)
+		reach := paths(n.inputMask(), n.hiddenMask(), n.headMask(slices.Repeat([]int{1}, d)), 4)
 		for j := range d {
 			for i := range d {
 				switch {

@@ -3,6 +3,7 @@ package made
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -20,10 +21,10 @@ func TestSequentialAgreesWithOutputs(t *testing.T) {
 	const batch = 3
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 1, Heads: [][]int{{2}}},
-		{Inputs: 7, Hidden: 16, Blocks: 2, Heads: [][]int{Repeat(7, 1)}},
+		{Inputs: 7, Hidden: 16, Blocks: 2, Heads: [][]int{slices.Repeat([]int{1}, 7)}},
 		// fewer units than inputs
-		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{Repeat(9, 2), Repeat(9, 1)}},
-		{Inputs: 6, Hidden: 13, Blocks: 2, Context: 2, Heads: [][]int{Repeat(6, 1)}},
+		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{slices.Repeat([]int{2}, 9), slices.Repeat([]int{1}, 9)}},
+		{Inputs: 6, Hidden: 13, Blocks: 2, Context: 2, Heads: [][]int{slices.Repeat([]int{1}, 6)}},
 		{Inputs: 6, Hidden: 13, Blocks: 3, Heads: [][]int{{3, 0, 0, 1, 0, 2}, {0, 1, 0, 0, 1, 0}}},
 	} {
 		t.Run(fmt.Sprint(cfg.Inputs, cfg.Hidden, cfg.Heads), func(t *testing.T) {
