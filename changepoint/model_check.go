@@ -24,7 +24,6 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 		Response: modelcheck.Column{Name: p.Options.Value, Values: make([]float64, len(p.y))},
 		Rows:     modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
 		Checked:  modelcheck.CheckedRows(len(p.y), modelcheck.MostChecked),
-		Draws:    modelcheck.MinDraws,
 		Remedies: modelcheck.Remedies{
 			HeavyTails: "--shortest 3, which keeps single rows from being segments", Overdispersion: "--model both",
 			Counts: "--model rate", Curvature: "--model slope", Dependence: "vti order, which asks how rows depend on those before",
@@ -38,7 +37,7 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	}
 	rows := in.Checked
 	in.Draw = func(d int, mean, sd, replicate []float64) {
-		one := draws[d*len(draws)/in.Draws]
+		one := draws[d*len(draws)/modelcheck.MinDraws]
 		bounds := post.bounds(one.places)
 		for at, j := 0, 0; at < len(rows); at++ {
 			for bounds[j+1] <= rows[at] {

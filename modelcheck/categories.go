@@ -9,17 +9,17 @@ import (
 // that is 1 in the rows of the category. It also counts the rows of each category.
 func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
 	responses := in.indicators(y)
-	checks := newChecks(responses, in.Predictors, in.Draws, in.Remedies, false)
+	checks := newChecks(responses, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
 	n := len(y)
 	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)
-	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y, in.Draws)
+	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y)
 	kept.edges, kept.counts = wholeNumbers(0, float64(len(in.Unordered)-1)), make([][]float64, len(in.Unordered))
-	err = checks.run(ctx, in.Draws, func(d, j int, ownMean, ownSD, indicators []float64) {
+	err = checks.run(ctx, func(d, j int, ownMean, ownSD, indicators []float64) {
 		if j == 0 {
 			in.Draw(d, mean, sd, replicate)
 			for i, p := range mean {
-				fitted[i] += p / float64(in.Draws)
+				fitted[i] += p / MinDraws
 			}
 			kept.add(mean[:n], replicate)
 		}

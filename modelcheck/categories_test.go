@@ -24,7 +24,7 @@ func choicesInput(n int) RegressionInput {
 		}
 		return 2
 	}
-	in := RegressionInput{Kind: Category, Response: Column{Name: "y"}, Predictors: []Column{{Name: "x"}}, Unordered: []string{"a", "b", "c"}, Draws: MinDraws}
+	in := RegressionInput{Kind: Category, Response: Column{Name: "y"}, Predictors: []Column{{Name: "x"}}, Unordered: []string{"a", "b", "c"}}
 	for range n {
 		in.Response.Values, in.Predictors[0].Values = append(in.Response.Values, draw()), append(in.Predictors[0].Values, random.NormFloat64())
 	}

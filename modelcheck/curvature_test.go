@@ -21,7 +21,7 @@ func TestShapesAgainstLoops(t *testing.T) {
 
 func shapesAgainstLoops(t *testing.T, sizes bool) {
 	random := rand.New(rand.NewPCG(1, 2))
-	const rows, draws = 250, drawsAtOnce + 5
+	const rows, draws = 250, MinDraws
 	columns := []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 	for j := range columns {
 		for range rows {
@@ -58,7 +58,7 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 		}
 		replicates = append(replicates, replicate)
 	}
-	require.NoError(t, c.run(context.Background(), draws, func(d, _ int, mean, spread, replicate []float64) {
+	require.NoError(t, c.run(context.Background(), func(d, _ int, mean, spread, replicate []float64) {
 		for k := range mean {
 			mean[k] = 0.3 * float64(d)
 		}

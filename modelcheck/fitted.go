@@ -54,7 +54,7 @@ type fitting struct {
 	counts     [][]float64 // in replicated tables, by bin
 }
 
-func newFitting(kind Kind, y []float64, draws int) *fitting {
+func newFitting(kind Kind, y []float64) *fitting {
 	f := &fitting{y: y}
 	step := max(1, (len(y)+mostFitted-1)/mostFitted)
 	for i := 0; i < len(y); i += step {
@@ -62,7 +62,7 @@ func newFitting(kind Kind, y []float64, draws int) *fitting {
 	}
 	f.mean, f.replicates = make([]float64, len(f.kept)), make([][]float64, len(f.kept))
 	for k := range f.replicates {
-		f.replicates[k] = make([]float64, 0, draws)
+		f.replicates[k] = make([]float64, 0, MinDraws)
 	}
 	f.edges = binEdges(kind, y)
 	f.counts = make([][]float64, max(0, len(f.edges)-1))

@@ -18,7 +18,7 @@ func TestFitted(t *testing.T) {
 		mean[i] = float64(i%10) - 5
 		y[i] = mean[i] + random.NormFloat64()
 	}
-	report, err := Regression(context.Background(), RegressionInput{Response: Column{Name: "y", Values: y}, Draws: MinDraws, Draw: func(_ int, m, sd, replicate []float64) {
+	report, err := Regression(context.Background(), RegressionInput{Response: Column{Name: "y", Values: y}, Draw: func(_ int, m, sd, replicate []float64) {
 		for i := range m {
 			m[i], sd[i] = mean[i], 1
 			replicate[i] = mean[i] + random.NormFloat64()

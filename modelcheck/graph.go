@@ -16,11 +16,10 @@ type GraphInput struct {
 	Rows  RowNames
 	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
 	Counted [][]int
-	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes the mean, the
-	// standard deviation (up to a constant factor) and a replicate of the counted rows of a node,
-	// given its observed parents and the parameters of draw d.
-	Draws int
-	Draw  func(d, node int, mean, sd, replicate []float64)
+	// Draw writes the mean, the standard deviation (up to a constant factor) and a replicate of the
+	// counted rows of a node, given its observed parents and the parameters of draw d, below
+	// [MinDraws].
+	Draw func(d, node int, mean, sd, replicate []float64)
 	// Descends reports whether a column is a descendant of a node in the graph of draw d. Residuals
 	// of the node are then not compared with the column: an outlier of a node can appear in its
 	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
@@ -32,11 +31,8 @@ type GraphInput struct {
 	Remedies Remedies
 }
 
-// Graph checks a fitted graph. It panics when there are too few draws; it returns the error of ctx.
+// Graph checks a fitted graph. It returns the error of ctx.
 func Graph(ctx context.Context, in GraphInput) (Report, error) {
-	if in.Draws < MinDraws {
-		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
-	}
 	rows := in.Rows
 	var numbers []Column // rare levels are not defects
 	for j, c := range in.Columns {
@@ -64,9 +60,9 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		}
 		responses[j] = r
 	}
-	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies, in.Curves)
+	checks := newChecks(responses, in.Columns, in.Remedies, in.Curves)
 	checks.ignored = in.Descends
-	if err := checks.run(ctx, in.Draws, in.Draw); err != nil {
+	if err := checks.run(ctx, in.Draw); err != nil {
 		return Report{}, err
 	}
 	return newReport(append(findings, checks.findings()...)), nil

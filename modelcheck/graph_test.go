@@ -24,7 +24,7 @@ func chainGraph(t *testing.T, columns []modelcheck.Column, random *rand.Rand) mo
 // given by descends.
 func chainGraphOf(t *testing.T, columns []modelcheck.Column, counted [][]int, descends func(d, node, column int) bool, random *rand.Rand) modelcheck.Report {
 	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
-		Columns: columns, Draws: modelcheck.MinDraws, Counted: counted, Descends: descends,
+		Columns: columns, Counted: counted, Descends: descends,
 		Draw: func(_, node int, mean, sd, replicate []float64) {
 			rowsOf := func(column []float64) []float64 {
 				if counted == nil {
@@ -157,7 +157,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	sizes := make(map[int]bool)
 	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
-		Columns: columns, Counted: [][]int{rows}, Draws: modelcheck.MinDraws,
+		Columns: columns, Counted: [][]int{rows},
 		Draw: func(_, _ int, mean, sd, replicate []float64) {
 			sizes[len(mean)] = true
 			for i := range mean {

@@ -65,18 +65,17 @@ type RegressionInput struct {
 	Rows      RowNames
 	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
 	Checked []int
-	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes draw d: the mean and
-	// the standard deviation (up to a constant factor) of the response of each row given the
-	// parameters, and a response replicated from them. All have one entry per checked row. For
-	// Unordered categories mean and sd have one entry per category and row, category by category,
-	// for a response that is 1 in the rows of the category.
-	Draws    int
+	// Draw writes draw d of the posterior, below [MinDraws]: the mean and the standard deviation
+	// (up to a constant factor) of the response of each row given the parameters, and a response
+	// replicated from them. All have one entry per checked row. For Unordered categories mean and
+	// sd have one entry per category and row, category by category, for a response that is 1 in the
+	// rows of the category.
 	Draw     func(d int, mean, sd, replicate []float64)
 	Remedies Remedies
 }
 
-// MinDraws is the smallest number of posterior draws whose p-values can reach [Level] after
-// adjustment. Draws may repeat parameters with new replicates.
+// MinDraws is the number of posterior draws that are compared, the smallest whose p-values can
+// reach [Level] after adjustment. Draws may repeat parameters with new replicates.
 const MinDraws = 1000
 
 // fewestRows is the least number of rows to check for shape: fewer show no pattern (by hand).
@@ -133,9 +132,6 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	if in.Rows.Numbers != nil && len(in.Rows.Numbers) != n {
 		panic(fmt.Sprintf("modelcheck.Regression: got %d row numbers for %d rows", len(in.Rows.Numbers), n))
 	}
-	if in.Draws < MinDraws {
-		panic(fmt.Sprintf("modelcheck.Regression: got %d draws, want at least %d", in.Draws, MinDraws))
-	}
 	rows := in.Rows
 	findings := tableFindings(in.Predictors, rows)
 	findings = append(findings, responseFindings(in, rows)...)
@@ -150,13 +146,13 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 		return report, err
 	}
 	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
-	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies, false)
+	checks := newChecks([]*response{&r}, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
-	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y, in.Draws)
-	err := checks.run(ctx, in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
+	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y)
+	err := checks.run(ctx, func(d int, _ int, mean, sd, replicate []float64) {
 		in.Draw(d, mean, sd, replicate)
 		for i, m := range mean {
-			fitted[i] += m / float64(in.Draws)
+			fitted[i] += m / MinDraws
 		}
 		kept.add(mean, replicate)
 	})
@@ -307,10 +303,10 @@ type responseBlock struct {
 
 // run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
 // the rows of response j. It returns the error of ctx.
-func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, sd, replicate []float64)) error {
+func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicate []float64)) error {
 	observed, replicated := make([][][]float64, len(c.list)), make([][][]float64, len(c.list)) // [checks][block][members]
 	for k, check := range c.list {
-		for range min(drawsAtOnce, draws) {
+		for range drawsAtOnce {
 			observed[k] = append(observed[k], make([]float64, check.first[len(check.first)-1]))
 			replicated[k] = append(replicated[k], make([]float64, check.first[len(check.first)-1]))
 		}
@@ -324,11 +320,11 @@ func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, s
 			blocks[j].mean[place], blocks[j].sd[place], blocks[j].replicate[place] = make([]float64, n), make([]float64, n), make([]float64, n)
 		}
 	}
-	for from := 0; from < draws; from += drawsAtOnce {
-		block := min(drawsAtOnce, draws-from)
+	for from := 0; from < MinDraws; from += drawsAtOnce {
+		block := min(drawsAtOnce, MinDraws-from)
 		for place := range block {
 			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("the model check stopped after %d of %d draws: %w", from+place, draws, err)
+				return fmt.Errorf("the model check stopped after %d of %d draws: %w", from+place, MinDraws, err)
 			}
 			for j, b := range blocks {
 				draw(from+place, j, b.mean[place], b.sd[place], b.replicate[place])
@@ -339,10 +335,7 @@ func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, s
 				}
 			}
 		}
-		_ = parallel.Do(len(blocks), func(j int) error {
-			c.compare(j, blocks[j], block, draws, observed, replicated)
-			return nil
-		})
+		parallel.Run(len(blocks), func(j int) { c.compare(j, blocks[j], block, observed, replicated) })
 		for k, check := range c.list {
 			for place := range block {
 				check.add(observed[k][place], replicated[k][place])
@@ -352,13 +345,13 @@ func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, s
 	return nil
 }
 
-func (c *checks) compare(j int, b *responseBlock, block, draws int, observed, replicated [][][]float64) {
+func (c *checks) compare(j int, b *responseBlock, block int, observed, replicated [][][]float64) {
 	r := c.responses[j]
 	for place := range block {
 		b.seen.set(r.kind, r.y, b.mean[place], b.sd[place])
 		b.drawn.set(r.kind, b.replicate[place], b.mean[place], b.sd[place])
 		for i, residual := range b.seen.centred {
-			r.residual[i] += residual / float64(draws)
+			r.residual[i] += residual / MinDraws
 		}
 		for k, check := range c.list {
 			if from, to := check.first[j], check.first[j+1]; from < to {

@@ -122,7 +122,7 @@ func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable
 // input checks the table with draws of theta from next.
 func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelcheck.RegressionInput {
 	in := modelcheck.RegressionInput{
-		Kind: t.noise.kind, Response: modelcheck.Column{Name: "y", Values: t.y}, Draws: modelcheck.MinDraws,
+		Kind: t.noise.kind, Response: modelcheck.Column{Name: "y", Values: t.y},
 		Draw: func(_ int, mean, sd, replicate []float64) {
 			theta := next()
 			sigma := math.Exp(theta[len(theta)-1])

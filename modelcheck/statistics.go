@@ -21,7 +21,7 @@ const (
 
 // newChecks lists the checks of responses. With sizes, the sizes of residuals are compared with
 // each column instead of the fitted value.
-func newChecks(responses []*response, columns []Column, draws int, remedies Remedies, sizes bool) *checks {
+func newChecks(responses []*response, columns []Column, remedies Remedies, sizes bool) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
 		return func(r *response) bool { return len(r.y) >= 2 && slices.Contains(allowed, r.kind) }
@@ -33,13 +33,13 @@ func newChecks(responses []*response, columns []Column, draws int, remedies Reme
 	c.add(kinds(Continuous, Count), false, largest, c.largestFinding)
 	c.add(long(kinds(Continuous)), true, kurtosis, c.kurtosisFinding)
 	if sizes {
-		c.addShapes(columns, draws, true)
+		c.addShapes(columns, MinDraws, true)
 	} else {
 		c.add(long(kinds(Continuous)), true, spread, c.spreadFinding)
 	}
 	c.add(kinds(Count), true, zeros, c.zerosFinding)
 	c.add(func(r *response) bool { return len(r.y) >= fewestRows && !sorted(r, columns) }, true, serial, c.serialFinding)
-	c.addShapes(columns, draws, false)
+	c.addShapes(columns, MinDraws, false)
 	return c
 }
 

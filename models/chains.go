@@ -61,7 +61,7 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 		}
 	}
 	summaries := make([]rjmcmc.Summary, len(compared))
-	_ = parallel.Do(len(compared), func(i int) error { // never fails
+	parallel.Run(len(compared), func(i int) {
 		present := make([]float64, chains.Draws())
 		for draw, members := range outcomesOf {
 			if slices.Contains(members, compared[i]) {
@@ -69,7 +69,6 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 			}
 		}
 		summaries[i] = chains.Summarise(func(draw int) float64 { return present[draw] })
-		return nil
 	})
 	for _, summary := range summaries {
 		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)

@@ -142,12 +142,12 @@ func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelche
 	p, random := post.problem, stream.Rand(seed, "model check")
 	in := modelcheck.RegressionInput{
 		Kind: modelcheck.Continuous, Response: modelcheck.Column{Name: p.Options.Value, Values: p.levels.y},
-		Rows:    modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
-		Checked: modelcheck.CheckedRows(p.Rows(), modelcheck.MostChecked), Draws: modelcheck.MinDraws,
+		Rows:     modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
+		Checked:  modelcheck.CheckedRows(p.Rows(), modelcheck.MostChecked),
 		Remedies: modelcheck.Remedies{Dependence: "a larger --max-order, or vti changepoints", Curvature: "--model spline"},
 	}
 	in.Draw = func(d int, mean, sd, replicate []float64) {
-		one := post.draws[d*len(post.draws)/in.Draws]
+		one := post.draws[d*len(post.draws)/modelcheck.MinDraws]
 		for k, i := range in.Checked {
 			mean[k] = one.intercept
 			for c, j := range one.fit.columns {

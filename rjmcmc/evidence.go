@@ -68,9 +68,8 @@ func (r *Result) LadderRHat() float64 {
 		return math.NaN()
 	}
 	rows, rHats := r.Chains*len(r.ladder), make([]float64, len(r.ladder))
-	_ = parallel.Do(len(rHats), func(t int) error { // never fails
+	parallel.Run(len(rHats), func(t int) {
 		rHats[t] = r.Summarise(func(d int) float64 { return r.tilt[d/r.Chains*rows+t*r.Chains+d%r.Chains] }).RHat
-		return nil
 	})
 	return slices.Max(rHats) // NaN stays
 }
@@ -79,7 +78,7 @@ func (r *Result) LadderRHat() float64 {
 func (r *Result) logEvidence(first, last int) (sum float64) {
 	rows := r.Chains * len(r.ladder)
 	ratios := make([]float64, len(r.ladder)-1)
-	_ = parallel.Do(len(ratios), func(t int) error { // never fails
+	parallel.Run(len(ratios), func(t int) {
 		step := r.ladder[t] - r.ladder[t+1]
 		var cold, hot []float64
 		for start := 0; start < len(r.tilt); start += rows {
@@ -88,7 +87,6 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 			}
 		}
 		ratios[t] = logRatio(cold, hot)
-		return nil
 	})
 	for _, ratio := range ratios {
 		sum += ratio

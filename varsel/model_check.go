@@ -23,7 +23,6 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 		Response: modelcheck.Column{Name: design.ResponseName(), Values: design.Response()},
 		Rows:     modelcheck.RowNames{Numbers: design.Places, Unit: design.PlaceUnit},
 		Checked:  modelcheck.CheckedRows(design.Rows(), modelcheck.MostChecked),
-		Draws:    modelcheck.MinDraws,
 		Remedies: p.remedies(),
 	}
 	for j, name := range design.Names {
@@ -39,7 +38,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	eta := make([]float64, p.Target.Planes()*len(rows))
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		// evenly spaced draws; few of them are used several times
-		at := d * len(draws.Codes) / in.Draws
+		at := d * len(draws.Codes) / modelcheck.MinDraws
 		values := draws.Values.RawRowView(at)
 		if in.Unordered != nil {
 			p.linearPredictor(draws.Codes[at], values, rows, eta)

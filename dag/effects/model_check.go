@@ -42,7 +42,6 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
 	in := modelcheck.GraphInput{
 		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
-		Draws:    modelcheck.MinDraws,
 		Remedies: remedies(p),
 		Curves:   p.Model.Mechanism == sem.Spline || p.Model.Mechanism == sem.MLP,
 	}

@@ -57,7 +57,6 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		Response: modelcheck.Column{Name: r.Frame.ShiftedName(), Values: r.Frame.Shifted()},
 		Rows:     modelcheck.RowNames{Numbers: r.Frame.Places, Unit: r.Frame.PlaceUnit},
 		Checked:  kept.rows,
-		Draws:    modelcheck.MinDraws,
 		Remedies: r.remedies(),
 	}
 	for _, j := range r.Frame.EffectColumns() {

@@ -266,7 +266,7 @@ func (s *jointScan) best(most int) []jointGain {
 		}
 	}
 	heaps := make([][]jointGain, scanHeaps)
-	_ = parallel.Do(scanHeaps, func(k int) error {
+	parallel.Run(scanHeaps, func(k int) {
 		products := make([]float64, scanTile)
 		h := &bestJoint{most: most, scan: s, least: leastBeyond}
 		for i := k; i < len(tiles); i += scanHeaps {
@@ -278,7 +278,6 @@ func (s *jointScan) best(most int) []jointGain {
 			}
 		}
 		heaps[k] = h.sets
-		return nil
 	})
 	return bestOf(most, slices.Concat(heaps...))
 }

@@ -23,7 +23,7 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 		s.inners(products[c*count:(c+1)*count], c, 0, s.columns, s.rows)
 	}
 	heaps := make([][]jointGain, scanHeaps)
-	_ = parallel.Do(scanHeaps, func(k int) error {
+	parallel.Run(scanHeaps, func(k int) {
 		h := &bestJoint{most: most, scan: s, least: leastBeyond}
 		for c := k; c < count; c += scanHeaps {
 			for d := c + 1; d < count-1; d++ {
@@ -31,7 +31,6 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 			}
 		}
 		heaps[k] = h.sets
-		return nil
 	})
 	return bestOf(most, slices.Concat(heaps...))
 }
