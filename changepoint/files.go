@@ -29,9 +29,6 @@ func (r *Result) write(dir string) error {
 // writeDraws writes draws in both formats, if there is a run directory. A model with k changes uses
 // the first k places and the first k+1 segments; levels are integrated out of the densities.
 func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
-	if dir == "" {
-		return nil
-	}
 	most := 0
 	for _, d := range list {
 		most = max(most, len(d.places))

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // Names of the files of an answer in a run directory.
@@ -41,10 +41,7 @@ func write(p *score.Problem, r *Result, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
-		return err
-	}
-	if err := rundir.WriteTables(dir, map[string][][]string{
+	if err := run.WriteAnswer(dir, r, map[string][][]string{
 		EdgesFile: report.Rows(r.Edges, "from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none",
 			"class_forward", "class_reverse", "class_undirected"),
 		MatrixFile: r.matrixRows(), "graphs.csv": r.graphRows(), "classes.csv": r.classRows(), EffectsFile: r.effectRows(),

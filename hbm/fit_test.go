@@ -103,10 +103,14 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 	const selections, draws = 400, 16
 	exec, err := context.NewExecAny(p.device.Backend(), p.variables, func(ctx *context.Context, inputs []*Node) []*Node {
 		r := p.feed.replica(s, inputs)
-		weighted := ReduceAllMean(p.elbo(ctx, r, draws))
+		elbo := func(r *replica) *Node { // reduced (PAVI eq. 5 and 6)
+			logJoint, logQ := p.densities(ctx, r, draws)
+			return ReduceAllMean(Sub(logJoint, logQ))
+		}
+		weighted := elbo(r)
 		bare := p.feed.replica(s, inputs)
 		clear(bare.weights)
-		return []*Node{weighted, ReduceAllMean(p.elbo(ctx, bare, draws))}
+		return []*Node{weighted, elbo(bare)}
 	})
 	require.NoError(t, err)
 	random := stream.Rand(1, "selections")

@@ -27,8 +27,7 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 
 // ceilings finds the largest likelihoods of models. They bound evidences, which are means of these.
 type ceilings struct {
-	target *Target
-	slope  *Exec // of log likelihood and gradient
+	slope *Exec // of log likelihood and gradient
 }
 
 func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
@@ -36,7 +35,7 @@ func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 		value = t.logLikelihood(t.space.Mask(codes), theta)
 		return value, ConvertDType(Gradient(ReduceAllSum(value), theta)[0], dtypes.Float64)
 	})
-	return &ceilings{t, slope}, err
+	return &ceilings{slope}, err
 }
 
 // A climb ends if no slope is larger than climbSlope, if climbRest steps together gain less than

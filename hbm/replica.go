@@ -159,13 +159,6 @@ func sumTrailing(x *Node, rank int) *Node {
 	return ReduceSum(x, axes...)
 }
 
-// elbo draws from the family at the members of a replica and returns the reduced ELBO of each draw,
-// [draws] Float64 (PAVI eq. 5 and 6).
-func (p *Posterior) elbo(ctx *context.Context, r *replica, draws int) *Node {
-	logJoint, logQ := p.densities(ctx, r, draws)
-	return Sub(logJoint, logQ)
-}
-
 // densities draws from the family at the members of a replica, leaves the values in it, and returns
 // log p and log q of each draw, [draws] Float64.
 func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {

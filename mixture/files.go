@@ -68,9 +68,6 @@ const storedDraws = 10_000
 // writeDraws writes draws of the chains in both formats, if there is a run directory. A model with
 // k components uses the first k of them, in the order of the means of the first column.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
-	if dir == "" {
-		return nil
-	}
 	p, list := s.problem, thinned(s.draws, storedDraws)
 	most := 0
 	for _, d := range list {

@@ -167,15 +167,6 @@ func (p *Problem) checkRank() error {
 // Rows is the number of rows.
 func (p *Problem) Rows() int { return len(p.columns[0].y) }
 
-// LogJacobian is the log density in the units of the table less the log density of working values.
-func (p *Problem) LogJacobian() float64 {
-	total := 0.0
-	for _, c := range p.columns {
-		total -= float64(p.Rows()) * math.Log(c.scale)
-	}
-	return total
-}
-
 // Priors describes the model and the priors, a line each.
 func (p *Problem) Priors() []string {
 	o := p.Options

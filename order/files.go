@@ -36,9 +36,6 @@ func (r *Result) write(dir string) error {
 // out of the densities. A spline with k knots uses the first k places, and the first k coefficients
 // of truncated powers of the time, which goes from −1 to 1.
 func (post *posterior) writeDraws(cfg RunConfig) error {
-	if cfg.Dir == "" {
-		return nil
-	}
 	p := post.problem
 	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}
 	header.Coordinates = []string{"mean at the means of the columns"}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel/regression"
 )
 
@@ -41,13 +41,7 @@ func (p *Problem) finish(r *Result, dir string) error {
 
 // writeTables writes result.json and the tables of a result to a run directory, if there is one.
 func (r *Result) writeTables(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
-		return err
-	}
-	return rundir.WriteTables(dir, map[string][][]string{
+	return run.WriteAnswer(dir, r, map[string][][]string{
 		"inclusion.csv":    report.Rows(r.Inclusion, "name", "q", "certified", "se"),
 		"models.csv":       report.Rows(r.Models, "code", "size", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"),
 		"coefficients.csv": report.Rows(r.Coefficients, "name", "mean", "sd", "q025", "q975", "mean_given_in", "sd_given_in", "q025_given_in", "q975_given_in"),
@@ -57,9 +51,6 @@ func (r *Result) writeTables(dir string) error {
 // writeDraws writes posterior draws in both formats, if there is a run directory. header has the
 // settings of the sampler; the other fields are filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
-	if dir == "" {
-		return nil
-	}
 	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
 	header.Variables, header.DensityScale = p.variables(), "standardised"
 	if p.Slots != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
-	"github.com/transdim/vti/varsel/regression"
 )
 
 // Summary says how the table has statistics of predictors; see [design.ReadStatistics].
@@ -216,15 +215,7 @@ func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best
 		if k == 0 {
 			best = members
 		}
-		a := regression.Active{Scale: t.Scale}
-		for _, j := range p.Design.Always {
-			t.Include(&a, j, j)
-		}
-		for _, member := range members {
-			for _, j := range p.Design.Predictors[member].Coordinates {
-				t.Include(&a, j, j)
-			}
-		}
+		a := t.active(t.code(members))
 		posterior, err := t.Posterior(a)
 		if err != nil {
 			return nil, nil, fmt.Errorf("the mean of a model of %d predictors: %w", len(members), err)

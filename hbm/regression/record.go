@@ -4,7 +4,6 @@ import (
 	"cmp"
 	gocontext "context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/transdim/vti/hbm/frame"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -153,10 +151,7 @@ func (r *Result) writeTables(dir string) error {
 		files["terms.csv"] = report.Rows(r.Terms, "term", "state", "prob", "se", "q")
 		files["models.csv"] = report.Rows(r.Models, "code", "formula", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat")
 	}
-	if err := rundir.WriteTables(dir, files); err != nil {
-		return err
-	}
-	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
+	return run.WriteAnswer(dir, r, files)
 }
 
 // Files are patterns of the names of the files that a run writes beside the files of every run.

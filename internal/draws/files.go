@@ -21,8 +21,11 @@ const (
 // have the shapes of the header, or an outcome does not exist.
 func Write(dir string, d *Draws) error { return d.write(filepath.Join(dir, ParquetFile), writeParquet) }
 
-// WriteBoth writes draws to a directory in both formats, each as [Write] does.
+// WriteBoth writes draws to a directory in both formats, each as [Write] does, if there is one.
 func WriteBoth(dir string, d *Draws) error {
+	if dir == "" {
+		return nil
+	}
 	return errors.Join(Write(dir, d), d.write(filepath.Join(dir, CSVFile), writeCSV))
 }
 

@@ -57,8 +57,6 @@ type Result struct {
 	// K is the shape k̂ of the tail. +Inf with too few draws, or too few of positive weight; 0 when
 	// the largest weights are all equal.
 	K float64
-	// Tail is the number of weights that were replaced; 0 when nothing was smoothed.
-	Tail int
 	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
 	ESS float64
 	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
@@ -187,7 +185,6 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 		r.K = math.Inf(1)
 		return math.Inf(1), math.Inf(1)
 	}
-	r.Tail = len(tail)
 	for rank, i := range tail {
 		q := cutoff + quantileGPD((float64(rank)+0.5)/m, r.K, sigma)
 		r.LogWeights[i] = min(largest+math.Log(q), largest) // never above the largest raw weight

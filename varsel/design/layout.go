@@ -90,33 +90,16 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	}
 	names := t.Names()
 	uses := make(map[string]string)
-	assign := func(name, use string) error {
-		if !slices.Contains(names, name) {
-			_, err := t.Lookup(name) // an error that suggests near names
-			return fmt.Errorf("%s: %w", use, err)
-		}
-		if before, ok := uses[name]; ok && before != use {
-			return fmt.Errorf("%s: column %q is named as %s and as %s; it can have one use", t.Path, name, before, use)
-		} else if ok {
-			return fmt.Errorf("%s: column %q is named twice as %s", t.Path, name, use)
-		}
-		uses[name] = use
-		return nil
-	}
 	named := [][2]string{{opt.Target, "target"}}
 	for _, pair := range [][2]string{{opt.Trials, "trials"}, {opt.Censored, "censored"}} {
 		if pair[0] != "" {
 			named = append(named, pair)
 		}
 	}
-	for _, name := range opt.offset(t).Columns() {
-		named = append(named, [2]string{name, "offset"})
-	}
-	for _, name := range opt.Always {
-		named = append(named, [2]string{name, "always"})
-	}
-	for _, name := range opt.Exclude {
-		named = append(named, [2]string{name, "exclude"})
+	for k, list := range [][]string{opt.offset(t).Columns(), opt.Always, opt.Exclude} {
+		for _, name := range list {
+			named = append(named, [2]string{name, [...]string{"offset", "always", "exclude"}[k]})
+		}
 	}
 	for _, group := range opt.Groups {
 		if group.Name == "" || len(group.Columns) == 0 {
@@ -127,9 +110,18 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 		}
 	}
 	for _, pair := range named {
-		if err := assign(pair[0], pair[1]); err != nil {
-			return nil, err
+		name, use := pair[0], pair[1]
+		before, used := uses[name]
+		switch {
+		case !slices.Contains(names, name):
+			_, err := t.Lookup(name) // an error that suggests near names
+			return nil, fmt.Errorf("%s: %w", use, err)
+		case used && before != use:
+			return nil, fmt.Errorf("%s: column %q is named as %s and as %s; it can have one use", t.Path, name, before, use)
+		case used:
+			return nil, fmt.Errorf("%s: column %q is named twice as %s", t.Path, name, use)
 		}
+		uses[name] = use
 	}
 	for _, name := range opt.Factors {
 		if !slices.Contains(names, name) {

@@ -72,9 +72,7 @@ type Lists struct {
 }
 
 // Births is the posterior for a process of births and deaths, without coefficients.
-func (t Lists) Births() rjmcmc.Collapsed { return t.births() }
-
-func (t Lists) births() *births {
+func (t Lists) Births() rjmcmc.Collapsed {
 	b := &births{
 		target: t, rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
 		size: t.Responses.Residual, total: float64(len(t.Responses.Y) + t.Responses.More), slab: t.SDs[len(t.SDs)-1] * t.SDs[len(t.SDs)-1],

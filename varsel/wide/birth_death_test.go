@@ -20,7 +20,7 @@ func TestBirthDeathUpdates(t *testing.T) {
 	b := Lists{
 		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1, Sizes: search.sizes(),
 		Means: search.Mean, SDs: search.SD[:dim],
-	}.births()
+	}.Births().(*births)
 	s, err := b.state([]int{0, 2})
 	require.NoError(t, err)
 	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {

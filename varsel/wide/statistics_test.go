@@ -72,7 +72,7 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 			for _, j := range places {
 				l.Columns = append(l.Columns, s.Columns[j])
 			}
-			return l.births()
+			return l.Births().(*births)
 		}
 		a, b := process(rows), process(known)
 		require.Empty(t, b.columns)
