@@ -38,6 +38,26 @@ func (l student) LogKernelAt(y, eta, scale float64) float64 {
 	return -(l.degrees+1)/2*math.Log1p(r*r/l.degrees) - math.Log(scale)
 }
 
+// sumKernels takes the logarithms of all rows at once.
+func (l student) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
+	logScale := math.Log(scale)
+	withBuffer(len(eta), func(work []float64) {
+		for k := range sums {
+			for i, x := range eta[k*len(y):][:len(y)] {
+				r := (y[i] - x) / scale
+				work[k*len(y)+i] = r * r / l.degrees
+			}
+		}
+		vectors.Log1p(work, work)
+		for k := range sums {
+			sums[k] = 0
+			for i, log := range work[k*len(y):][:len(y)] {
+				sums[k] -= timesOf(times, i) * ((l.degrees+1)/2*log + logScale)
+			}
+		}
+	})
+}
+
 func (l student) LogConstant(float64) float64 { return l.constant }
 
 func (l student) NewtonAt(y, eta, scale float64) (slope, curvature float64) {

@@ -11,9 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/transdim/vti/hbm/frame"
 
@@ -128,12 +126,6 @@ func kinds(response likelihood.Kind) []tableKind {
 			}
 		}},
 	}
-}
-
-func processorSeconds(t testing.TB) float64 {
-	var usage syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 // TestQualityOfInference trains pavi-e on one table and infers from unseen tables. The marginal

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
@@ -27,15 +28,16 @@ const (
 const leastESS = 1.1 * verdict.DoubtfulESS
 
 // effort is the number of draws of the hyperparameters of a model: first, and at most. The number
-// doubles until the log evidence of all models has the standard error se, and the sample the
+// grows until the log evidence of all models has the standard error se, and the sample the
 // effective size ess.
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that a model takes seconds: models that do not matter get a pilot only
-	pilots bool
-	// sharp says that densities cost little: draws are added until the moments are known well, and
-	// proposals whose weights have a heavy tail are mended
+	// pilots says that a model takes seconds, or an answer should not: models that do not matter
+	// get a pilot only; with apart, from a proposal of their own if that of the largest suits none
+	pilots, apart bool
+	// sharp says that densities cost little: draws are added until the moments are known well,
+	// twice as many each time, and proposals whose weights have a heavy tail are mended
 	sharp bool
 	// problem configures the search for the proposal of a model: its draws are the draws in a round
 	// of the adaptation for each hyperparameter and one more, its noise the error of a log density
@@ -59,7 +61,7 @@ type effort struct {
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
-	laplaceEffort = effort{first: 1 << 10, most: 1 << 16, se: laplaceSE, ess: 1 << 10, pilots: true, problem: integrate.Problem{Noise: closeOuter / 10, PerRound: 40}}
+	laplaceEffort = effort{first: 1 << 10, most: 1 << 16, se: laplaceSE, ess: 1 << 10, pilots: true, problem: integrate.Problem{Noise: closeOuter / 10, PerRound: 25}}
 )
 
 const (
@@ -90,6 +92,15 @@ func (e effort) asked(cfg Run) effort {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
 	}
 	e.time = budget.Start(cfg.MaxTime)
+	return e
+}
+
+// opened returns the effort of an answer for another table, in about a second: standard deviations
+// to 3 percent, and fewer draws to find a proposal.
+func (e effort) opened() effort {
+	e.apart, e.pilots = !e.pilots, true
+	e.ess, e.se, e.sharp = math.Min(e.ess, 1<<9), math.Max(e.se, laplaceSE), false
+	e.problem.PerRound = cmp.Or(e.problem.PerRound, 100)
 	return e
 }
 
@@ -141,19 +152,22 @@ func (r *Regression) fewHyperparameters(others int) bool {
 }
 
 // Draws of the hyperparameters of each of several models, in three stages: of all models; then of
-// models less than hopelessNats below the best; then of models with a part in the answer and a
-// proposal that suits them. A proposal suits if pilotESS of its draws are effective. An evidence by
-// one that does not suit may be too small by missedNats more than mayMatter allows for. If a model
-// with a notable part in the answer has weights whose tail is heavier than mendedK, it would cost
-// many draws later: its proposal is refined once more. Chosen by hand: on verbagg the proposal of
-// the largest model, which suits few others, left evidences up to 7 nats too small.
+// models less than hopelessNats below the best; then, 1/notableShare of the first draws of one
+// model, of models with a part in the answer and a proposal that suits them. A proposal suits if
+// pilotESS of its draws are effective. An evidence by one that does not suit may be too small by
+// missedNats more than mayMatter allows for. If a model with a notable part in the answer has
+// weights whose tail is heavier than mendedK, or one with a large part has less than preciseESS
+// of its draws effective, it would cost many draws later: its proposal is refined once more.
+// Chosen by hand: on verbagg the proposal of the largest model, which suits few others, left
+// evidences up to 7 nats too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6
-	notableDraws = 1 << 8
+	notableShare = 8
 	hopelessNats = 50
 	missedNats   = 6
 	pilotESS     = 0.2
+	preciseESS   = 0.5
 	mostRefined  = 2 // times
 )
 
@@ -197,17 +211,26 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 			}
 		}
 	}
-	f.combine()
-	for k, m := range f.list {
-		if mayMatter(m.evidence(), f.Probability[k]) {
-			if err := f.extend(ctx, m, notableDraws-len(m.sample.Points), "notable"); err != nil {
+	for _, m := range f.list {
+		if e.apart && !m.suited() {
+			m.restart(nil)
+			if err := f.begin(ctx, m, e, pilotDraws); err != nil {
 				return err
 			}
 		}
 	}
 	f.combine()
 	for k, m := range f.list {
-		if m.proposal != nil && m.weights.K > mendedK && f.Probability[k] > 10*notableModel {
+		if mayMatter(m.evidence(), f.Probability[k]) {
+			if err := f.extend(ctx, m, e.first/notableShare-len(m.sample.Points), "notable"); err != nil {
+				return err
+			}
+		}
+	}
+	f.combine()
+	for k, m := range f.list {
+		poor := m.weights.K > mendedK || f.Probability[k] > 100*notableModel && m.weights.ESS < preciseESS*float64(len(m.sample.Points))
+		if m.proposal != nil && poor && f.Probability[k] > 10*notableModel {
 			if err := f.refine(ctx, m, "mended"); err != nil {
 				return err
 			}

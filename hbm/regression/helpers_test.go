@@ -3,7 +3,9 @@ package regression
 import (
 	"context"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/transdim/vti/hbm/frame"
 
@@ -64,4 +66,11 @@ func runRegression(t testing.TB, f *frame.Frame, opt Options, fit vti.Config) (*
 	result, err := r.Run(context.Background(), device, Run{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}, Dir: dir})
 	require.NoError(t, err)
 	return result, dir
+}
+
+// processorSeconds are the seconds of all processors that the process has used.
+func processorSeconds(t testing.TB) float64 {
+	var usage syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }

@@ -65,7 +65,7 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 
 // fillIntegral writes the answer by integrals to a result.
 func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
-	found, err := r.integrate(ctx, r.effort(), *result.Seed, nil)
+	found, err := r.integrate(ctx, r.effort().opened(), *result.Seed, nil)
 	if err != nil {
 		return nil, err
 	}

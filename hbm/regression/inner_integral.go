@@ -19,8 +19,13 @@ type innerRule struct {
 	largest int         // number of rows of a level
 	y       [][]float64 // their responses
 	times   [][]float64 // how many rows each stands for; nil for one
-	nodes   [][]float64
-	weight  []float64
+	rules   [mostPerLevel + 1]nodeRule
+}
+
+// nodeRule is a rule for a number of effects (hermiteRule).
+type nodeRule struct {
+	nodes  [][]float64
+	weight []float64
 }
 
 func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
@@ -28,8 +33,9 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	for _, rows := range l.members {
 		l.y, l.times, l.largest = append(l.y, distinct.At(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
 	}
-	q := r.perLevel()
-	l.nodes, l.weight = hermiteRule(q, nodes[q])
+	for q := range r.perLevel() + 1 {
+		l.rules[q].nodes, l.rules[q].weight = hermiteRule(q, nodes[q])
+	}
 	return l
 }
 
@@ -37,6 +43,8 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 // inner effects, and the change of a predictor by a unit of each inner effect.
 type innerPoint struct {
 	*innerRule
+	nodeRule
+	active []int     // the effects of a level that change a predictor: a rule for these is enough
 	eta    []float64 // [M·n] without the inner effects
 	unit   []float64 // [n, q], the same in every plane
 	given  response
@@ -50,7 +58,14 @@ type innerPoint struct {
 // point returns a point with Λ of the inner grouping and a response. The caller sets eta.
 func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, memory: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given}
+	for k := range l.r.perLevel() {
+		if slices.ContainsFunc(factor[k%q:], func(row []float64) bool { return row[k%q] != 0 }) {
+			p.active = append(p.active, k)
+		}
+	}
+	p.nodeRule = l.rules[len(p.active)]
+	p.memory, p.terms = make([]float64, l.r.planes*l.largest*len(p.nodes)), make([]float64, len(p.nodes))
 	p.slope, p.curve = make([]float64, l.r.planes*l.largest), make([]float64, l.r.curvatures()*l.largest)
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
@@ -60,7 +75,7 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 			}
 		}
 	}
-	for range l.nodes {
+	for range p.nodes {
 		p.u = append(p.u, make([]float64, l.r.perLevel()))
 	}
 	return p
@@ -284,7 +299,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 // integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
 // constants of the response. The search for the mode starts at mode [q], which it overwrites.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
-	rows, q, planes := p.members[level], len(mode), p.r.planes
+	rows, planes := p.members[level], p.r.planes
 	hessian, logDiagonal, ok := p.climb(level, mode)
 	if !ok {
 		return math.NaN()
@@ -292,11 +307,12 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 	sets := p.memory[:planes*len(rows)*len(p.nodes)]
 	for k, t := range p.nodes {
 		u := p.u[k]
-		for c := range u {
-			u[c] = math.Sqrt2 * t[c]
+		clear(u)
+		for k, c := range p.active {
+			u[c] = math.Sqrt2 * t[k]
 		}
 		hessian.backward(u)
-		for c := range u {
+		for _, c := range p.active {
 			u[c] += mode[c]
 		}
 		p.predictors(rows, u, sets[k*planes*len(rows):])
@@ -306,7 +322,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
 	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
-	return logsum.Of(p.terms) - logDiagonal + float64(q)*(math.Ln2/2-halfLog2Pi)
+	return logsum.Of(p.terms) - logDiagonal + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
 }
 
 // expected adds, for the rows of a level, the slope and curvature [n] of log p expected over the
@@ -336,7 +352,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 // The number of candidates for the effects of a level, and the width of their distribution relative
 // to the normal approximation at their mode. The width bounds weights in the tails.
 const (
-	effectCandidates = 24
+	effectCandidates = 16
 	effectStretch    = 1.2
 )
 

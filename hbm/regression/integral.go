@@ -30,8 +30,9 @@ type integrator interface {
 	near(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
-// keptEffects are the stored effects at a point. If a density is dear they are the distribution,
-// without its factor, and a draw; otherwise they are draws of outer effects, if any.
+// keptEffects are the stored effects at a point: in closed form, the distribution without its
+// factor and a draw, so that no density is computed twice; otherwise draws of outer effects, if
+// any.
 type keptEffects struct {
 	given *conditional
 	drawn []float64
@@ -123,6 +124,10 @@ func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draw
 	return nil
 }
 
+// keptEffectDraws is the number of draws of effects that a model keeps, for some tens of megabytes.
+// More are computed again where they are needed, unless that is dear.
+const keptEffectDraws = 1 << 20
+
 // improve adds draws until evidences and moments are known well, or draws or time are used up.
 func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
 	for round := 0; ; round++ {
@@ -130,11 +135,13 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 		if progress != nil {
 			progress(f.Draws, e.most*len(f.list))
 		}
-		more := f.mostUncertain(e.most)
+		known := f.LogEvidenceSE <= e.se && f.ESS >= e.ess
+		tails := known && (f.KHat > psis.Reliable || f.Missed > verdict.DoubtfulMissed)
+		more := f.mostUncertain(e.most, tails)
 		if e.time.Over() {
 			more = nil
 		}
-		if len(more) == 0 || f.LogEvidenceSE <= e.se && f.ESS >= e.ess && !(f.KHat > psis.Reliable) && f.Missed <= verdict.DoubtfulMissed {
+		if len(more) == 0 || known && !tails {
 			f.draws = f.weighted()
 			if f.r.Frame.Response.Conjugate() {
 				var err error
@@ -151,7 +158,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 			if e.sharp && m.mend() {
 				n *= 2 // all of them anew
 			}
-			if e.problem.Dear {
+			if !e.sharp {
 				n /= 2
 			}
 			if err := f.extend(ctx, m, min(n, e.most-len(m.sample.Points)), fmt.Sprintf("integrate/%d", round)); err != nil {
@@ -174,6 +181,9 @@ func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what s
 	m.kept = append(m.kept, make([]keptEffects, n)...)
 	estimate := func(i int, h []float64) (logEstimate float64) {
 		stream := func() *rand.Rand { return f.random(m, fmt.Sprintf("effects/%d", i)) }
+		if joint := f.r.joint(); f.r.Frame.Response.Conjugate() && !joint.dear && i*joint.effects > keptEffectDraws {
+			stream = nil
+		}
 		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.at(h, make([]float64, f.r.Dim())), stream)
 		return logEstimate
 	}
@@ -281,13 +291,16 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
 // mostUncertain lists the models that more draws help most, if they may have more. Their part of
-// the error of the log evidence, or of the inverse of the effective size, is at least half of the
-// largest.
-func (f *integral) mostUncertain(most int) (list []*modelIntegral) {
+// the error of the log evidence, or of the inverse of the effective size, or with tails of the
+// share that weights may have missed, is at least half of the largest.
+func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {
 		if !m.closed && len(m.sample.Points) < most {
 			parts[k] = f.Probability[k] * math.Max(m.weights.LogMeanSE, 1/math.Sqrt(math.Max(m.weights.ESS, 1)))
+			if tails {
+				parts[k] = f.Probability[k] * psis.TailShare(m.weights.K, m.weights.N)
+			}
 			if math.IsNaN(parts[k]) {
 				parts[k] = 1
 			}

@@ -302,14 +302,13 @@ func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 // near is e: it searches for nothing.
 func (e *jointEffects) near([]bool, []float64, *rand.Rand) integrator { return e }
 
-// estimate is logMarginal. If that is dear, and random is not nil, it keeps the effects and a draw
-// of them, so that no density is computed twice.
+// estimate is logMarginal. If random is not nil, it keeps the effects and a draw of them.
 func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (logDensity float64, kept keptEffects) {
 	given, ok := e.given(mask, theta)
 	if !ok {
 		return math.Inf(-1), kept
 	}
-	if e.dear && random != nil {
+	if random != nil {
 		kept = keptEffects{given: given, drawn: given.draw(random())}
 		given.factor = nil
 	}

@@ -274,7 +274,7 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48
-	laplaceVariance  = 0.1
+	laplaceVariance  = 0.2
 )
 
 // outerDraws are draws of the outer effects for one point of hyperparameters.
@@ -310,12 +310,14 @@ func (p *outerProposal) logWeight(z []float64) float64 {
 }
 
 // logMarginal approximates log p(y, h | m) for the hyperparameters h in θ; −Inf if it cannot be
-// computed. It uses the same normal numbers at every point, so that it is smooth.
+// computed. It uses the same normal numbers at every point, so that it is smooth, and the coarse
+// rule: proposals come from it, not weights.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	p, ok := l.given(mask, theta)
 	if !ok {
 		return math.Inf(-1)
 	}
+	p.point = l.coarse.point(p.factors[l.inner], p.given)
 	return p.logWeight(l.noise(stream.Rand(0, "hbm/outer"))) + l.r.logPriorOfHyperparameters(mask, theta)
 }
 

@@ -41,7 +41,7 @@ const (
 	newtonSteps   = 60
 	outerSteps    = 4
 	closeSquare   = 0.05
-	closeOuter    = 1e-3
+	closeOuter    = 1e-2
 	farthestStart = 4
 	longestClimb  = 3
 )

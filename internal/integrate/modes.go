@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -27,29 +28,30 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 		from = from[1:2]
 	}
 	var found mixture
-	settings := &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}
-	if p.problem.Noise > 0 {
-		settings.Converger = &optimize.FunctionConverge{Absolute: 10 * p.problem.Noise, Iterations: 10 * dim}
-	} else if p.problem.Dear {
-		settings.Converger = &optimize.FunctionConverge{Absolute: dearGain, Iterations: 5 * dim}
-	}
 	minus := func(x []float64) float64 { return finiteOr(-p.problem.LogDensity(x), 1e100) }
-	for _, start := range from {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("the search for modes was stopped: %w", err)
+	results := make([]*optimize.Result, len(from))
+	err := parallel.For(ctx, len(from), func(k int) error {
+		settings := &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}
+		if p.problem.Noise > 0 {
+			settings.Converger = &optimize.FunctionConverge{Absolute: 10 * p.problem.Noise, Iterations: 10 * dim}
+		} else if p.problem.Dear {
+			settings.Converger = &optimize.FunctionConverge{Absolute: dearGain, Iterations: 5 * dim}
 		}
-		result, err := optimize.Minimize(optimize.Problem{
+		results[k], _ = optimize.Minimize(optimize.Problem{
 			Func: minus, Status: func() (optimize.Status, error) {
 				if ctx.Err() != nil {
 					return optimize.Failure, ctx.Err()
 				}
 				return optimize.NotTerminated, nil
 			},
-		}, slices.Clone(start), settings, &optimize.NelderMead{})
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("the search for modes was stopped: %w", ctx.Err())
-		}
-		if result == nil || err != nil && !(result.F < 1e100) || !(result.F < 1e100) {
+		}, slices.Clone(from[k]), settings, &optimize.NelderMead{}) // an error leaves no result, or one below
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the search for modes %w", err)
+	}
+	for _, result := range results {
+		if result == nil || !(result.F < 1e100) {
 			continue
 		}
 		known := slices.ContainsFunc(found, func(c *component) bool { return c.distance(result.X, make([]float64, dim)) < 0.25 })
