@@ -65,7 +65,11 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 
 // fillIntegral writes the answer by integrals to a result.
 func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
-	found, err := r.integrate(ctx, r.effort().opened(), *result.Seed, nil)
+	e := r.effort()
+	if r.Options.Select { // a single model takes a second as it is
+		e = e.opened()
+	}
+	found, err := r.integrate(ctx, e, *result.Seed, nil)
 	if err != nil {
 		return nil, err
 	}
