@@ -117,7 +117,8 @@ func (s Set) Compare(t Set) int {
 	return 1
 }
 
-// EdgeTable is [N,N] by cause and effect, of sets of causes.
+// EdgeTable returns a table [N,N], by cause and effect, of the edges of a graph. sets are the
+// causes of each node.
 func EdgeTable(sets []Set) [][]bool {
 	table := make([][]bool, len(sets))
 	for i := range table {

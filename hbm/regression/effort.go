@@ -151,9 +151,9 @@ func (r *Regression) fewHyperparameters(others int) bool {
 	return true
 }
 
-// Draws of the hyperparameters of each of several models, in three stages: of all models; then of
-// models less than hopelessNats below the best; then, 1/notableShare of the first draws of one
-// model, of models with a part in the answer and a proposal that suits them. A proposal suits if
+// Draws of the hyperparameters of each of several models, in three stages: glanceDraws of all
+// models; pilotDraws of models less than hopelessNats below the best; and effort.first/notableShare
+// of models with a part in the answer and a proposal that suits them. A proposal suits if
 // pilotESS of its draws are effective. An evidence by one that does not suit may be too small by
 // missedNats more than mayMatter allows for. If a model with a notable part in the answer has
 // weights whose tail is heavier than mendedK, or one with a large part has less than preciseESS

@@ -241,8 +241,8 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
-	// A time far below its mean has hardly a curvature: Newton steps from there go far beyond the
-	// mode, and return by one over the shape each.
+	// The log density of a time far below its mean is nearly straight: a Newton step from there
+	// ends far beyond the mode, and each step back is only 1/shape long.
 	far := p.r.Frame.Response.HasUnit()
 	for step := 0; ; step++ {
 		var move [mostPerLevel]float64
