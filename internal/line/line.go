@@ -267,6 +267,9 @@ func (l *lattice[T]) refine() error {
 		between = append(between, i+1)
 	}
 	between = slices.DeleteFunc(between, func(i int) bool { return l.x(i) < l.Low || l.x(i) > l.High })
+	if len(between) == 0 { // differences of Depth are beyond the digits of the density
+		return ErrMost
+	}
 	fresh := make([]Node[T], len(between))
 	if err := l.evaluate(between, fresh); err != nil {
 		return err

@@ -80,6 +80,8 @@ func TestErrors(t *testing.T) {
 	require.ErrorContains(t, err, "zero from 0 to 3")
 	_, err = Of(Options{Step: 1}, func(float64) float64 { return 0 })
 	require.ErrorIs(t, err, ErrMost, "a density without an end")
+	_, err = Of(Options{Step: 1}, func(float64) float64 { return -1e130 })
+	require.ErrorIs(t, err, ErrMost, "Depth is less than a digit")
 	require.Panics(t, func() { _, _ = Of(Options{}, normal(0, 1)) })
 }
 
