@@ -71,7 +71,8 @@ const (
 // usualNodes is room for the nodes of one side.
 const usualNodes = 24
 
-// ErrMost is the error of a density that takes more than Options.Most nodes.
+// ErrMost is the error of a density that takes more than Options.Most nodes, or has no digits for
+// differences of Options.Depth.
 var ErrMost = errors.New("the integral over a line did not converge")
 
 // Integrate integrates the exponential of a log density, which may be −Inf and return an error,

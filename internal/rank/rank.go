@@ -1,4 +1,5 @@
-// Package rank finds the ranks of values, and values by their rank without sorting all of them.
+// Package rank finds the ranks of values, values by their rank without sorting all of them, and
+// lists of indices in an order.
 package rank
 
 import (
