@@ -67,6 +67,22 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
+// Weights that sum to more than 1 by rounding give no probability above 1.
+func TestFrequenciesAreAtMostOne(t *testing.T) {
+	above := math.Nextafter(0.5, 1)
+	everywhere := func([]int32) []int { return []int{0} }
+	codes := [][]int32{{1}, {1}}
+	for _, c := range []*Certificate{
+		{Complete: true, Models: []Estimate{{Code: codes[0], Certified: above}, {Code: codes[1], Certified: above}}},
+		{Sample: WeightedSample{Codes: codes, Weight: []float64{above, above}}},
+		{Sample: WeightedSample{Codes: codes, Weight: []float64{above, above}, Group: []int{0, 1}}},
+	} {
+		probability, se := c.Frequencies(1, everywhere)
+		require.Equal(t, 1.0, probability[0])
+		require.False(t, math.IsNaN(se[0]))
+	}
+}
+
 // An evidence is resolved where its k̂ is absent or small enough for its draws, and its error is
 // small enough.
 func TestResolved(t *testing.T) {

@@ -66,7 +66,9 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 		}
 		return probability, se
 	}
-	for event, p := range probability { // Σ w² (1[event] − p)²
+	for event, sum := range probability { // Σ w² (1[event] − p)²
+		p := math.Min(1, sum) // weights sum to 1 up to rounding
+		probability[event] = p
 		se[event] = math.Max(math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all)), c.leastSE())
 	}
 	if c.others != nil {
@@ -107,7 +109,9 @@ func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []i
 			inside[event*groups+s.Group[i]] += s.Weight[i]
 		}
 	}
-	for event, p := range probability {
+	for event, sum := range probability {
+		p := math.Min(1, sum) // weights sum to 1 up to rounding
+		probability[event] = p
 		var variance float64
 		for g, w := range weight {
 			residual := inside[event*groups+g] - p*w

@@ -291,7 +291,7 @@ func TestHbmInferSelection(t *testing.T) {
 	require.Len(t, got.Terms, 4)
 	for i, term := range want.Terms {
 		require.Equal(t, term.State, got.Terms[i].State)
-		require.InDelta(t, float64(term.Prob), float64(got.Terms[i].Prob), 5*math.Hypot(float64(term.SE), float64(got.Terms[i].SE)))
+		require.InDelta(t, float64(term.Prob), float64(got.Terms[i].Prob), 1e-9+5*math.Hypot(float64(term.SE), float64(got.Terms[i].SE)))
 	}
 	require.FileExists(t, "answer/terms.csv")
 	resumed := mustRun(t, "hbm", "--resume", "model", "--json", "--quiet", "--certify-draws", "4000")
