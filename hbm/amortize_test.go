@@ -78,9 +78,9 @@ func TestResume(t *testing.T) {
 		"amortized": {Steps: 12, Family: PAVIE, Amortize: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := data
+			trainingData := data
 			if cfg.Amortize > 0 {
-				given = nil
+				trainingData = nil
 			}
 			values := func(p *Posterior) []float64 {
 				if cfg.Amortize > 0 {
@@ -93,8 +93,8 @@ func TestResume(t *testing.T) {
 				return append(draws.Values[e.groupMean], draws.LogQ...)
 			}
 			cfg.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
-			want := values(fit(t, e.model, given, cfg))
-			loaded, err := Load(t.Context(), openCPU(t), e.model, given, cfg)
+			want := values(fit(t, e.model, trainingData, cfg))
+			loaded, err := Load(t.Context(), openCPU(t), e.model, trainingData, cfg)
 			require.NoError(t, err)
 			require.Equal(t, 12, loaded.Steps())
 			require.Equal(t, want, values(loaded))
@@ -107,13 +107,13 @@ func TestResume(t *testing.T) {
 					stop()
 				}
 			}
-			_, err = Fit(stopped, openCPU(t), e.model, given, interrupted)
+			_, err = Fit(stopped, openCPU(t), e.model, trainingData, interrupted)
 			require.True(t, errors.Is(err, gocontext.Canceled))
 			interrupted.Resume, interrupted.Progress = true, nil
-			require.Equal(t, want, values(fit(t, e.model, given, interrupted)))
+			require.Equal(t, want, values(fit(t, e.model, trainingData, interrupted)))
 
 			interrupted.Seed = 5
-			_, err = Load(t.Context(), openCPU(t), e.model, given, interrupted)
+			_, err = Load(t.Context(), openCPU(t), e.model, trainingData, interrupted)
 			require.ErrorContains(t, err, "seed was 0 and is now 5")
 			if cfg.Amortize == 0 {
 				interrupted.Seed = 0

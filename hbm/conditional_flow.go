@@ -69,7 +69,7 @@ type flowParts struct {
 }
 
 // parts computes the parameters for a number of draws.
-func (f *flows) parts(ctx *context.Context, l *latent, in given, draws int) flowParts {
+func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, draws int) flowParts {
 	width, encoding := f.width(l), in.encoding
 	p := flowParts{leading: append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-2]), draws)}
 	p.rows = product(p.leading)
@@ -113,7 +113,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in given, draws int) flow
 	return p
 }
 
-func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
+func (f *flows) push(ctx *context.Context, l *latent, in conditionalInputs) (u, logDet *Node) {
 	z := in.noise
 	p := f.parts(ctx, l, in, z.Shape().Dim(-2))
 	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), p.mask, p.features, Reshape(z, p.rows, l.dim))
@@ -121,7 +121,7 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	return u, Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
 }
 
-func (f *flows) pull(ctx *context.Context, l *latent, in given, u *Node) (z, logDet *Node) {
+func (f *flows) pull(ctx *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node) {
 	p := f.parts(ctx, l, in, u.Shape().Dim(-2))
 	y := Reshape(Div(Sub(u, p.shift), p.scale), p.rows, l.dim)
 	z, logDetFlow := f.flow[l.Variable].ToBase(ctx.In(networkScope).In("flow"), p.mask, p.features, y)

@@ -38,7 +38,7 @@ type normalParts struct {
 	unit, logDet *Node // typical sd; and of the whole
 }
 
-func (n gaussian) parts(l *latent, in given) normalParts {
+func (n gaussian) parts(l *latent, in conditionalInputs) normalParts {
 	last := in.encoding.Rank() - 1
 	at := 0
 	next := func(size int, dims ...int) *Node { // [plates..., draws or 1, dims...]
@@ -59,7 +59,7 @@ func (n gaussian) parts(l *latent, in given) normalParts {
 	return p
 }
 
-func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node) {
+func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs) (u, logDet *Node) {
 	p := n.parts(l, in)
 	noise := in.noise
 	if in.present != nil {
@@ -73,7 +73,7 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 }
 
 // pull solves for the noise, number by number.
-func (n gaussian) pull(_ *context.Context, l *latent, in given, u *Node) (z, logDet *Node) {
+func (n gaussian) pull(_ *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node) {
 	p := n.parts(l, in)
 	x, last := Div(Sub(u, p.center), p.unit), u.Rank()-1
 	logDet = BroadcastToDims(p.logDet, u.Shape().Dimensions[:last]...)

@@ -56,12 +56,12 @@ func elementwise(name string, support Support, logProb func(x *Node, p []*Node) 
 		name: name, support: support, terms: terms,
 		logProb: func(x *Node, parameters []*Node, _ int) *Node { return logProb(x, alignedTo(x, parameters)) },
 		draw: func(random *rand.Rand, parameters [][]float64, x []float64) {
-			at := make([]float64, len(parameters))
+			element := make([]float64, len(parameters))
 			for i := range x {
 				for j, values := range parameters {
-					at[j] = values[i%len(values)]
+					element[j] = values[i%len(values)]
 				}
-				x[i] = draw(random, at)
+				x[i] = draw(random, element)
 			}
 		},
 	}

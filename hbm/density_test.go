@@ -222,14 +222,14 @@ func TestLogGamma(t *testing.T) {
 		return []*Node{y, Gradient(ReduceAllSum(y), x)[0], ConvertDType(logGamma(ConvertDType(x, dtypes.Float32)), dtypes.Float64)}
 	}, x)
 	value, slope, single := out[0].Value().([]float64), out[1].Value().([]float64), out[2].Value().([]float64)
-	for i, at := range x {
-		want, _ := math.Lgamma(at)
-		require.InDelta(t, want, value[i], 1e-9*(1+math.Abs(want)), "at %g", at)
-		require.InDelta(t, want, single[i], 3e-6*(1+math.Abs(want)), "at %g in Float32", at)
-		h := 1e-5 * at
-		above, _ := math.Lgamma(at + h)
-		below, _ := math.Lgamma(at - h)
-		require.InDelta(t, (above-below)/(2*h), slope[i], 1e-4*(1+math.Abs(slope[i])), "slope at %g", at)
+	for i, argument := range x {
+		want, _ := math.Lgamma(argument)
+		require.InDelta(t, want, value[i], 1e-9*(1+math.Abs(want)), "at %g", argument)
+		require.InDelta(t, want, single[i], 3e-6*(1+math.Abs(want)), "at %g in Float32", argument)
+		h := 1e-5 * argument
+		above, _ := math.Lgamma(argument + h)
+		below, _ := math.Lgamma(argument - h)
+		require.InDelta(t, (above-below)/(2*h), slope[i], 1e-4*(1+math.Abs(slope[i])), "slope at %g", argument)
 	}
 }
 

@@ -83,7 +83,7 @@ func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, 
 	// 0.01 standard deviations of a mean, 0.007 of a standard deviation
 	draws, err := p.Sample(t.Context(), 10000, "errors")
 	require.NoError(t, err)
-	at := func(v *Variable, i int, wantMean, wantSD float64) {
+	addErrors := func(v *Variable, i int, wantMean, wantSD float64) {
 		column := make([]float64, draws.N)
 		for n := range column {
 			column[n] = draws.Of(v, n)[i]
@@ -92,10 +92,10 @@ func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, 
 		mean, sd = math.Max(mean, math.Abs(m-wantMean)/wantSD), math.Max(sd, math.Abs(s-wantSD)/wantSD)
 	}
 	for i := range exact.mean {
-		at(e.mean, i, exact.mean[i], exact.meanSD[i])
+		addErrors(e.mean, i, exact.mean[i], exact.meanSD[i])
 	}
 	for i := range exact.group {
-		at(e.groupMean, i, exact.group[i], exact.groupSD[i%e.dim])
+		addErrors(e.groupMean, i, exact.group[i], exact.groupSD[i%e.dim])
 	}
 	return mean, sd
 }
@@ -130,11 +130,11 @@ func TestQualityOfAmortization(t *testing.T) {
 				sizes = append(sizes, 300)
 			}
 			for _, size := range sizes {
-				of := newEffects(size, 50, 2)
+				simulated := newEffects(size, 50, 2)
 				if size == groups {
-					of = e
+					simulated = e
 				}
-				simulator, err := NewSimulator(open(t), of.model)
+				simulator, err := NewSimulator(open(t), simulated.model)
 				require.NoError(t, err)
 				sets := 3000 / size
 				var gap, cpu float64
@@ -142,15 +142,15 @@ func TestQualityOfAmortization(t *testing.T) {
 				for set := range sets {
 					drawn, err := simulator.Draw(t.Context(), nil, uint64(set), "new effects")
 					require.NoError(t, err)
-					data := Values{of.x: drawn[of.x]}
+					data := Values{simulated.x: drawn[simulated.x]}
 					clock, start := time.Now(), cpuSeconds(t)
-					on, err := p.On(of.model, data)
+					on, err := p.On(simulated.model, data)
 					require.NoError(t, err)
 					draws, err := on.Sample(t.Context(), 100, "new")
 					require.NoError(t, err)
 					cpu += cpuSeconds(t) - start
 					wall += time.Since(clock)
-					gap += of.exact(data).logEvidence
+					gap += simulated.exact(data).logEvidence
 					for i := range draws.LogQ {
 						gap -= (draws.LogJoint[i] - draws.LogQ[i]) / float64(draws.N)
 					}

@@ -81,11 +81,11 @@ func gaussianMixture() paper {
 	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(components, dim))
 	groupMean := m.Latent("group mean", Normal(mean, Number(0.2)), On(group), Event(components, dim))
 	share := m.Latent("share", Dirichlet(Number(1)), On(group), Event(components))
-	of := make([]Density, components)
-	for l := range of {
-		of[l] = Normal(At(groupMean, l), Number(0.05))
+	densities := make([]Density, components)
+	for l := range densities {
+		densities[l] = Normal(At(groupMean, l), Number(0.05))
 	}
-	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, of...), On(group, sample), Event(dim))}
+	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, densities...), On(group, sample), Event(dim))}
 }
 
 // hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a
@@ -111,13 +111,13 @@ func neuroimaging() paper {
 	spread := m.Latent("spread", LogNormal(Number(0), Number(1)), Event(networks))
 	logits := m.Latent("logits", Normal(Number(0), sd), On(vertex), Event(networks))
 	between := m.Latent("between subjects", LogNormal(Number(0), Number(1)), Event(networks))
-	own := m.Latent("logits of subject", Normal(logits, between), On(subject, vertex), Event(networks))
-	shares := Of(func(v []*Node) *Node { return Softmax(v[0], -1) }, own)
-	of := make([]Density, networks)
-	for l := range of {
-		of[l] = Normal(At(mean, l), At(spread, l))
+	subjectLogits := m.Latent("logits of subject", Normal(logits, between), On(subject, vertex), Event(networks))
+	shares := Of(func(v []*Node) *Node { return Softmax(v[0], -1) }, subjectLogits)
+	densities := make([]Density, networks)
+	for l := range densities {
+		densities[l] = Normal(At(mean, l), At(spread, l))
 	}
-	return paper{"neuroimaging", m, m.Observed("x", Mixture(shares, of...), On(subject, session, vertex), Event(dim))}
+	return paper{"neuroimaging", m, m.Observed("x", Mixture(shares, densities...), On(subject, session, vertex), Event(dim))}
 }
 
 func (p paper) draw(t testing.TB, seed uint64) Values {

@@ -80,13 +80,13 @@ type conditional interface {
 	width(l *latent) int
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
-	push(ctx *context.Context, l *latent, in given) (u, logDet *Node)
+	push(ctx *context.Context, l *latent, in conditionalInputs) (u, logDet *Node)
 	// pull inverts push: z of u, with the logarithm of the determinant of push. in has no noise.
-	pull(ctx *context.Context, l *latent, in given, u *Node) (z, logDet *Node)
+	pull(ctx *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node)
 }
 
-// given holds the inputs of the distribution of the members of a latent variable.
-type given struct {
+// conditionalInputs holds the inputs of the distribution of the members of a latent variable.
+type conditionalInputs struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
@@ -155,20 +155,20 @@ type cascade struct {
 // values, [plates..., draws]: log q less the log determinant of its link.
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
-	at := c.begin(ctx, r)
+	descent := c.startDescent(ctx, r)
 	if c.joint {
-		at.mixed = c.mix(ctx.In("joint"), r, noise)
+		descent.mixed = c.mix(ctx.In("joint"), r, noise)
 	}
 	for _, l := range c.latents {
 		z := noise[l.Variable]
-		at.noise[l.Variable] = z
-		in := at.given(l, z.Shape().Dim(-2))
+		descent.noise[l.Variable] = z
+		in := descent.inputsOf(l, z.Shape().Dim(-2))
 		in.noise = z
-		if at.mixed != nil {
-			in.noise = at.mixed[l.Variable]
+		if descent.mixed != nil {
+			in.noise = descent.mixed[l.Variable]
 		}
-		u, logDet := c.conditional.push(at.scope(l), l, in)
-		logLink := at.place(l, in, u)
+		u, logDet := c.conditional.push(descent.scope(l), l, in)
+		logLink := descent.place(l, in, u)
 		logQ[l.Variable] = Sub(Sub(logStandardNormal(z, in.present), logDet), logLink)
 	}
 	return logQ
@@ -184,7 +184,7 @@ type descent struct {
 	mixed   map[*Variable]*Node // of all; nil: as it is
 }
 
-func (c *cascade) begin(ctx *context.Context, r *replica) *descent {
+func (c *cascade) startDescent(ctx *context.Context, r *replica) *descent {
 	r.unconstrained = map[*Variable]*Node{}
 	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, present: r.present, values: map[*Variable]*Node{}}
 	for v, value := range r.values {
@@ -197,10 +197,10 @@ func (c *cascade) begin(ctx *context.Context, r *replica) *descent {
 
 func (d *descent) scope(l *latent) *context.Context { return d.ctx.In(l.scope()) }
 
-// given returns the inputs of the distribution of a latent variable, for a number of draws.
-func (d *descent) given(l *latent, draws int) given {
+// inputsOf returns the inputs of the distribution of a latent variable, for a number of draws.
+func (d *descent) inputsOf(l *latent, draws int) conditionalInputs {
 	r := d.r
-	in := given{present: r.present[l.Variable]}
+	in := conditionalInputs{present: r.present[l.Variable]}
 	width := d.conditional.width(l)
 	in.encoding = d.encoderOf(l).encode(d.ctx, d.scope(l), r, l.Variable, width*d.copies)
 	if in.features = r.about; in.features != nil {
@@ -227,7 +227,7 @@ func (d *descent) given(l *latent, draws int) given {
 }
 
 // place sets a latent variable from unconstrained numbers, and returns its link's log determinant.
-func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
+func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node) {
 	d.r.unconstrained[l.Variable] = u
 	if in.present != nil { // absent numbers are zero
 		u = Mul(u, in.present)
@@ -258,11 +258,11 @@ func (v *Variable) scope() string {
 // parents, or near the start set for the variable, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
-	if l.near[0] != nil {
+	if l.initial[0] != nil {
 		same := func(values []float64) *Node {
 			return BroadcastToDims(Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(dims), l.dim)...), append(dims, l.dim)...)
 		}
-		return same(l.near[0]), same(l.near[1])
+		return same(l.initial[0]), same(l.initial[1])
 	}
 	if l.prior == nil {
 		dims = append(dims, l.dim)

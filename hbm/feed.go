@@ -18,7 +18,7 @@ type feed struct {
 	// draw, [plates..., sets, event...].
 	data  Values
 	dtype dtypes.DType
-	// of is the fed family over a space of models; nil: there is one model. If code is not nil, the
+	// target is the fed family over a space of models; nil: there is one model. If code is not nil, the
 	// whole of its model is fed, and data are no inputs.
 	target *targetFamily
 	code   []int32
@@ -35,8 +35,8 @@ func (f *feed) numbers(i int, l *latent, member int) []int {
 	return f.present[i][member]
 }
 
-// given is the feed of the model of a code, for a family over a space of models.
-func (f *feed) given(code []int32) *feed {
+// conditionOn returns the feed of the model of a code, for a family over a space of models.
+func (f *feed) conditionOn(code []int32) *feed {
 	ofCode := *f
 	ofCode.code = code
 	mask := f.target.space.(space.RowMasker).MaskRow(code, nil)
@@ -100,7 +100,7 @@ func (f *feed) inputs(c *selection) []any {
 func (f *feed) replica(s *selector, inputs []*Node) *replica {
 	if f.code != nil {
 		models := f.target.space
-		return f.target.given(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype)
+		return f.target.conditionedReplica(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype)
 	}
 	r := &replica{
 		graph: inputs[0].Graph(), dtype: f.dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{},

@@ -269,11 +269,11 @@ func TestFitOfDependence(t *testing.T) {
 	e.x = e.model.Observed("x", Normal(e.groupMean, Number(e.sd[2])), On(group, sample), Event(1))
 	data := e.draw(t, 1)
 	exact := e.exact(data)
-	for family, near := range map[Family]bool{PAVIF: true, Branch: true, Joint: true, MeanField: false} {
+	for family, accurate := range map[Family]bool{PAVIF: true, Branch: true, Joint: true, MeanField: false} {
 		p := fit(t, e.model, data, Config{Family: family, Steps: 500})
 		elbo, se, err := p.ELBO(t.Context(), 2000, "elbo")
 		require.NoError(t, err)
-		require.Equal(t, near, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
+		require.Equal(t, accurate, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
 	}
 }
 

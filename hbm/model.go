@@ -42,7 +42,7 @@ type Variable struct {
 	density Density
 	link    Link // of a latent variable
 	// the start of its inference: mean and sd of each unconstrained number, or nil
-	near [2][]float64
+	initial [2][]float64
 }
 
 // Option sets a property of a variable.
@@ -60,7 +60,7 @@ func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 // Near starts the inference of a latent variable near a normal distribution of its unconstrained
 // numbers, with a mean and a standard deviation for each. The default is near the prior, if that
 // has a normal approximation. Nothing else depends on it.
-func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
+func Near(mean, sd []float64) Option { return func(v *Variable) { v.initial = [2][]float64{mean, sd} } }
 
 // Latent adds a variable to be inferred.
 func (m *Model) Latent(name string, density Density, options ...Option) *Variable {
@@ -140,7 +140,7 @@ func (v *Variable) check() error {
 		return fmt.Errorf("%s takes %s, and its link yields %s", v.density.name, v.density.support, got)
 	}
 	dim, err := v.link.Dim(v.event)
-	if n, m := len(v.near[0]), len(v.near[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
+	if n, m := len(v.initial[0]), len(v.initial[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
 		return fmt.Errorf("it starts near %d means and %d standard deviations, want %d of each", n, m, dim)
 	}
 	return err

@@ -30,9 +30,9 @@ func TestAlign(t *testing.T) {
 	pupilOf, itemOf := []int{0, 4, 4, 2, 1, 3}, []int{0, 1, 2, 2, 1, 0}
 	const draws = 2
 	for name, c := range map[string]struct {
-		from, to []*Plate
-		event    []int
-		at       func(to []int) (from []int)
+		from, to      []*Plate
+		event         []int
+		originalIndex func(to []int) (from []int)
 	}{
 		"none to some":         {nil, []*Plate{year, school}, []int{2}, func([]int) []int { return nil }},
 		"itself":               {[]*Plate{year}, []*Plate{year}, nil, func(to []int) []int { return to }},
@@ -72,7 +72,7 @@ func TestAlign(t *testing.T) {
 					to[i], left = left%c.to[i].size, left/c.to[i].size
 				}
 				from := 0
-				for i, index := range c.at(to) {
+				for i, index := range c.originalIndex(to) {
 					from = from*c.from[i].size + index
 				}
 				require.Equal(t, x[from*rest:(from+1)*rest], got[member*rest:(member+1)*rest], "member %v", to)
@@ -190,16 +190,16 @@ func TestLinksAgainstDifferences(t *testing.T) {
 			const h = 1e-5
 			random := stream.Rand(5, name)
 			for trial := range 8 {
-				at := make([]float64, n)
-				for i := range at {
-					at[i] = 2 * random.NormFloat64()
+				point := make([]float64, n)
+				for i := range point {
+					point[i] = 2 * random.NormFloat64()
 				}
 				if trial == 0 {
-					clear(at)
+					clear(point)
 				}
-				rows := [][]float64{at}
+				rows := [][]float64{point}
 				for i := range n {
-					above, below := append([]float64{}, at...), append([]float64{}, at...)
+					above, below := append([]float64{}, point...), append([]float64{}, point...)
 					above[i] += h
 					below[i] -= h
 					rows = append(rows, above, below)

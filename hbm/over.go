@@ -157,22 +157,22 @@ func (t *Target) LogPrior(codes *Node) *Node {
 // LogJoint is log p(data, θ | m) as a density of θ, whose sums over members are Float64: [B, S],
 // [B, D], [B, D] -> [B].
 func (t *Target) LogJoint(_, mask, theta *Node) *Node {
-	r, logLinks := t.at(mask, theta)
+	r, logLinks := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
 	for _, v := range t.model.variables {
 		if v.role != Constant {
-			total = Add(total, r.weigh(v, r.logProb(v)))
+			total = Add(total, r.sumMembers(v, r.logProb(v)))
 		}
 		if logLink := logLinks[v]; logLink != nil {
-			total = Add(total, r.weigh(v, logLink))
+			total = Add(total, r.sumMembers(v, logLink))
 		}
 	}
 	return ConvertDType(total, theta.DType())
 }
 
-// at is the whole model at parameters, and the log determinants of the links of the latent
+// replicaAt is the whole model at parameters, and the log determinants of the links of the latent
 // variables [plates..., B].
-func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
+func (t *Target) replicaAt(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
 	r = t.replica(theta.Graph(), theta.DType())
 	list := latents(t.model, false)
 	r.present = apart(r, list, StopGradient(ConvertDType(mask, r.dtype)))
@@ -223,7 +223,7 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 // and with their weights. Target defines the values of numbers that a model lacks.
 func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
 	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
-		r, _ := t.at(t.space.Mask(inputs[0]), inputs[1])
+		r, _ := t.replicaAt(t.space.Mask(inputs[0]), inputs[1])
 		var outputs []*Node
 		for _, v := range t.model.Latents() {
 			outputs = append(outputs, drawsFirst(r, v))

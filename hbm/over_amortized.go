@@ -33,9 +33,9 @@ func (f *amortizedFamily) String() string {
 	return fmt.Sprintf("%v, over %d data sets in a step, thin %v, of %s", f.targetFamily, f.config.Amortize, f.config.Thin, strings.Join(template(f.model), "; "))
 }
 
-// begin prepares the simulation of data sets. Encoders take the scale of the first as the usual
+// prepare sets up the simulation of data sets. Encoders take the scale of the first as the usual
 // one.
-func (f *amortizedFamily) begin(ctx gocontext.Context, device *gpu.Device) (err error) {
+func (f *amortizedFamily) prepare(ctx gocontext.Context, device *gpu.Device) (err error) {
 	if f.logPrior, err = evaluate.LogPriors(device, f.Target); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (f *amortizedFamily) draw(random *rand.Rand) [][]int32 {
 // Batch implements [vti.BatchedFlow].
 func (f *amortizedFamily) Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error) {
 	if f.simulate == nil {
-		if err := f.begin(ctx, device); err != nil {
+		if err := f.prepare(ctx, device); err != nil {
 			return nil, err
 		}
 	}

@@ -98,11 +98,11 @@ func TestAmortizedTrainsOn(t *testing.T) {
 	redrawn := c.withData(t, []int32{1, 0}, 3)
 	cfg.Amortize = 0
 	errors := map[bool]float64{}
-	for _, begin := range []bool{true, false} {
+	for _, warm := range []bool{true, false} {
 		flow, err = redrawn.target.Family(cfg)
 		require.NoError(t, err)
 		config := vti.Config{Backbone: flow, Steps: 5, Seed: 2}
-		if begin {
+		if warm {
 			config.Begin = trained.Beginning()
 		}
 		p, err := vti.Fit(t.Context(), openCPU(t), redrawn.target, config)
@@ -111,7 +111,7 @@ func TestAmortizedTrainsOn(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range got.Models {
 			require.InDelta(t, redrawn.logEvidence(m.Code[0] == 1, m.Code[1] == 1), m.LogEvidence, 5*m.LogEvidenceSE+1e-6)
-			errors[begin] += m.LogEvidenceSE
+			errors[warm] += m.LogEvidenceSE
 		}
 	}
 	t.Log(errors)

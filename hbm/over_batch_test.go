@@ -59,8 +59,8 @@ func TestBatchesStandForTheWhole(t *testing.T) {
 			means = append(means, stat.Mean(tensors.MustCopyFlatData[float64](outputs[0]), nil))
 		}
 		want, spread := stat.MeanStdDev(all, nil)
-		got, of := stat.MeanStdDev(means, nil)
-		t.Log(code, want, got, of/math.Sqrt(batches))
-		require.InDelta(t, want, got, 5*math.Hypot(spread/math.Sqrt(draws*batches), of/math.Sqrt(batches)))
+		got, gotSpread := stat.MeanStdDev(means, nil)
+		t.Log(code, want, got, gotSpread/math.Sqrt(batches))
+		require.InDelta(t, want, got, 5*math.Hypot(spread/math.Sqrt(draws*batches), gotSpread/math.Sqrt(batches)))
 	}
 }

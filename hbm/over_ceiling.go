@@ -17,10 +17,10 @@ import (
 
 // logLikelihood is log p(data | θ, m), of the observed variables alone, shaped as in LogJoint.
 func (t *Target) logLikelihood(mask, theta *Node) *Node {
-	r, _ := t.at(mask, theta)
+	r, _ := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
 	for _, v := range t.model.withRole(Observed) {
-		total = Add(total, r.weigh(v, r.logProb(v)))
+		total = Add(total, r.sumMembers(v, r.logProb(v)))
 	}
 	return total
 }
@@ -51,7 +51,7 @@ const (
 // largest of all if the likelihood has one mode; +Inf if the climb has not reached it.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error
-	at := func(theta []float64) (value float64, gradient []float64) {
+	slopeAt := func(theta []float64) (value float64, gradient []float64) {
 		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
 			return c.slope.Exec(tensors.FromFlatDataAndDimensions(slices.Clone(code), 1, len(code)), tensors.FromFlatDataAndDimensions(slices.Clone(theta), 1, len(theta)))
 		})
@@ -61,9 +61,9 @@ func (c *ceilings) bound(code []int32, theta []float64) float64 {
 		return -tensors.MustCopyFlatData[float64](outputs[0])[0], tensors.MustCopyFlatData[float64](outputs[1])
 	}
 	problem := optimize.Problem{
-		Func: func(x []float64) float64 { value, _ := at(x); return value },
+		Func: func(x []float64) float64 { value, _ := slopeAt(x); return value },
 		Grad: func(grad, x []float64) {
-			_, slope := at(x)
+			_, slope := slopeAt(x)
 			for i := range grad {
 				grad[i] = -slope[i]
 			}

@@ -54,7 +54,7 @@ func (f *targetFamily) String() string {
 	return fmt.Sprintf("%v, encodings of %d, products %v, %+v", f.config.Family, f.config.Encoding, f.config.Products, f.config.Flow)
 }
 
-func (f *targetFamily) given(mask, feats *Node, dtype dtypes.DType) *replica {
+func (f *targetFamily) conditionedReplica(mask, feats *Node, dtype dtypes.DType) *replica {
 	r := f.replica(mask.Graph(), dtype)
 	f.tell(r, mask, feats)
 	return r
@@ -70,34 +70,34 @@ func (f *targetFamily) tell(r *replica, mask, feats *Node) {
 	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
 }
 
-func (f *targetFamily) begin(ctx *vti.Context, mask, feats *Node, like *Node) *descent {
-	return f.family.begin(ctx, f.given(mask, feats, like.DType()))
+func (f *targetFamily) startDescent(ctx *vti.Context, mask, feats *Node, like *Node) *descent {
+	return f.family.startDescent(ctx, f.conditionedReplica(mask, feats, like.DType()))
 }
 
 // ToParams maps noise to the unconstrained numbers of all latent variables: see vti.Flow.
 func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, logDet *Node) {
-	at := f.begin(ctx, mask, feats, z)
-	at.noise = apart(at.r, f.family.latents, z)
+	descent := f.startDescent(ctx, mask, feats, z)
+	descent.noise = apart(descent.r, f.family.latents, z)
 	for _, l := range f.family.latents {
-		in := at.given(l, z.Shape().Dim(0))
-		in.noise = at.noise[l.Variable]
-		u, memberLogDet := f.family.conditional.push(at.scope(l), l, in)
-		at.place(l, in, u)
-		logDet = plus(logDet, at.r.weigh(l.Variable, memberLogDet))
+		in := descent.inputsOf(l, z.Shape().Dim(0))
+		in.noise = descent.noise[l.Variable]
+		u, memberLogDet := f.family.conditional.push(descent.scope(l), l, in)
+		descent.place(l, in, u)
+		logDet = plus(logDet, descent.r.sumMembers(l.Variable, memberLogDet))
 	}
-	return Where(mask, together(f.family.latents, at.r.unconstrained), z), ConvertDType(logDet, z.DType())
+	return Where(mask, together(f.family.latents, descent.r.unconstrained), z), ConvertDType(logDet, z.DType())
 }
 
 // ToBase inverts ToParams: see vti.Flow.
 func (f *targetFamily) ToBase(ctx *vti.Context, mask, feats, theta *Node) (z, logDet *Node) {
-	at := f.begin(ctx, mask, feats, theta)
-	values := apart(at.r, f.family.latents, theta)
+	descent := f.startDescent(ctx, mask, feats, theta)
+	values := apart(descent.r, f.family.latents, theta)
 	for _, l := range f.family.latents {
-		in := at.given(l, theta.Shape().Dim(0))
-		noise, memberLogDet := f.family.conditional.pull(at.scope(l), l, in, values[l.Variable])
-		at.noise[l.Variable] = noise
-		at.place(l, in, values[l.Variable])
-		logDet = plus(logDet, at.r.weigh(l.Variable, memberLogDet))
+		in := descent.inputsOf(l, theta.Shape().Dim(0))
+		noise, memberLogDet := f.family.conditional.pull(descent.scope(l), l, in, values[l.Variable])
+		descent.noise[l.Variable] = noise
+		descent.place(l, in, values[l.Variable])
+		logDet = plus(logDet, descent.r.sumMembers(l.Variable, memberLogDet))
 	}
-	return Where(mask, together(f.family.latents, at.noise), theta), ConvertDType(logDet, theta.DType())
+	return Where(mask, together(f.family.latents, descent.noise), theta), ConvertDType(logDet, theta.DType())
 }

@@ -146,7 +146,7 @@ func scatterModel(t *testing.T, y [][]float64) *Target {
 
 // scatterEvidence is the log evidence of a model of scatterModel, by the trapezoidal rule over τ.
 func scatterEvidence(y [][]float64, code []int32) float64 {
-	given := func(tau float64) float64 { // log p(y | τ)
+	logLikelihood := func(tau float64) float64 { // log p(y | τ)
 		sum := 0.0
 		n, information, weighted := 0.0, 0.0, 0.0 // of group means, given μ
 		for _, group := range y {
@@ -166,13 +166,13 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 		return sum
 	}
 	if code[1] == 0 {
-		return given(0)
+		return logLikelihood(0)
 	}
 	var logs []float64
 	const step = 0.002
 	for k := range 3000 {
 		tau := (float64(k) + 0.5) * step
-		logs = append(logs, given(tau)-tau*tau/2+math.Log(2/math.Sqrt(2*math.Pi)*step))
+		logs = append(logs, logLikelihood(tau)-tau*tau/2+math.Log(2/math.Sqrt(2*math.Pi)*step))
 	}
 	return floats.LogSumExp(logs)
 }

@@ -37,7 +37,7 @@ const varyingSD = 0.5
 func newTermsModel(t *testing.T, terms, groups, rows int, skew float64) *termsModel {
 	m := NewModel()
 	group, row := m.Plate("group", groups), m.Plate("row", groups*rows)
-	var of []int32
+	var groupOf []int32
 	var xs, ys []float64
 	c := &termsModel{sums: make([][]float64, terms)}
 	for k := range terms {
@@ -45,7 +45,7 @@ func newTermsModel(t *testing.T, terms, groups, rows int, skew float64) *termsMo
 	}
 	for j := range groups {
 		for r := range rows {
-			of = append(of, int32(j))
+			groupOf = append(groupOf, int32(j))
 			y := math.Sin(float64(13*(j*rows+r) + 1))
 			x := make([]float64, terms)
 			for k := range terms {
@@ -60,8 +60,8 @@ func newTermsModel(t *testing.T, terms, groups, rows int, skew float64) *termsMo
 		}
 	}
 	c.square = float64(rows) / 2
-	row.In(group, of)
-	c.y, c.group = ys, of
+	row.In(group, groupOf)
+	c.y, c.group = ys, groupOf
 	c.a = m.Latent("a", Normal(Number(0), Number(1)), Event(terms))
 	c.b = m.Latent("b", Normal(Number(0), Number(varyingSD)), On(group), Event(terms))
 	x := m.Constant("x", On(row), Event(terms))

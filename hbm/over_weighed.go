@@ -26,7 +26,7 @@ import (
 type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
-	one       sync.Mutex // evaluations take turns
+	mutex     sync.Mutex // evaluations take turns
 	// kept holds the draws of models of an amortized family, which serve again: answers are to take
 	// about a second. nil: draws are fresh each time. numbers is their size.
 	kept    map[string]*Certificate
@@ -83,14 +83,14 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 func (*weighed) Exact() bool { return false }
 
 func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed uint64) (*Certificate, error) {
-	w.one.Lock()
-	defer w.one.Unlock()
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	key := space.Key(code)
 	if c := w.kept[key]; c != nil && c.Draws >= draws {
 		return c, nil
 	}
 	p := *w.posterior
-	p.feed, p.config.Seed = p.feed.given(code), seed
+	p.feed, p.config.Seed = p.feed.conditionOn(code), seed
 	c, err := p.Certify(ctx, CertifyConfig{Draws: draws, Until: w.posterior.config.Until})
 	if err == nil && w.kept != nil && w.numbers < keptNumbers {
 		w.kept[key] = c
@@ -126,7 +126,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 				return nil, err
 			}
 			found[i], theta[i] = c.evidence(), make([]float64, w.posterior.model.Dim())
-			w.parameters(w.posterior.feed.given(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
+			w.parameters(w.posterior.feed.conditionOn(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
 		}
 		for _, estimate := range found {
 			best = max(best, estimate.Log)
@@ -148,11 +148,11 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 }
 
 // parameters writes θ [D] of a draw of the model of a feed.
-func (w *weighed) parameters(of *feed, sample *Draws, draw int, theta []float64) {
+func (w *weighed) parameters(modelFeed *feed, sample *Draws, draw int, theta []float64) {
 	for at, l := range w.posterior.family.latents {
 		values := sample.Of(l.Variable, draw)
 		for member := range l.Members() {
-			for _, u := range of.numbers(at, l, member) {
+			for _, u := range modelFeed.numbers(at, l, member) {
 				theta[member*l.dim+u] = values[member*l.dim+u]
 			}
 		}
@@ -184,7 +184,7 @@ func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random 
 	} else if !(found.Evidence.KHat < 1) {
 		found.Evidence.Bound = known.Bound
 	}
-	feed, rows := w.posterior.feed.given(code), weighted.Rows(c.Weight, n, random)
+	feed, rows := w.posterior.feed.conditionOn(code), weighted.Rows(c.Weight, n, random)
 	found.Theta, found.Weights = mat.NewDense(n, w.posterior.model.Dim(), nil), slices.Repeat([]float64{1}, n)
 	for k, row := range rows {
 		w.parameters(feed, c.Sample, row, found.Theta.RawRowView(k))

@@ -118,17 +118,17 @@ func broadcastDims(a, b *Node, n int) []int {
 	return dims
 }
 
-type at struct {
+type entry struct {
 	term  Term
 	index int
 }
 
 // At is the entry of a term at index along the first axis of its event: row c of means [C, D], say.
-func At(term Term, index int) Term { return at{term, index} }
+func At(term Term, index int) Term { return entry{term, index} }
 
-func (a at) variables() []*Variable { return a.term.variables() }
+func (a entry) variables() []*Variable { return a.term.variables() }
 
-func (a at) node(r *replica, plates []*Plate) *Node {
+func (a entry) node(r *replica, plates []*Plate) *Node {
 	value := a.term.node(r, plates)
 	axis := len(plates) + 1
 	if value.Rank() <= axis || a.index < 0 || a.index >= value.Shape().Dim(axis) {

@@ -77,11 +77,11 @@ func (p *Plate) Size() int { return p.size }
 // path is the shortest chain of memberships from p to another plate; nil if there is none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
-		at    *Plate
+		plate *Plate
 		chain []*membership
 	}
-	for queue := []step{{at: p}}; len(queue) > 0; queue = queue[1:] {
-		for _, parent := range queue[0].at.parents {
+	for queue := []step{{plate: p}}; len(queue) > 0; queue = queue[1:] {
+		for _, parent := range queue[0].plate.parents {
 			chain := append(queue[0].chain[:len(queue[0].chain):len(queue[0].chain)], parent)
 			if parent.plate == to {
 				return chain
@@ -128,12 +128,12 @@ func (v *Variable) shape() []int {
 
 // memberName names the member of a number: "x[group 2, sample 7]".
 func (v *Variable) memberName(number int) string {
-	at := make([]string, len(v.plates))
+	positions := make([]string, len(v.plates))
 	for i := len(v.plates) - 1; i >= 0; i-- {
-		at[i] = fmt.Sprintf("%s %d", v.plates[i].name, number%v.plates[i].size)
+		positions[i] = fmt.Sprintf("%s %d", v.plates[i].name, number%v.plates[i].size)
 		number /= v.plates[i].size
 	}
-	return fmt.Sprintf("%s[%s]", v.name, strings.Join(at, ", "))
+	return fmt.Sprintf("%s[%s]", v.name, strings.Join(positions, ", "))
 }
 
 // CheckData returns an error if values cannot be data of the model: an observed variable or a

@@ -46,7 +46,7 @@ func encoded(encodings, features *Node, width, plates int) *Node {
 
 // follow is before [plates..., draws, C] times weights [C, outputs], which are linear in the
 // features of the model. With several models the weights are variables [1 + F, C, outputs].
-func (in given) follow(weights *Node) *Node {
+func (in conditionalInputs) follow(weights *Node) *Node {
 	outputs := weights.Shape().Dim(-1)
 	leading := in.before.Shape().Dimensions[:in.before.Rank()-1]
 	before := in.before.Shape().Dim(-1)

@@ -45,8 +45,8 @@ func (r *replica) some(v *Variable, x *Node) *Node {
 	return x
 }
 
-// weigh is the weighted sum over members of x [plates..., draws], as [draws] Float64.
-func (r *replica) weigh(v *Variable, x *Node) *Node {
+// sumMembers is the weighted sum over members of x [plates..., draws], as [draws] Float64.
+func (r *replica) sumMembers(v *Variable, x *Node) *Node {
 	x = ConvertDType(x, dtypes.Float64)
 	x = BroadcastToDims(x, append(r.dims(v), x.Shape().Dim(-1))...)
 	for i := len(v.plates) - 1; i >= 0; i-- {
@@ -183,10 +183,10 @@ func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node)
 	logPs, logQs := p.termsAt(ctx, r, noise)
 	for _, v := range p.model.variables {
 		if v.role != Constant {
-			logJoint = plus(logJoint, r.weigh(v, logPs[v]))
+			logJoint = plus(logJoint, r.sumMembers(v, logPs[v]))
 		}
 		if v.role == Latent {
-			logQ = plus(logQ, r.weigh(v, logQs[v]))
+			logQ = plus(logQ, r.sumMembers(v, logQs[v]))
 		}
 	}
 	return logJoint, logQ

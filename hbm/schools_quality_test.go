@@ -60,7 +60,7 @@ func TestQualityOfSchools(t *testing.T) {
 		plain, err := p.Sample(t.Context(), 20000, "schools")
 		require.NoError(t, err)
 		errors := func(draws *Draws, weight func(i int) float64) (mean, sd float64) {
-			of := func(name string, value func(i int) float64) {
+			addErrors := func(name string, value func(i int) float64) {
 				var first, second float64
 				for i := range draws.N {
 					first += weight(i) * value(i)
@@ -70,10 +70,10 @@ func TestQualityOfSchools(t *testing.T) {
 				}
 				mean, sd = math.Max(mean, math.Abs(first-wantMean[name])/wantSD[name]), math.Max(sd, math.Abs(math.Sqrt(second)/wantSD[name]-1))
 			}
-			of("mu", func(i int) float64 { return draws.Of(mu, i)[0] })
-			of("tau", func(i int) float64 { return draws.Of(tau, i)[0] })
+			addErrors("mu", func(i int) float64 { return draws.Of(mu, i)[0] })
+			addErrors("tau", func(i int) float64 { return draws.Of(tau, i)[0] })
 			for k := range 8 {
-				of(fmt.Sprintf("theta%d", k+1), func(i int) float64 { return draws.Of(theta, i)[k] })
+				addErrors(fmt.Sprintf("theta%d", k+1), func(i int) float64 { return draws.Of(theta, i)[k] })
 			}
 			return mean, sd
 		}
@@ -116,7 +116,7 @@ func TestQualityOfNonConjugate(t *testing.T) {
 
 // laplaceLikelihoods are the log densities of the data and of the prior of each number.
 func laplaceLikelihoods(data []float64) [2]func(a float64) float64 {
-	of := func(d int) func(a float64) float64 {
+	logDensity := func(d int) func(a float64) float64 {
 		return func(a float64) float64 {
 			total := distuv.Gamma{Alpha: 1, Beta: 0.5}.LogProb(a)
 			for i := d; i < len(data); i += 2 {
@@ -125,7 +125,7 @@ func laplaceLikelihoods(data []float64) [2]func(a float64) float64 {
 			return total
 		}
 	}
-	return [2]func(a float64) float64{of(0), of(1)}
+	return [2]func(a float64) float64{logDensity(0), logDensity(1)}
 }
 
 // The integrals are sums over a grid: the integrands have a scale of 0.1.

@@ -175,16 +175,16 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 		random := stream.Rand(seed, "simulate/"+name+"/"+v.name)
 		size := v.EventSize()
 		values := make([]float64, v.Members()*sets*size)
-		at := make([][]float64, len(parameters))
+		rowParameters := make([][]float64, len(parameters))
 		for row := range v.Members() * sets {
 			if row%rowsPerCheck == 0 && ctx.Err() != nil {
 				return nil, fmt.Errorf("hbm: simulation of %q stopped: %w", v.name, ctx.Err())
 			}
 			for i, p := range parameters {
 				n := len(p) / (v.Members() * sets)
-				at[i] = p[row*n : (row+1)*n]
+				rowParameters[i] = p[row*n : (row+1)*n]
 			}
-			v.density.draw(random, at, values[row*size:(row+1)*size])
+			v.density.draw(random, rowParameters, values[row*size:(row+1)*size])
 			if mask := present[v]; mask != nil {
 				step.remove(values[row*size:(row+1)*size], mask[row*len(mask)/(v.Members()*sets):])
 			}

@@ -173,12 +173,12 @@ type blocks struct {
 	quantiles        []int     // of blocks of one number: which of widenedQuantiles [blocks, draws]
 }
 
-// one reports whether the draws of a block are quantiles of the mixture of a single number.
-func (b *blocks) one(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
+// isSingle reports whether the draws of a block are quantiles of the mixture of a single number.
+func (b *blocks) isSingle(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
 // widen transforms z, a standard normal number in one draw of a block, to the mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
-	if b.one(block) {
+	if b.isSingle(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]
 	}
 	at := (block*b.draws+draw)*len(b.each[block].sizes) + variable
@@ -215,7 +215,7 @@ func (b *blocks) corrections() []float64 {
 	for k, one := range b.each {
 		latents := len(one.sizes)
 		for draw := range b.draws {
-			if b.one(k) {
+			if b.isSingle(k) {
 				terms = append(terms, widenedQuantiles().correction[b.quantiles[k*b.draws+draw]])
 				continue
 			}
@@ -250,10 +250,10 @@ var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 			step = (target - below) / density
 		}
 		for _, place := range []struct {
-			at   int
-			sign float64
+			index int
+			sign  float64
 		}{{i, 1}, {manyQuantiles - 1 - i, -1}} {
-			q.z[place.at], q.correction[place.at] = place.sign*z, one.correction([]float64{z * z})
+			q.z[place.index], q.correction[place.index] = place.sign*z, one.correction([]float64{z * z})
 		}
 	}
 	return q

@@ -49,18 +49,18 @@ func (e *Expression) Columns() (columns []string) {
 	return columns
 }
 
-// Value is the value of the expression at the values of the columns that at returns.
-func (e *Expression) Value(at func(column string) float64) float64 {
+// Value is the value of the expression at the values of the columns that valueOf returns.
+func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	var x, y float64
 	if len(e.parts) > 0 {
-		x = e.parts[0].Value(at)
+		x = e.parts[0].Value(valueOf)
 	}
 	if len(e.parts) > 1 {
-		y = e.parts[1].Value(at)
+		y = e.parts[1].Value(valueOf)
 	}
 	switch e.operator {
 	case nameToken:
-		return at(e.column)
+		return valueOf(e.column)
 	case '+':
 		return x + y
 	case '-':

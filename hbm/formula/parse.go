@@ -77,9 +77,9 @@ func (p *formulaParser) fail(position int, format string, args ...any) error {
 }
 
 // expect takes the next token, which must be of a kind.
-func (p *formulaParser) expect(kind rune, what string) error {
+func (p *formulaParser) expect(kind rune, wanted string) error {
 	if t := p.peek(); t.kind != kind {
-		return p.fail(t.position, "got %s, want %s", t, what)
+		return p.fail(t.position, "got %s, want %s", t, wanted)
 	}
 	p.next()
 	return nil

@@ -62,7 +62,7 @@ func parseFormula(t *table.Table, opt Options) (*formula.Formula, *table.Table, 
 // readResponse reads the response with its weights, trials, offset and standard errors. It returns
 // the table with a row for each row of the frame: a table row may stand for several, or for none.
 func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) {
-	t, err := f.weigh(t, opt)
+	t, err := f.applyWeights(t, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,10 @@ import (
 // mostWeight bounds weights that count rows, which are repeated.
 const mostWeight = 1e6
 
-// weigh reads weights(w) of the response. For a gaussian or log-normal response they are
+// applyWeights reads weights(w) of the response. For a gaussian or log-normal response they are
 // precisions, as in R's lm and lme4: a row has the variance σ² / w. For counts, labels and times
 // they are numbers of rows, as in brms: a row is repeated.
-func (f *Frame) weigh(t *table.Table, opt Options) (*table.Table, error) {
+func (f *Frame) applyWeights(t *table.Table, opt Options) (*table.Table, error) {
 	v := f.Formula.Weights
 	if len(v.Columns()) == 0 {
 		return t, nil

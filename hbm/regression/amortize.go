@@ -44,8 +44,8 @@ func (r *Regression) Shape() *Shape {
 
 // fit returns the nesting that the shape asks for, or an error if the table does not have it.
 func (s *Shape) fit(r *Regression) (above [][]int, err error) {
-	differ := func(what string, was, is []string) error {
-		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, what, was, is)
+	differ := func(part string, was, is []string) error {
+		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, part, was, is)
 	}
 	if columns := frame.Names(r.Frame.Columns); !slices.Equal(s.Columns, columns) {
 		return nil, differ("population effects", s.Columns, columns)

@@ -157,14 +157,14 @@ func TestQualityOfInference(t *testing.T) {
 	t.Logf("trained in %.0f processor seconds", processorSeconds(t)-start)
 	t.Log("| table | groups | rows | verdict | effective draws | k̂ | ELBO, below | log evidence less that of marginal | largest error of a mean, sd | of an sd, % | processor seconds | of marginal |")
 	number := 0
-	for _, of := range kinds(kind) {
-		for k := range of.tables {
+	for _, variant := range kinds(kind) {
+		for k := range variant.tables {
 			table := makeTable(random, kind, 10+random.IntN(141))
-			of.change(random, table)
+			variant.change(random, table)
 			if number++; number <= *qualitySkip {
 				continue
 			}
-			f := frameOf(t, write(fmt.Sprintf("%s %d", of.name, k), table), opt)
+			f := frameOf(t, write(fmt.Sprintf("%s %d", variant.name, k), table), opt)
 			start := processorSeconds(t)
 			got, err := newRegression(t, f, Options{}).Infer(t.Context(), open(t, gpu.CPU), InferRun{Model: dir, Shape: trained.Shape(), Seed: 1})
 			require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestQualityOfInference(t *testing.T) {
 			}
 			c := got.Certificate
 			t.Logf("| %s %d | %d | %d | %v | %.0f of %d | %.2f | %.1f | %+.3f ± %.3f (marginal ± %.3f, %v) | %.3f | %.1f | %.1f | %.1f | %v",
-				of.name, k, len(table.label), len(table.y), c.Verdict, c.ESS, c.Draws, c.KHat, float64(*got.LogEvidence-*got.ELBO),
+				variant.name, k, len(table.label), len(table.y), c.Verdict, c.ESS, c.Draws, c.KHat, float64(*got.LogEvidence-*got.ELBO),
 				float64(*got.LogEvidence-*want.LogEvidence), *got.LogEvidenceSE, *want.LogEvidenceSE, want.Certificate.Verdict,
 				shift, 100*spread, took, processorSeconds(t)-start, c.Reasons)
 		}

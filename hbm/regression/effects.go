@@ -90,11 +90,11 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
 		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-			given, ok := r.joint().given(mask, theta)
+			posterior, ok := r.joint().posterior(mask, theta)
 			if !ok {
 				return nil, nil, false
 			}
-			return given, given.draw(random), true
+			return posterior, posterior.draw(random), true
 		}
 	}
 	distinct := r.distinct()
@@ -103,15 +103,15 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 		rule = newInnerRule(distinct, coarseNodes)
 	}
 	return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-		given, v, effects := distinct.joint().at(mask, theta)
+		prior, v, effects := distinct.joint().effectsAt(mask, theta)
 		if rule != nil {
-			point, q, first := rule.at(given, effects, distinct.responseAt(mask, theta)), distinct.perLevel(), given.e.innerAt()
+			point, q, first := rule.pointAt(prior, effects, distinct.responseAt(mask, theta)), distinct.perLevel(), prior.e.innerAt()
 			for level := range distinct.inner.Levels {
 				copy(v[first+level*q:], point.draw(level, random))
 			}
-			copy(effects[first:], given.effectsOf(v)[first:][:distinct.effects(distinct.inner)])
+			copy(effects[first:], prior.effectsOf(v)[first:][:distinct.effects(distinct.inner)])
 		}
-		return given, effects, true
+		return prior, effects, true
 	}
 }
 
@@ -127,14 +127,14 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, n, err)
 			}
 			mask := r.space.masks[r.index(s.codes[k])]
-			given, effects, ok := draw(k, mask, theta, random)
+			conditional, effects, ok := draw(k, mask, theta, random)
 			if !ok {
 				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 			}
-			if given.rounding > roughRounding {
+			if conditional.rounding > roughRounding {
 				rough[c]++
 			}
-			r.writeDraw(s, k, given, effects, mask, theta, check, random)
+			r.writeDraw(s, k, conditional, effects, mask, theta, check, random)
 		}
 		return nil
 	})
@@ -146,8 +146,8 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 
 // writeDraw writes effects, less their prior mean, given the hyperparameters in θ, as the k-th draw
 // of a sample. It overwrites the coefficients in θ.
-func (r *Regression) writeDraw(s *posteriorSample, k int, given *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
-	for j, mean := range given.mean {
+func (r *Regression) writeDraw(s *posteriorSample, k int, conditional *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
+	for j, mean := range conditional.mean {
 		theta[j] = mean + effects[j]
 	}
 	if s.effects != nil {
@@ -155,15 +155,15 @@ func (r *Regression) writeDraw(s *posteriorSample, k int, given *conditional, ef
 	}
 	response := r.responseAt(mask, theta)
 	if s.sds != nil {
-		r.tableSDs(given.factors, response, given.shares, s.sds.RawRowView(k))
+		r.tableSDs(conditional.factors, response, conditional.shares, s.sds.RawRowView(k))
 	}
 	for i := range r.groups {
-		r.tableLevels(i, given.e, effects, s.varying[i].RawRowView(k))
+		r.tableLevels(i, conditional.e, effects, s.varying[i].RawRowView(k))
 	}
 	if s.predictors == nil { // the rows are not there
 		return
 	}
-	eta := given.e.r.ofTable(given.predictor(effects))
+	eta := conditional.e.r.ofTable(conditional.predictor(effects))
 	check.statistics(r.replicate(eta, response, random), s.replicated.RawRowView(k))
 	s.predictors.add(k, eta, response)
 }

@@ -177,14 +177,14 @@ const (
 // in other models they are about as far from zero, with similar modes.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
-	if err := f.begin(ctx, last, e, pilotDraws); err != nil {
+	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {
 		return err
 	}
 	best := last.logPrior + last.weights.LogMean
 	for _, m := range f.list[:len(f.list)-1] {
 		var err error
 		if f.r.sticks(m.mask) > 0 { // its effect may have the other sign, and other shares
-			err = f.begin(ctx, m, e, pilotDraws)
+			err = f.drawFirst(ctx, m, e, pilotDraws)
 		} else {
 			f.follow(last, m, e)
 			err = f.extend(ctx, m, glanceDraws, "glance")
@@ -214,7 +214,7 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	for _, m := range f.list {
 		if e.apart && !m.suited() {
 			m.restart(nil)
-			if err := f.begin(ctx, m, e, pilotDraws); err != nil {
+			if err := f.drawFirst(ctx, m, e, pilotDraws); err != nil {
 				return err
 			}
 		}
@@ -259,12 +259,12 @@ func (m *modelIntegral) suited() bool {
 }
 
 // refine moves the proposal of a pilot to the draws with large weights, and draws anew.
-func (f *integral) refine(ctx gocontext.Context, m *modelIntegral, what string) error {
-	better, err := m.proposal.Refined(ctx, m.sample, f.random(m, what))
+func (f *integral) refine(ctx gocontext.Context, m *modelIntegral, purpose string) error {
+	better, err := m.proposal.Refined(ctx, m.sample, f.random(m, purpose))
 	if err != nil || better == nil {
 		return err
 	}
 	n := len(m.sample.Points)
 	m.restart(better)
-	return f.extend(ctx, m, n, what+"/draws")
+	return f.extend(ctx, m, n, purpose+"/draws")
 }

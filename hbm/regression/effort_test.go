@@ -116,7 +116,7 @@ func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 			}
 			other := r.newIntegral(77)
 			alone := other.list[k]
-			require.NoError(t, other.begin(t.Context(), alone, laplaceEffort, laplaceEffort.first))
+			require.NoError(t, other.drawFirst(t.Context(), alone, laplaceEffort, laplaceEffort.first))
 			tolerance := 4 * math.Hypot(alone.weights.LogMeanSE, got.SE)
 			require.InDelta(t, alone.weights.LogMean, got.Log, tolerance+1e-3, r.FormulaOf(m.code))
 		}

@@ -272,8 +272,8 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
-		given, effects := p.effectsAt(draws.value(rows[k]), mask, theta)
-		return given, effects, true
+		prior, effects := p.effectsAt(draws.value(rows[k]), mask, theta)
+		return prior, effects, true
 	})
 }
 
@@ -286,8 +286,8 @@ func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
 	theta := make([]float64, r.Dim())
 	for k, at := range rows {
 		mask := r.space.masks[r.index(draws.code(at, len(r.space.cards)))]
-		given, effects := p.effectsAt(draws.value(at), mask, theta)
-		r.quantitiesOf(given, effects, mask, theta, m.value.RawRowView(k))
+		prior, effects := p.effectsAt(draws.value(at), mask, theta)
+		r.quantitiesOf(prior, effects, mask, theta, m.value.RawRowView(k))
 	}
 	return m
 }
@@ -299,12 +299,12 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 	for j, v := range p.globals {
 		theta[j] = r.coordinateOf(j, value(v)[0])
 	}
-	given := r.joint().prior(mask, theta)
-	effects := make([]float64, given.e.effects)
+	prior := r.joint().prior(mask, theta)
+	effects := make([]float64, prior.e.effects)
 	var population []float64
 	if p.population != nil {
 		population = masked(value(p.population), mask)
-		floats.SubTo(effects[:len(population)], population, given.mean)
+		floats.SubTo(effects[:len(population)], population, prior.mean)
 	}
 	for i, g := range p.groups {
 		for a := range g.Columns {
@@ -313,11 +313,11 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 			}
 			mean := g.meanOf(a, population)
 			for level, effect := range value(g.effects[a]) {
-				effects[given.e.firstOf[i]+level*len(g.Columns)+a] = effect - mean
+				effects[prior.e.firstOf[i]+level*len(g.Columns)+a] = effect - mean
 			}
 		}
 	}
-	return given, effects
+	return prior, effects
 }
 
 func (g *plateGroup) meanOf(column int, population []float64) float64 {

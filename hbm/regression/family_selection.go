@@ -120,7 +120,7 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 
 // openSelection writes the answer of a family for many tables to a result, and returns its draws
 // with their effective number. The table has the nesting above.
-func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, begin *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
+func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, beginning *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
 	plates, err := r.amortized(above)
 	if err != nil {
 		return nil, 0, err
@@ -129,7 +129,7 @@ func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, be
 	if err != nil {
 		return nil, 0, err
 	}
-	s.fit.Begin, s.fit.Seed, s.fit.Resume = begin, *result.Seed, false
+	s.fit.Begin, s.fit.Seed, s.fit.Resume = beginning, *result.Seed, false
 	posterior, err := vti.Open(ctx, device, s.target, s.fit)
 	if err != nil {
 		return nil, 0, err

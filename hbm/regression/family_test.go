@@ -76,10 +76,10 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 			eta[i] += r.x.At(i, j) * theta[j]
 		}
 	}
-	given, _ := p.effectsAt(value, r.space.masks[0], make([]float64, r.Dim()))
+	prior, _ := p.effectsAt(value, r.space.masks[0], make([]float64, r.Dim()))
 	for k, g := range p.groups {
 		q := len(g.Columns)
-		rows := given.factors[k]
+		rows := prior.factors[k]
 		factor, covariance := mat.NewDense(q, q, nil), mat.NewSymDense(q, nil)
 		for a := range q {
 			factor.SetRow(a, rows[a])
@@ -174,20 +174,20 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)
 		assert.Less(t, float64(*result.ELBO), exact)
 		assert.Greater(t, float64(*result.ELBO), exact-1.2)
-		near := func(want, got Summary) {
+		assertClose := func(want, got Summary) {
 			assert.InDelta(t, float64(want.Mean), float64(got.Mean), 0.15*float64(want.SD), "%v: mean of %s", family, want.Name)
 			assert.InDelta(t, 1, float64(got.SD/want.SD), 0.15, "%v: sd of %s", family, want.Name)
 		}
 		for i := range marginal.Effects {
-			near(marginal.Effects[i], result.Effects[i])
+			assertClose(marginal.Effects[i], result.Effects[i])
 		}
 		for i := range marginal.SDs {
-			near(marginal.SDs[i], result.SDs[i])
+			assertClose(marginal.SDs[i], result.SDs[i])
 		}
 		require.Len(t, result.Varying, len(marginal.Varying))
 		for i, want := range marginal.Varying {
 			got := result.Varying[i]
-			near(Summary{Name: want.Level, Mean: want.Mean, SD: want.SD}, Summary{Mean: got.Mean, SD: got.SD})
+			assertClose(Summary{Name: want.Level, Mean: want.Mean, SD: want.SD}, Summary{Mean: got.Mean, SD: got.SD})
 			assert.InDelta(t, float64(want.Pooling), float64(got.Pooling), 0.15)
 		}
 	}
@@ -287,8 +287,8 @@ func TestSelectionByFamilies(t *testing.T) {
 		// coefficients that a model lacks are zero in its draws
 		stored, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 		require.NoError(t, err)
-		at := func(name string) int { return slices.Index(stored.Coordinates, name) }
-		slope, sd := at("x"), at(r.groups[0].SpreadName(r.groups[0].Columns[1]))
+		columnOf := func(name string) int { return slices.Index(stored.Coordinates, name) }
+		slope, sd := columnOf("x"), columnOf(r.groups[0].SpreadName(r.groups[0].Columns[1]))
 		for i := range stored.Len() {
 			mask := r.space.masks[r.index(stored.Codes[i*len(r.space.cards):][:len(r.space.cards)])]
 			require.Equal(t, mask[1], stored.Values(i)[slope] != 0)
@@ -308,8 +308,8 @@ func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	g := p.groups[0]
 	for _, z := range []float64{0, 3, 1e3, -1e6} {
 		out := MustExecOnce(testkit.Backend(t), func(values *Node) *Node {
-			at := func(i int) *Node { return Slice(values, AxisElem(i)) }
-			rows, _ := p.factorNodes(g.varyingGroup, 1, []*Node{at(0), OnesLike(at(0)), at(1), OnesLike(at(1)), at(2)})
+			element := func(i int) *Node { return Slice(values, AxisElem(i)) }
+			rows, _ := p.factorNodes(g.varyingGroup, 1, []*Node{element(0), OnesLike(element(0)), element(1), OnesLike(element(1)), element(2)})
 			return rows[1][1]
 		}, []float64{1, leastRatio * r.coordinates[g.sd[1]].unit, z})
 		left := tensors.MustCopyFlatData[float64](out)[0]

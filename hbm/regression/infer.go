@@ -49,11 +49,11 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 		}
 		return result, r.finishInfer(result, sample, clock)
 	}
-	begin, err := vti.ReadBeginning(path)
+	beginning, err := vti.ReadBeginning(path)
 	if err != nil {
 		return nil, err
 	}
-	sample, _, err := r.openSelection(ctx, device, begin, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result)
+	sample, _, err := r.openSelection(ctx, device, beginning, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +111,11 @@ func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 	y, replicate := distinct.At(r.y, kept.rows), make([]float64, len(kept.rows))
 	above, below := 0, 0
 	for draw := range modelcheck.MinDraws {
-		eta, given := kept.eta[draw%len(kept.eta)], kept.given[draw%len(kept.eta)]
+		eta, response := kept.eta[draw%len(kept.eta)], kept.responses[draw%len(kept.eta)]
 		for k := range replicate {
-			replicate[k] = given.Draw(eta[k], given.sigma, random)
+			replicate[k] = response.Draw(eta[k], response.sigma, random)
 		}
-		switch difference := likelihood.LogDensityAt(given.Row, y, nil, eta, given.sigma) - likelihood.LogDensityAt(given.Row, replicate, nil, eta, given.sigma); {
+		switch difference := likelihood.LogDensityAt(response.Row, y, nil, eta, response.sigma) - likelihood.LogDensityAt(response.Row, replicate, nil, eta, response.sigma); {
 		case difference > 0:
 			above++
 		case difference < 0:

@@ -64,11 +64,11 @@ func drawnSelection(t *testing.T, opt frame.Options, options Options, random *ra
 			theta[j] = c.mean + c.sd*random.NormFloat64()
 		}
 	}
-	given, v, y := r.joint().prior(mask, theta), make([]float64, r.joint().effects), make([]float64, rows)
+	prior, v, y := r.joint().prior(mask, theta), make([]float64, r.joint().effects), make([]float64, rows)
 	for k := range v {
 		v[k] = random.NormFloat64()
 	}
-	eta := given.predictor(given.effectsOf(v))
+	eta := prior.predictor(prior.effectsOf(v))
 	for slices.Min(y) == slices.Max(y) {
 		r.responseAt(mask, theta).draws(eta, random, y)
 	}
@@ -79,7 +79,7 @@ func drawnSelection(t *testing.T, opt frame.Options, options Options, random *ra
 func reference(t *testing.T, r *Regression) *integral {
 	f := r.newIntegral(77)
 	for _, m := range f.list {
-		require.NoError(t, f.begin(t.Context(), m, r.effort(), r.effort().first))
+		require.NoError(t, f.drawFirst(t.Context(), m, r.effort(), r.effort().first))
 	}
 	f.combine()
 	return f

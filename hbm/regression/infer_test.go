@@ -60,15 +60,15 @@ func TestInferFromAnotherTable(t *testing.T) {
 	require.Equal(t, 900, got.Steps)
 	assert.InDelta(t, float64(*marginal.LogEvidence), float64(*got.LogEvidence), 5*float64(*got.LogEvidenceSE)+0.05)
 	assert.InDelta(t, float64(*got.LogEvidence), float64(*got.ELBO), 4)
-	near := func(name string, want, got, sd Figure) {
+	assertClose := func(name string, want, got, sd Figure) {
 		assert.InDelta(t, float64(want), float64(got), 0.5*float64(sd), name)
 	}
-	near("intercept", marginal.Effects[0].Mean, got.Effects[0].Mean, marginal.Effects[0].SD)
+	assertClose("intercept", marginal.Effects[0].Mean, got.Effects[0].Mean, marginal.Effects[0].SD)
 	for i, want := range marginal.SDs {
-		near(want.Name, want.Mean, got.SDs[i].Mean, want.SD)
+		assertClose(want.Name, want.Mean, got.SDs[i].Mean, want.SD)
 	}
 	for i, want := range marginal.Varying {
-		near(want.Level, want.Mean, got.Varying[i].Mean, want.SD)
+		assertClose(want.Level, want.Mean, got.Varying[i].Mean, want.SD)
 	}
 	for _, name := range []string{"result.json", "varying.csv", "draws.parquet"} {
 		require.FileExists(t, filepath.Join(infer.Dir, name))

@@ -44,21 +44,21 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 type innerPoint struct {
 	*innerRule
 	nodeRule
-	active []int     // the effects of a level that change a predictor: a rule for these is enough
-	eta    []float64 // [M·n] without the inner effects
-	unit   []float64 // [n, q], the same in every plane
-	given  response
-	memory []float64   // for the predictors of a level, at every node
-	slope  []float64   // for slopes
-	curve  []float64   // and for curvatures
-	terms  []float64   // and for the terms of the rule
-	u      [][]float64 // and for its nodes
+	active   []int     // the effects of a level that change a predictor: a rule for these is enough
+	eta      []float64 // [M·n] without the inner effects
+	unit     []float64 // [n, q], the same in every plane
+	response response
+	memory   []float64   // for the predictors of a level, at every node
+	slope    []float64   // for slopes
+	curve    []float64   // and for curvatures
+	terms    []float64   // and for the terms of the rule
+	u        [][]float64 // and for its nodes
 }
 
 // point returns a point with Λ of the inner grouping and a response. The caller sets eta.
-func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
+func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), response: response}
 	for k := range l.r.perLevel() {
 		if slices.ContainsFunc(factor[k%q:], func(row []float64) bool { return row[k%q] != 0 }) {
 			p.active = append(p.active, k)
@@ -81,18 +81,18 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	return p
 }
 
-// at returns the point of the population and outer effects, less their prior mean.
-func (l *innerRule) at(given *conditional, effects []float64, response response) *innerPoint {
-	p := l.point(given.factors[slices.Index(l.r.groups, l.r.inner)], response)
-	p.eta = given.predictor(effects)
+// pointAt returns the point of the population and outer effects, less their prior mean.
+func (l *innerRule) pointAt(prior *conditional, effects []float64, response response) *innerPoint {
+	p := l.point(prior.factors[slices.Index(l.r.groups, l.r.inner)], response)
+	p.eta = prior.predictor(effects)
 	return p
 }
 
 // logDensity is log p(y | θ) with the inner effects integrated out, without the constants of the
 // response.
 func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
-	given, _, effects := l.r.joint().at(mask, theta)
-	p := l.at(given, effects, l.r.responseAt(mask, theta))
+	prior, _, effects := l.r.joint().effectsAt(mask, theta)
+	p := l.pointAt(prior, effects, l.r.responseAt(mask, theta))
 	for level := range l.members {
 		sum += p.integral(level, p.start(level))
 	}
@@ -104,11 +104,11 @@ func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float64) {
 	y, times := p.y[level], p.times[level]
 	if !far && !p.r.Frame.Response.Continuous() {
-		p.given.newtons(y, times, eta, slope, curvature)
+		p.response.newtons(y, times, eta, slope, curvature)
 		return
 	}
 	for i := range y {
-		slope[i], curvature[i] = p.given.BoundAt(y[i], eta[i], p.given.sigma)
+		slope[i], curvature[i] = p.response.BoundAt(y[i], eta[i], p.response.sigma)
 	}
 	for i, t := range times {
 		slope[i], curvature[i] = t*slope[i], t*curvature[i]
@@ -194,14 +194,14 @@ func (p *innerPoint) start(level int) []float64 {
 	}
 	hessian := identityBlock(q)
 	for k, i := range p.members[level] {
-		at, times := r.linearised(r.y[i]), 1.0
+		eta, times := r.linearised(r.y[i]), 1.0
 		if p.times[level] != nil {
 			times = p.times[level][k]
 		}
-		slope, weight := p.given.NewtonAt(r.y[i], at, p.given.sigma)
+		slope, weight := p.response.NewtonAt(r.y[i], eta, p.response.sigma)
 		unit := p.unit[i*q:][:q]
 		for a, x := range unit {
-			start[a] += times * x * (slope + weight*(at-p.eta[i]))
+			start[a] += times * x * (slope + weight*(eta-p.eta[i]))
 			for b, z := range unit[:a+1] {
 				hessian.row(a)[b] += times * weight * x * z
 			}
@@ -218,13 +218,13 @@ func (p *innerPoint) start(level int) []float64 {
 	return start
 }
 
-// predictors writes the linear predictors of the rows of a level at effects u to at.
-func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
+// predictors writes the linear predictors of the rows of a level at effects u to dst.
+func (p *innerPoint) predictors(rows []int, u, dst []float64) []float64 {
 	n, planes := len(p.r.y), p.r.planes
 	q := len(u) / planes
-	at = at[:planes*len(rows)]
+	dst = dst[:planes*len(rows)]
 	for m := range planes {
-		predictor, beside, effects := at[m*len(rows):][:len(rows)], p.eta[m*n:][:n], u[m*q:][:q]
+		predictor, beside, effects := dst[m*len(rows):][:len(rows)], p.eta[m*n:][:n], u[m*q:][:q]
 		for k, i := range rows {
 			sum := beside[i]
 			for c, x := range effects {
@@ -233,7 +233,7 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 			predictor[k] = sum
 		}
 	}
-	return at
+	return dst
 }
 
 // climb takes effects [q] of a level to their mode, and returns the factor L of the precision there
@@ -277,10 +277,10 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 		hessian.forward(move[:q])
 		decrement := dot(move[:q], move[:q])
 		hessian.backward(move[:q])
-		if near := decrement < closeMode*closeMode; near && far {
+		if nearMode := decrement < closeMode*closeMode; nearMode && far {
 			far = false
 			continue
-		} else if near || step == mostModeSteps {
+		} else if nearMode || step == mostModeSteps {
 			return hessian, logDiagonal, true
 		}
 		largest := 0.0
@@ -317,7 +317,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		}
 		p.predictors(rows, u, sets[k*planes*len(rows):])
 	}
-	p.given.logKernelSums(p.y[level], p.times[level], sets, p.terms)
+	p.response.logKernelSums(p.y[level], p.times[level], sets, p.terms)
 	for k, u := range p.u {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
@@ -336,7 +336,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows, n := p.members[level], len(p.r.y)
-		p.given.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.memory), p.slope, p.curve)
+		p.response.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.memory), p.slope, p.curve)
 		for k, i := range rows {
 			for m := range p.r.planes {
 				slope[m*n+i] += share * p.slope[m*len(rows)+k]
@@ -374,7 +374,7 @@ func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 		}
 		factor.backward(candidate)
 		floats.Add(candidate, mode)
-		value := p.given.logKernels(p.y[level], p.times[level], p.predictors(rows, candidate, p.memory)) + (dot(z, z)-dot(candidate, candidate))/2
+		value := p.response.logKernels(p.y[level], p.times[level], p.predictors(rows, candidate, p.memory)) + (dot(z, z)-dot(candidate, candidate))/2
 		// The largest of log weight + Gumbel noise is a draw in proportion to weight.
 		if value -= math.Log(random.ExpFloat64()); value > best {
 			best, u = value, candidate

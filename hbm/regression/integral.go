@@ -26,17 +26,17 @@ type integrator interface {
 	// estimate returns the logarithm of an unbiased estimate of p(y, h | m), and the results that
 	// draws of the effects need.
 	estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects)
-	// near returns an integrator whose searches for modes start at the modes given θ.
-	near(mask []bool, theta []float64, random *rand.Rand) integrator
+	// tuneAt returns an integrator whose searches for modes start at the modes given θ.
+	tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
 // keptEffects are the stored effects at a point: in closed form, the distribution without its
 // factor and a draw, so that no density is computed twice; otherwise draws of outer effects, if
 // any.
 type keptEffects struct {
-	given *conditional
-	drawn []float64
-	outer outerDraws
+	conditional *conditional
+	drawn       []float64
+	outer       outerDraws
 }
 
 // modelIntegral is the integral over the hyperparameters of one model.
@@ -91,7 +91,7 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 		}
 	} else {
 		for _, m := range found.list {
-			if err := found.begin(ctx, m, e, e.first); err != nil {
+			if err := found.drawFirst(ctx, m, e, e.first); err != nil {
 				return nil, err
 			}
 		}
@@ -99,12 +99,12 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 	return found, found.improve(ctx, e, progress)
 }
 
-func (f *integral) random(m *modelIntegral, what string) *rand.Rand {
-	return stream.Rand(f.seed, fmt.Sprintf("hbm/%s/%v", what, m.code))
+func (f *integral) random(m *modelIntegral, purpose string) *rand.Rand {
+	return stream.Rand(f.seed, fmt.Sprintf("hbm/%s/%v", purpose, m.code))
 }
 
-// begin finds the proposal of a model, and makes its first draws.
-func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draws int) error {
+// drawFirst finds the proposal of a model, and makes its first draws.
+func (f *integral) drawFirst(ctx gocontext.Context, m *modelIntegral, e effort, draws int) error {
 	theta, random := make([]float64, f.r.Dim()), f.random(m, "adapt")
 	if len(m.free) > 0 {
 		var err error
@@ -115,9 +115,9 @@ func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draw
 		if err := m.proposal.Draw(ctx, some, glanceDraws, random); err != nil {
 			return err
 		}
-		m.at(some.Points[floats.MaxIdx(some.LogDensity)], theta)
+		m.writeHyperparameters(some.Points[floats.MaxIdx(some.LogDensity)], theta)
 	}
-	m.by = m.by.near(m.mask, theta, f.random(m, "near"))
+	m.by = m.by.tuneAt(m.mask, theta, f.random(m, "near"))
 	if err := f.extend(ctx, m, draws, "first"); err != nil {
 		return fmt.Errorf("%s: %w", f.r.FormulaOf(m.code), err)
 	}
@@ -169,7 +169,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 }
 
 // extend makes n more draws of a model; in closed form, one draw in all.
-func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what string) (err error) {
+func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, purpose string) (err error) {
 	first := len(m.sample.Points)
 	if m.closed {
 		n = 1 - first
@@ -177,14 +177,14 @@ func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what s
 	if n <= 0 {
 		return nil
 	}
-	random := f.random(m, what)
+	random := f.random(m, purpose)
 	m.kept = append(m.kept, make([]keptEffects, n)...)
 	estimate := func(i int, h []float64) (logEstimate float64) {
 		stream := func() *rand.Rand { return f.random(m, fmt.Sprintf("effects/%d", i)) }
 		if joint := f.r.joint(); f.r.Frame.Response.Conjugate() && !joint.dear && i*joint.effects > keptEffectDraws {
 			stream = nil
 		}
-		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.at(h, make([]float64, f.r.Dim())), stream)
+		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.writeHyperparameters(h, make([]float64, f.r.Dim())), stream)
 		return logEstimate
 	}
 	if m.proposal != nil {
@@ -223,8 +223,8 @@ func (m *modelIntegral) mend() bool {
 	return true
 }
 
-// at writes hyperparameters into coordinates θ and returns θ.
-func (m *modelIntegral) at(h, theta []float64) []float64 {
+// writeHyperparameters writes hyperparameters into coordinates θ and returns θ.
+func (m *modelIntegral) writeHyperparameters(h, theta []float64) []float64 {
 	for i, j := range m.free {
 		theta[j] = h[i]
 	}
@@ -241,7 +241,9 @@ func (m *modelIntegral) evidence() models.Evidence {
 func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	p := e.problem
 	p.PerRound *= len(m.free) + 1
-	p.LogDensity = func(h []float64) float64 { return m.by.logMarginal(m.mask, m.at(h, make([]float64, f.r.Dim()))) }
+	p.LogDensity = func(h []float64) float64 {
+		return m.by.logMarginal(m.mask, m.writeHyperparameters(h, make([]float64, f.r.Dim())))
+	}
 	p.Centre, p.Width, p.LogScales = make([]float64, len(m.free)), make([]float64, len(m.free)), f.r.logScales(m)
 	for i, j := range m.free {
 		// of the map of a standard deviation: from a hundredth of its scale to twice that

@@ -212,9 +212,9 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	return c
 }
 
-// given returns the distribution at the hyperparameters in θ of the model with the coordinates in
-// mask; false if it cannot be computed in double precision.
-func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
+// posterior returns the distribution at the hyperparameters in θ of the model with the coordinates
+// in mask; false if it cannot be computed in double precision.
+func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bool) {
 	r, c := e.r, e.prior(mask, theta)
 	precision := 1 / (c.sigma * c.sigma)
 	values := make([]float64, e.values)
@@ -270,18 +270,18 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 	}
 }
 
-// at returns the effects v at the coordinates θ of a model, with zeros for the inner grouping, and
-// F v with the population effects less their prior mean.
-func (e *jointEffects) at(mask []bool, theta []float64) (given *conditional, v, effects []float64) {
-	given, v = e.prior(mask, theta), make([]float64, e.effects)
+// effectsAt returns the effects v at the coordinates θ of a model, with zeros for the inner
+// grouping, and F v with the population effects less their prior mean.
+func (e *jointEffects) effectsAt(mask []bool, theta []float64) (prior *conditional, v, effects []float64) {
+	prior, v = e.prior(mask, theta), make([]float64, e.effects)
 	e.eachOuter(func(coordinate, effect int) { v[effect] = theta[coordinate] })
-	effects = given.effectsOf(v)
-	for j, mean := range given.mean {
+	effects = prior.effectsOf(v)
+	for j, mean := range prior.mean {
 		if mask[j] {
 			effects[j] = theta[j] - mean
 		}
 	}
-	return given, v, effects
+	return prior, v, effects
 }
 
 func dot(x, y []float64) (sum float64) {
@@ -299,31 +299,31 @@ func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 	return logDensity
 }
 
-// near is e: it searches for nothing.
-func (e *jointEffects) near([]bool, []float64, *rand.Rand) integrator { return e }
+// tuneAt is e: it searches for nothing.
+func (e *jointEffects) tuneAt([]bool, []float64, *rand.Rand) integrator { return e }
 
 // estimate is logMarginal. If random is not nil, it keeps the effects and a draw of them.
 func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (logDensity float64, kept keptEffects) {
-	given, ok := e.given(mask, theta)
+	posterior, ok := e.posterior(mask, theta)
 	if !ok {
 		return math.Inf(-1), kept
 	}
 	if random != nil {
-		kept = keptEffects{given: given, drawn: given.draw(random())}
-		given.factor = nil
+		kept = keptEffects{conditional: posterior, drawn: posterior.draw(random())}
+		posterior.factor = nil
 	}
-	return given.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
+	return posterior.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
 }
 
 // drawAt draws the effects, less their prior mean, given a point of a model, which it writes to θ.
 func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-	m.at(m.sample.Points[place], theta)
-	if kept := m.kept[place]; kept.given != nil {
-		return kept.given, kept.drawn, true
+	m.writeHyperparameters(m.sample.Points[place], theta)
+	if kept := m.kept[place]; kept.conditional != nil {
+		return kept.conditional, kept.drawn, true
 	}
-	given, ok := e.given(m.mask, theta)
+	posterior, ok := e.posterior(m.mask, theta)
 	if !ok {
 		return nil, nil, false
 	}
-	return given, given.draw(random), true
+	return posterior, posterior.draw(random), true
 }

@@ -67,7 +67,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
 	p := l.proposal(all, typical)
 	l.start = p.effectsOf(p.leastSquares())
-	return l.from(all, typical)
+	return l.startAtMode(all, typical)
 }
 
 // levelPairs lists the pairs of planes of each level of the inner grouping.
@@ -91,9 +91,10 @@ func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 	return list
 }
 
-// from is l with searches for modes that start at the mode of a model given the hyperparameters in
-// θ. This saves a few steps: effects that the rows determine well hardly depend on hyperparameters.
-func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
+// startAtMode is l with searches for modes that start at the mode of a model given the
+// hyperparameters in θ. This saves a few steps: effects that the rows determine well hardly depend
+// on hyperparameters.
+func (l *laplaceEffects) startAtMode(mask []bool, theta []float64) *laplaceEffects {
 	p := l.proposal(mask, theta)
 	if !p.climb() {
 		return l
@@ -109,22 +110,23 @@ var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 2}
 // outerProposal is the approximation given hyperparameters.
 type outerProposal struct {
 	*conditional
-	given  response
-	l      *laplaceEffects
-	point  *innerPoint
-	values []float64 // of P
+	response response
+	l        *laplaceEffects
+	point    *innerPoint
+	values   []float64 // of P
 	// logScale is the log density of q(o) at its centre
 	logScale float64
 }
 
 // proposal returns a proposal without centre and factor.
 func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
-	return &outerProposal{conditional: l.prior(mask, theta), given: l.r.responseAt(mask, theta), l: l}
+	return &outerProposal{conditional: l.prior(mask, theta), response: l.r.responseAt(mask, theta), l: l}
 }
 
-// given returns the approximation at the hyperparameters in θ of the model with the coordinates in
-// mask, and about log p(y | h, m); false if it cannot be computed in double precision.
-func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bool) {
+// approximate returns the approximation at the hyperparameters in θ of the model with the
+// coordinates in mask, and about log p(y | h, m); false if it cannot be computed in double
+// precision.
+func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerProposal, bool) {
 	p := l.proposal(mask, theta)
 	if !p.climb() || !p.moveOuter() {
 		return nil, false
@@ -284,12 +286,12 @@ type outerDraws struct {
 	share      []float64   // of the weight of all
 }
 
-// near is l with searches for modes that start at the modes given the hyperparameters in θ, and
+// tuneAt is l with searches for modes that start at the modes given the hyperparameters in θ, and
 // with the number of pairs that estimates need there.
-func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) integrator {
-	nearby := *l.from(mask, theta)
+func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator {
+	nearby := *l.startAtMode(mask, theta)
 	nearby.drawnPairs = laplaceMostPairs
-	p, ok := nearby.given(mask, theta)
+	p, ok := nearby.approximate(mask, theta)
 	if !ok {
 		return &nearby
 	}
@@ -313,18 +315,18 @@ func (p *outerProposal) logWeight(z []float64) float64 {
 // computed. It uses the same normal numbers at every point, so that it is smooth, and the coarse
 // rule: proposals come from it, not weights.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
-	p, ok := l.given(mask, theta)
+	p, ok := l.approximate(mask, theta)
 	if !ok {
 		return math.Inf(-1)
 	}
-	p.point = l.coarse.point(p.factors[l.inner], p.given)
+	p.point = l.coarse.point(p.factors[l.inner], p.response)
 	return p.logWeight(l.noise(stream.Rand(0, "hbm/outer"))) + l.r.logPriorOfHyperparameters(mask, theta)
 }
 
 // estimate returns the logarithm of an unbiased estimate of p(y, h | m), from pairs of draws of the
 // outer effects.
 func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects) {
-	p, ok := l.given(mask, theta)
+	p, ok := l.approximate(mask, theta)
 	if !ok {
 		return math.Inf(-1), keptEffects{}
 	}
@@ -332,10 +334,10 @@ func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *r
 	generator := random()
 	for range l.drawnPairs {
 		for _, d := range p.pair(l.noise(generator)) {
-			at := slices.Clone(theta)
-			p.outerTheta(d.v, mask, at)
+			drawnTheta := slices.Clone(theta)
+			p.outerTheta(d.v, mask, drawnTheta)
 			logNormal, logScale := p.unused(d.v, mask)
-			draws.theta = append(draws.theta, at)
+			draws.theta = append(draws.theta, drawnTheta)
 			draws.logP, draws.logQ = append(draws.logP, d.logP-logNormal-logScale), append(draws.logQ, d.logQ-logNormal-logScale)
 			draws.share = append(draws.share, d.logP-d.logQ)
 		}

@@ -18,10 +18,10 @@ func (p *outerProposal) leastSquares() []float64 {
 	none := make([]float64, l.effects)
 	eta := p.eta(none)
 	for i, y := range l.r.y {
-		at := l.r.linearised(y)
+		predictor := l.r.linearised(y)
 		var slope float64
-		slope, weight[i] = p.given.NewtonAt(y, at, p.given.sigma)
-		right[i] = slope + weight[i]*(at-eta[i])
+		slope, weight[i] = p.response.NewtonAt(y, predictor, p.response.sigma)
+		right[i] = slope + weight[i]*(predictor-eta[i])
 	}
 	for i, t := range l.r.times {
 		right[i], weight[i] = t*right[i], t*weight[i]
@@ -66,7 +66,7 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	var eta []float64
 	value := func(v []float64) float64 {
 		eta = p.eta(v)
-		sum := p.given.logKernels(r.y, r.times, eta)
+		sum := p.response.logKernels(r.y, r.times, eta)
 		for _, x := range v {
 			sum -= x * x / 2
 		}
@@ -80,7 +80,7 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	}
 	slope, curvature, trial := make([]float64, r.planes*len(r.y)), make([]float64, r.curvatures()*len(r.y)), make([]float64, l.effects)
 	for range newtonSteps {
-		p.given.newtons(r.y, r.times, eta, slope, curvature)
+		p.response.newtons(r.y, r.times, eta, slope, curvature)
 		if !p.factorize(curvature) {
 			return false
 		}
@@ -104,8 +104,8 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 			for k := range trial {
 				trial[k] = p.centre[k] + share*step[k]
 			}
-			if at := value(trial); at >= best+1e-4*share*decrement {
-				p.centre, trial, best = trial, p.centre, at
+			if reached := value(trial); reached >= best+1e-4*share*decrement {
+				p.centre, trial, best = trial, p.centre, reached
 				break
 			}
 		}
@@ -182,7 +182,7 @@ func (p *outerProposal) factorize(weight []float64) bool {
 func (p *outerProposal) moveOuter() bool {
 	l, r := p.l, p.l.r
 	q, n := r.perLevel(), len(r.y)
-	point := l.coarse.point(p.factors[l.inner], p.given)
+	point := l.coarse.point(p.factors[l.inner], p.response)
 	mode := make([]float64, q)
 	slope, curvature := make([]float64, r.planes*n), make([]float64, r.curvatures()*n)
 	best, bestAt := math.Inf(-1), p.centre
@@ -228,7 +228,7 @@ func (p *outerProposal) moveOuter() bool {
 		return false
 	}
 	p.centre, p.factor, p.values = bestAt, bestFactor, bestValues
-	p.point = l.rule.point(p.factors[l.inner], p.given)
+	p.point = l.rule.point(p.factors[l.inner], p.response)
 	innerDet := 0.0
 	for _, pairs := range l.levels {
 		b := p.levelBlock(pairs)

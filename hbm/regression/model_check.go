@@ -18,22 +18,22 @@ import (
 // keptPredictors are linear predictors and distributions on the working scale, for the model check:
 // of the checked rows, plane by plane, and of at most [modelcheck.MinDraws] draws.
 type keptPredictors struct {
-	rows   []int
-	planes int
-	every  int // keep each draw whose number is a multiple of it
-	eta    [][]float64
-	given  []response
+	rows      []int
+	planes    int
+	every     int // keep each draw whose number is a multiple of it
+	eta       [][]float64
+	responses []response
 }
 
 func (r *Regression) newKept(n int) *keptPredictors {
 	k := &keptPredictors{planes: r.planes, every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
 	kept := (n + k.every - 1) / k.every
-	k.eta, k.given = make([][]float64, kept), make([]response, kept)
+	k.eta, k.responses = make([][]float64, kept), make([]response, kept)
 	return k
 }
 
 // add keeps the predictor of a draw if its number is a multiple of every.
-func (k *keptPredictors) add(draw int, eta []float64, given response) {
+func (k *keptPredictors) add(draw int, eta []float64, response response) {
 	if draw%k.every != 0 {
 		return
 	}
@@ -43,7 +43,7 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 			rowEta = append(rowEta, eta[m*len(eta)/k.planes+i])
 		}
 	}
-	k.eta[draw/k.every], k.given[draw/k.every] = rowEta, given
+	k.eta[draw/k.every], k.responses[draw/k.every] = rowEta, response
 }
 
 // checkModel compares the table with responses replicated from draws. It returns nil without draws.
@@ -71,14 +71,14 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		at := d % len(kept.eta)
 		if in.Unordered != nil {
-			kept.given[at].shares(kept.eta[at], mean)
+			kept.responses[at].shares(kept.eta[at], mean)
 			for i, p := range mean {
 				sd[i] = math.Sqrt(p * (1 - p))
 			}
-			kept.given[at].draws(kept.eta[at], random, replicate)
+			kept.responses[at].draws(kept.eta[at], random, replicate)
 			return
 		}
-		row, sigma := kept.given[at], kept.given[at].sigma
+		row, sigma := kept.responses[at], kept.responses[at].sigma
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
 			replicate[k] = r.unscaled(i, row.Draw(eta, sigma, random))
@@ -203,9 +203,9 @@ func (c *predictiveCheck) statistics(y, dst []float64) {
 }
 
 // replicate draws a response in the units of the table.
-func (r *Regression) replicate(eta []float64, given response, random *rand.Rand) []float64 {
+func (r *Regression) replicate(eta []float64, response response, random *rand.Rand) []float64 {
 	y := make([]float64, len(r.y))
-	given.draws(eta, random, y)
+	response.draws(eta, random, y)
 	for i := range y {
 		y[i] = r.inTable(i, y[i])
 	}

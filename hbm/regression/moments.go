@@ -89,13 +89,13 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 				return fmt.Errorf("summing effects up stopped: %w", err)
 			}
 			model := d.model[rows[i]]
-			given, drawn, ok := r.joint().drawAt(model, d.place[rows[i]], theta, random)
+			conditional, drawn, ok := r.joint().drawAt(model, d.place[rows[i]], theta, random)
 			if !ok {
 				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 			}
 			value, within := m.value.RawRowView(i), m.within.RawRowView(i)
-			r.quantitiesOf(given, given.effectsOf(given.centre), model.mask, theta, value)
-			r.quantitiesOf(given, drawn, model.mask, theta, within)
+			r.quantitiesOf(conditional, conditional.effectsOf(conditional.centre), model.mask, theta, value)
+			r.quantitiesOf(conditional, drawn, model.mask, theta, within)
 			for k, mean := range value {
 				distance := within[k] - mean
 				within[k] = distance * distance
@@ -107,17 +107,17 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 
 // quantitiesOf writes every quantity at effects less their prior mean, given the hyperparameters in
 // θ. It overwrites the coefficients in θ.
-func (r *Regression) quantitiesOf(given *conditional, effects []float64, mask []bool, theta, dst []float64) {
-	for j, mean := range given.mean {
+func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, mask []bool, theta, dst []float64) {
+	for j, mean := range conditional.mean {
 		theta[j] = mean + effects[j]
 	}
 	columns, first := r.effectCount(), r.firstQuantity(0)
 	if r.x != nil {
 		r.tableEffects(mask, theta, dst[:columns])
 	}
-	r.tableSDs(given.factors, r.responseAt(mask, theta), given.shares, dst[columns:first])
+	r.tableSDs(conditional.factors, r.responseAt(mask, theta), conditional.shares, dst[columns:first])
 	for i := range r.groups {
-		r.tableLevels(i, given.e, effects, dst[r.firstQuantity(i):r.firstQuantity(i+1)])
+		r.tableLevels(i, conditional.e, effects, dst[r.firstQuantity(i):r.firstQuantity(i+1)])
 	}
 }
 
@@ -142,8 +142,8 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		}
 		copy(theta, sample.Theta.RawRowView(i))
 		mask := r.space.masks[r.index(sample.Codes[i])]
-		given, _, effects := e.at(mask, theta)
-		r.quantitiesOf(given, effects, mask, theta, all)
+		prior, _, effects := e.effectsAt(mask, theta)
+		r.quantitiesOf(prior, effects, mask, theta, all)
 		copy(m.value.RawRowView(k), all)
 	}
 	return m
@@ -226,7 +226,7 @@ func (r *Regression) listSDs() (names []string) {
 
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
 // grouping, with σ or cut points, and shares of steps. Absent ones are zero.
-func (r *Regression) tableSDs(factors [][][]float64, given response, shares, dst []float64) {
+func (r *Regression) tableSDs(factors [][][]float64, response response, shares, dst []float64) {
 	at := 0
 	put := func(x float64) {
 		dst[at] = x
@@ -254,9 +254,9 @@ func (r *Regression) tableSDs(factors [][][]float64, given response, shares, dst
 		}
 	}
 	if r.noise >= 0 {
-		put(given.sigma * r.ySD)
+		put(response.sigma * r.ySD)
 	}
-	for _, cut := range given.cuts {
+	for _, cut := range response.cuts {
 		put(cut)
 	}
 	for _, share := range shares {

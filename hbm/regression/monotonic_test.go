@@ -104,10 +104,10 @@ func TestMonotonicGivenShares(t *testing.T) {
 		for _, j := range r.hyperparameters(mask) {
 			theta[j] = random.NormFloat64()
 		}
-		given, ok := r.joint().given(mask, theta)
+		posterior, ok := r.joint().posterior(mask, theta)
 		require.True(t, ok)
 		sds := make([]float64, len(r.sdNames))
-		r.tableSDs(given.factors, r.responseOf(given.sigma), given.shares, sds)
+		r.tableSDs(posterior.factors, r.responseOf(posterior.sigma), posterior.shares, sds)
 		require.Equal(t, []string{"sd((Intercept) | g)", "sigma", "mo(x): 1 to 2", "mo(x): 2 to 3", "mo(x): 3 to 4"}, r.sdNames)
 		columns, scales := [][]float64{slices.Repeat([]float64{1}, len(x))}, []float64{10 * unit}
 		if name := r.FormulaOf(code); strings.Contains(name, "mo(x)") {
@@ -133,7 +133,7 @@ func TestMonotonicGivenShares(t *testing.T) {
 			columns, scales = append(columns, column), append(scales, sds[0])
 		}
 		want := denseLogDensity(t, f.Y, stat.Mean(f.Y, nil), columns, scales, sds[1])
-		require.InDelta(t, want, given.logDensity+r.logJacobian, 1e-8, r.FormulaOf(code))
+		require.InDelta(t, want, posterior.logDensity+r.logJacobian, 1e-8, r.FormulaOf(code))
 	}
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "shares of its 3 steps: ~ Dirichlet(1, …, 1)")
 }
@@ -161,9 +161,9 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 			var logs, shares, coefficients []float64
 			for i := range grid {
 				share := (float64(i) + 0.5) / grid
-				observed, given := sums.grid([]float64{share, 1 - share})
+				observed, means := sums.grid([]float64{share, 1 - share})
 				for k, l := range observed {
-					logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, given[k])
+					logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, means[k])
 				}
 			}
 			total := logsum.Of(logs)
@@ -349,11 +349,11 @@ func TestMonotonicCounts(t *testing.T) {
 	require.Equal(t, Laplace, result.Integration)
 	scale := float64(result.Priors[0].Scale)
 	const nodes = 7
-	at, weights := make([]float64, nodes), make([]float64, nodes)
-	quad.Legendre{}.FixedLocations(at, weights, 0, 1)
+	shares, weights := make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(shares, weights, 0, 1)
 	var logs []float64
 	variance := 0.0
-	for i, share := range at {
+	for i, share := range shares {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		column := centredColumn(ofColumn(t, text, "x"), []float64{share, 1 - share})
 		lines[0] += ",s"
@@ -361,10 +361,10 @@ func TestMonotonicCounts(t *testing.T) {
 			lines[k+1] += fmt.Sprintf(",%.9f", v)
 		}
 		counted := newRegression(t, frameOf(t, strings.Join(lines, "\n"), frame.Options{Formula: "k ~ s + (1 | g)", Response: likelihood.PoissonKind}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
-		given, err := counted.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
+		atShare, err := counted.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
 		require.NoError(t, err)
-		logs = append(logs, math.Log(weights[i])+float64(*given.LogEvidence))
-		variance += math.Pow(float64(*given.LogEvidenceSE), 2) / nodes
+		logs = append(logs, math.Log(weights[i])+float64(*atShare.LogEvidence))
+		variance += math.Pow(float64(*atShare.LogEvidenceSE), 2) / nodes
 	}
 	assert.InDelta(t, logsum.Of(logs), float64(*result.LogEvidence), 4*math.Hypot(math.Sqrt(variance), float64(*result.LogEvidenceSE))+0.005)
 }

@@ -241,9 +241,9 @@ func (r *Regression) setTermPriors() error {
 				}
 				if names = append(names, column.Name+"|"+g.Name); g.Name == p.Group && (p.Effect == "" || p.Effect == column.Name) {
 					found = true
-					at := &r.coordinates[g.sd[c]]
-					at.prior, at.scale = p.SDPrior, p.Scale*g.zSD[c]/r.ySD
-					at.unit = at.scale
+					spread := &r.coordinates[g.sd[c]]
+					spread.prior, spread.scale = p.SDPrior, p.Scale*g.zSD[c]/r.ySD
+					spread.unit = spread.scale
 				}
 			}
 		}

@@ -183,7 +183,7 @@ func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 			if !ok {
 				continue
 			}
-			require.NoError(t, all.begin(t.Context(), m, exactEffort, exactEffort.first))
+			require.NoError(t, all.drawFirst(t.Context(), m, exactEffort, exactEffort.first))
 			if found[name] == nil {
 				found[name] = map[string]answer{}
 			}

@@ -165,11 +165,11 @@ func means(x, z *mat.Dense) *mat.Dense {
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {
-		at := int32(other.Index[row])
-		if index[level] >= 0 && index[level] != at {
+		otherLevel := int32(other.Index[row])
+		if index[level] >= 0 && index[level] != otherLevel {
 			return nil
 		}
-		index[level] = at
+		index[level] = otherLevel
 	}
 	return index
 }

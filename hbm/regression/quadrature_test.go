@@ -60,8 +60,8 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 			for _, x := range u {
 				value += math.Log(step) - x*x/2 - math.Log(2*math.Pi)/2
 			}
-			for i, of := range r.inner.Index {
-				if of != level {
+			for i, rowLevel := range r.inner.Index {
+				if rowLevel != level {
 					continue
 				}
 				eta := base[i]

@@ -133,7 +133,7 @@ func New(f *frame.Frame, opt Options) (*Regression, error) {
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
 	}
-	if err := r.ask(); err != nil {
+	if err := r.makeQuestions(); err != nil {
 		return nil, err
 	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
@@ -300,11 +300,11 @@ func (r *Regression) Priors() []string {
 			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
 		} else {
 			prior := r.coordinates[j]
-			what := "effect of " + c.Name
+			label := "effect of " + c.Name
 			if c.Step != "" {
-				what += ", the average change a step"
+				label += ", the average change a step"
 			}
-			lines = append(lines, fmt.Sprintf("%s: ~ N(%.4g, %.4g²)", what, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
+			lines = append(lines, fmt.Sprintf("%s: ~ N(%.4g, %.4g²)", label, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
 			if steps := f.StepsFrom(j); steps > 1 {
 				lines = append(lines, fmt.Sprintf("shares of its %d steps: ~ Dirichlet(1, …, 1)", steps))
 			}
@@ -313,12 +313,12 @@ func (r *Regression) Priors() []string {
 	correlated := false
 	for _, g := range r.groups {
 		for c, column := range g.Spreads() {
-			what := "sd of " + column.Name + " by " + g.Name
+			label := "sd of " + column.Name + " by " + g.Name
 			if g.Smooth {
-				what = "sd of " + g.Name + " around its line"
+				label = "sd of " + g.Name + " around its line"
 			}
 			prior := r.coordinates[g.sd[c]]
-			lines = append(lines, what+": ~ "+prior.prior.text(prior.scale*unit/g.zSD[c]))
+			lines = append(lines, label+": ~ "+prior.prior.text(prior.scale*unit/g.zSD[c]))
 			correlated = correlated || slices.Max(g.partial[c]) >= 0
 		}
 	}

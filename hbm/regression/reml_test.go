@@ -32,7 +32,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	n, p := float64(len(r.y)), float64(len(r.Frame.Columns))
 	var solved mat.VecDense
 	var cholesky mat.Cholesky
-	at := func(h []float64) float64 {
+	logLikelihood := func(h []float64) float64 {
 		for i, j := range free {
 			theta[j] = h[i]
 		}
@@ -49,10 +49,10 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 		}
 		return value
 	}
-	best, err := optimize.Minimize(optimize.Problem{Func: func(h []float64) float64 { return finiteOr(-at(h), 1e100) }},
+	best, err := optimize.Minimize(optimize.Problem{Func: func(h []float64) float64 { return finiteOr(-logLikelihood(h), 1e100) }},
 		make([]float64, len(free)), &optimize.Settings{Converger: &optimize.FunctionConverge{Absolute: 1e-11, Iterations: 300}}, &optimize.NelderMead{})
 	require.NoError(t, err)
-	fit := classical{logLikelihood: at(best.X), sigma: r.noiseAt(theta) * r.ySD}
+	fit := classical{logLikelihood: logLikelihood(best.X), sigma: r.noiseAt(theta) * r.ySD}
 	var covariance mat.SymDense
 	require.NoError(t, cholesky.InverseTo(&covariance))
 	shift := r.yMean

@@ -36,16 +36,16 @@ func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	case r.categories == nil:
 		return r.responseOf(r.noiseAt(theta))
 	}
-	given := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
+	categories := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
 	shift := 0.0
 	for j, mean := range r.xMean {
 		if mask[j] {
 			shift += theta[j] / r.xSD[j] * mean
 		}
 	}
-	cuts := slices.Clone(given.Points)
+	cuts := slices.Clone(categories.Points)
 	floats.AddConst(shift, cuts)
-	return response{Row: given, sigma: 1, cuts: cuts}
+	return response{Row: categories, sigma: 1, cuts: cuts}
 }
 
 // logKernelSums is [likelihood.LogKernelSums] for predictors eta [m, M·n].

@@ -98,14 +98,14 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 // fillPopulation puts the draws of population effects beside their columns. It returns the draws of
 // a coordinate by its name, nil if the run does not have it.
 func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitted, design *frame.Frame, first int) (column func(name string) []float64) {
-	at := make(map[string]int, len(stored.Coordinates))
+	columnOf := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
-		if _, repeated := at[name]; !repeated { // population effects come first
-			at[name] = j
+		if _, repeated := columnOf[name]; !repeated { // population effects come first
+			columnOf[name] = j
 		}
 	}
 	column = func(name string) []float64 {
-		j, ok := at[name]
+		j, ok := columnOf[name]
 		if !ok {
 			return nil
 		}

@@ -103,13 +103,13 @@ func (f *integral) outerSample() vti.WeightedSample {
 	for k, weight := range f.draws.weight {
 		m, at := f.draws.model[k], f.draws.place[k]
 		outer := m.kept[at].outer
-		given := m.logPrior + f.r.logPriorOfHyperparameters(m.mask, outer.theta[0])
+		logPrior := m.logPrior + f.r.logPriorOfHyperparameters(m.mask, outer.theta[0])
 		for i, share := range outer.share {
 			if !(share > 0) {
 				continue
 			}
 			s.Codes, thetas = append(s.Codes, m.code), append(thetas, outer.theta[i])
-			s.LogP, s.LogQ = append(s.LogP, given+outer.logP[i]), append(s.LogQ, m.logPrior+m.sample.LogProposal[at]+outer.logQ[i])
+			s.LogP, s.LogQ = append(s.LogP, logPrior+outer.logP[i]), append(s.LogQ, m.logPrior+m.sample.LogProposal[at]+outer.logQ[i])
 			s.Weight, s.Group = append(s.Weight, weight*share), append(s.Group, k)
 		}
 	}

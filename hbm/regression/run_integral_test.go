@@ -215,14 +215,14 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 	effects, theta := r.joint(), make([]float64, r.Dim())
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9, 1e-11} {
 		theta[r.noise] = math.Log(noise)
-		given, ok := effects.given(r.space.masks[0], theta)
+		posterior, ok := effects.posterior(r.space.masks[0], theta)
 		require.True(t, ok)
-		mean := given.effectsOf(given.centre)
-		s, u := given.factors[0][0][0], given.factors[1][0][0]
+		mean := posterior.effectsOf(posterior.centre)
+		s, u := posterior.factors[0][0][0], posterior.factors[1][0][0]
 		a, b := mean[effects.firstOf[0]+r.groups[0].Index[3]], mean[effects.firstOf[1]+r.groups[1].Index[3]]
 		require.Greater(t, math.Abs(a), 0.01)
 		require.InDelta(t, s*s/(u*u), a/b, 1e-4, "noise %g: %g and %g", noise, a, b)
-		require.Less(t, given.rounding, 1e-2)
+		require.Less(t, posterior.rounding, 1e-2)
 	}
 }
 
@@ -233,16 +233,16 @@ func TestSquaresFromSums(t *testing.T) {
 	theta := make([]float64, r.Dim())
 	for noise, want := range map[float64]int{1: 0, 1e-2: 0, 1e-6: 1} {
 		theta[r.noise] = math.Log(noise)
-		given, ok := r.joint().given(r.space.masks[0], theta)
+		posterior, ok := r.joint().posterior(r.space.masks[0], theta)
 		require.True(t, ok)
 		looks := 0
 		rest := func() []float64 {
 			looks++
 			return slices.Clone(r.y)
 		}
-		sums := given.solve(rest, 0)
+		sums := posterior.solve(rest, 0)
 		require.Equal(t, want, looks, "noise %g", noise)
-		rows := given.solve(rest, math.Inf(1))
+		rows := posterior.solve(rest, math.Inf(1))
 		require.Equal(t, want+1, looks, "noise %g", noise)
 		if want == 0 {
 			require.InDelta(t, rows, sums, 1e-8, "noise %g", noise)

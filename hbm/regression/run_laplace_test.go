@@ -77,14 +77,14 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 					h[k] = 0.5 * random.NormFloat64()
 				}
 				l.drawnPairs = 1
-				logEstimate, kept := l.estimate(m.mask, m.at(h, make([]float64, r.Dim())), func() *rand.Rand { return random })
+				logEstimate, kept := l.estimate(m.mask, m.writeHyperparameters(h, make([]float64, r.Dim())), func() *rand.Rand { return random })
 				require.False(t, math.IsNaN(logEstimate))
 				draws := kept.outer
 				theta := draws.theta[1]
 				target := logJoints(t, r.Target(), [][]int32{code}, mat.NewDense(1, r.Dim(), theta))[0]
 				require.InDelta(t, target, draws.logP[1]+r.logPriorOfHyperparameters(m.mask, theta), 2e-3, r.FormulaOf(code))
 
-				p, ok := l.given(m.mask, theta)
+				p, ok := l.approximate(m.mask, theta)
 				require.True(t, ok)
 				z := l.noise(random)
 				one := p.pair(z)[0]
@@ -325,8 +325,8 @@ func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	text.WriteString("y,x,g\n")
 	for i := range 80 {
 		g := i % 24
-		at := math.Sin(float64(g))
-		fmt.Fprintf(&text, "%d,%v,g%d\n", int(math.Exp(15.7+1.5*random.NormFloat64())), at+1e-4*random.NormFloat64(), g)
+		effect := math.Sin(float64(g))
+		fmt.Fprintf(&text, "%d,%v,g%d\n", int(math.Exp(15.7+1.5*random.NormFloat64())), effect+1e-4*random.NormFloat64(), g)
 	}
 	f := frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})

@@ -85,8 +85,9 @@ func (q question) byGroups() int {
 // maxModels is the largest number of models of a selection: each is weighed on its own.
 const maxModels = 1 << 16
 
-// ask makes the questions and the space of their answers. Without Select there is one full model.
-func (r *Regression) ask() error {
+// makeQuestions makes the questions and the space of their answers. Without Select there is one
+// full model.
+func (r *Regression) makeQuestions() error {
 	source := r.Frame.Formula
 	if r.Options.Select {
 		var terms []formula.Term

@@ -217,9 +217,9 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 
 func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
 	values := hbm.Values{}
-	put := func(v *hbm.Variable, of func(t *simulatedTable) []float64) {
+	put := func(v *hbm.Variable, valuesOf func(t *simulatedTable) []float64) {
 		if v != nil {
-			values[v] = interleave(tables, v.EventSize(), of)
+			values[v] = interleave(tables, v.EventSize(), valuesOf)
 		}
 	}
 	put(p.x, func(t *simulatedTable) []float64 { return t.x })

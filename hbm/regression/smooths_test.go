@@ -34,7 +34,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 		mask[j], theta[j] = true, 0.2*float64(j%4)-0.1
 	}
 	require.Equal(t, mask, r.space.masks[0])
-	got, ok := newJointEffects(r).given(mask, theta)
+	got, ok := newJointEffects(r).posterior(mask, theta)
 	require.True(t, ok)
 	sds := make([]float64, len(r.sdNames))
 	r.tableSDs(got.factors, r.responseOf(got.sigma), got.shares, sds)

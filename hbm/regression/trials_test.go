@@ -139,9 +139,9 @@ func TestWeightsArePrecisions(t *testing.T) {
 	for j := range mask {
 		mask[j] = true
 	}
-	want, ok := newJointEffects(known).given(mask[:known.Dim()], theta[:known.Dim()])
+	want, ok := newJointEffects(known).posterior(mask[:known.Dim()], theta[:known.Dim()])
 	require.True(t, ok)
-	got, ok := newJointEffects(weighted).given(mask, theta)
+	got, ok := newJointEffects(weighted).posterior(mask, theta)
 	require.True(t, ok)
 	assert.InDelta(t, want.logDensity+known.logJacobian, got.logDensity+weighted.logJacobian, 1e-9)
 	for i := range weighted.y {

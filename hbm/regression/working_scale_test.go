@@ -123,9 +123,9 @@ func TestDistinctRows(t *testing.T) {
 				mask := all.space.masks[0]
 				require.InDeltaSlice(t, predictorAt(all, mask, theta), reduced.ofTable(predictorAt(reduced, mask, theta)), 1e-12)
 				if all.categories == nil {
-					at := mat.NewDense(1, len(theta), theta)
-					want := logJoints(t, all.Target(), all.codes()[:1], at)[0]
-					require.InDelta(t, want, logJoints(t, counted.Target(), all.codes()[:1], at)[0], 1e-10)
+					point := mat.NewDense(1, len(theta), theta)
+					want := logJoints(t, all.Target(), all.codes()[:1], point)[0]
+					require.InDelta(t, want, logJoints(t, counted.Target(), all.codes()[:1], point)[0], 1e-10)
 				}
 				if all.inner == nil {
 					continue
@@ -144,14 +144,14 @@ func TestDistinctRows(t *testing.T) {
 
 // predictorAt returns the linear predictors at θ without the effects of the inner grouping.
 func predictorAt(r *Regression, mask []bool, theta []float64) []float64 {
-	given, _, effects := newJointEffects(r).at(mask, theta)
-	return given.predictor(effects)
+	prior, _, effects := newJointEffects(r).effectsAt(mask, theta)
+	return prior.predictor(effects)
 }
 
 // pointAt returns the point at which the levels of the inner grouping are integrated at θ.
 func pointAt(l *innerRule, mask []bool, theta []float64) *innerPoint {
-	given, _, effects := newJointEffects(l.r).at(mask, theta)
-	return l.at(given, effects, l.r.responseAt(mask, theta))
+	prior, _, effects := newJointEffects(l.r).effectsAt(mask, theta)
+	return l.pointAt(prior, effects, l.r.responseAt(mask, theta))
 }
 
 func sum(values []float64) (total float64) {
