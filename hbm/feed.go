@@ -18,8 +18,8 @@ type feed struct {
 	// draw, [plates..., sets, event...].
 	data  Values
 	dtype dtypes.DType
-	// target is the fed family over a space of models; nil: there is one model. If code is not nil, the
-	// whole of its model is fed, and data are no inputs.
+	// target is the fed family over a space of models; nil: there is one model. If code is not nil,
+	// the whole of its model is fed, and data are no inputs.
 	target *targetFamily
 	code   []int32
 	// present lists the unconstrained numbers of each member of each latent variable that the model
