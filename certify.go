@@ -9,10 +9,10 @@ import (
 )
 
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	w, visited, err := weigh(ctx, e, cfg)
+	w, visited, err := certifyWithoutChains(ctx, e, cfg)
 	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
 		w, err = check(ctx, e, w, cfg, func(cfg CertifyConfig) (*weighing, error) {
-			w, _, err := weigh(ctx, e, cfg)
+			w, _, err := certifyWithoutChains(ctx, e, cfg)
 			return w, err
 		})
 	}
@@ -22,9 +22,9 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 	return w.Certificate, nil
 }
 
-// weigh certifies without chains. If it sums over models alone, it also returns the visited models:
-// chains could not make them more certain.
-func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
+// certifyWithoutChains certifies without chains. If it sums over models alone, it also returns the
+// visited models: chains could not make them more certain.
+func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels
 	if flow, ok := e.Flow.(WeighedFlow); ok && listed {

@@ -34,10 +34,10 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		return allocation, nil
 	}
 	best := func(i int) float64 { // log p(m) η of the draw that stands for the model
-		if s.tallies[i].one.theta == nil {
+		if s.tallies[i].representative.theta == nil {
 			return math.Inf(-1)
 		}
-		return logPrior[i] + s.tallies[i].one.logJoint
+		return logPrior[i] + s.tallies[i].representative.logJoint
 	}
 	slices.SortStableFunc(unreliable, func(a, b int) int { return cmp.Compare(best(b), best(a)) })
 	if len(unreliable) == 0 {
@@ -117,8 +117,8 @@ func (s *importanceSampler) leaveUnbounded(searched []int) {
 // modeStarts returns the starts of a model's mode search: its representative draw, then the
 // heaviest draws of this certificate and of earlier ones.
 func (t *tally) modeStarts(earlier []laplace.Start) (starts []laplace.Start) {
-	if t.one.theta != nil {
-		starts = append(starts, laplace.Start{Theta: t.one.theta, LogJoint: t.one.logJoint})
+	if t.representative.theta != nil {
+		starts = append(starts, laplace.Start{Theta: t.representative.theta, LogJoint: t.representative.logJoint})
 	}
 	heavy := slices.Clone(earlier)
 	for _, draw := range t.heaviest {

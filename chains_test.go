@@ -77,17 +77,17 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	const n = 200
-	near := 0
+	accurate := 0
 	for range 20 {
 		series := walks(random, 64, 8*n, 0.8, 0)
 		rHat := rHatOf(series, n)
 		foretold := rjmcmc.LengthUntil(models.EnoughRHat, n, rHat, n/4, rHatOf(series, n/4))
 		assert.Greater(t, rHat, 1.02)
 		if then := rHatOf(series, min(int(foretold), 8*n)); then > 1.006 && then < 1.015 {
-			near++
+			accurate++
 		}
 	}
-	assert.GreaterOrEqual(t, near, 17)
+	assert.GreaterOrEqual(t, accurate, 17)
 }
 
 // Chains that stay in the mode where they began never agree, and do not continue.

@@ -32,14 +32,14 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 			if strings.HasPrefix(comment.Text, "// Output:") || strings.HasPrefix(comment.Text, "// Unordered output:") {
 				break // what follows in the group is output
 			}
-			at := files.Position(comment.Pos())
-			wholeLine := strings.TrimSpace(text[at.Line-1][:at.Column-1]) == ""
+			position := files.Position(comment.Pos())
+			wholeLine := strings.TrimSpace(text[position.Line-1][:position.Column-1]) == ""
 			directive := strings.HasPrefix(comment.Text, "//go:")
 			block := strings.HasPrefix(comment.Text, "/*")
 			words := len(strings.Fields(strings.TrimLeft(comment.Text, "/ ")))
-			width := utf8.RuneCountInString(strings.ReplaceAll(text[at.Line-1], "\t", "    "))
+			width := utf8.RuneCountInString(strings.ReplaceAll(text[position.Line-1], "\t", "    "))
 			if wholeLine && !directive && !block && words > 1 && width > commentWidth {
-				lines = append(lines, at.Line)
+				lines = append(lines, position.Line)
 			}
 		}
 	}

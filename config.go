@@ -223,8 +223,8 @@ func (c Config) checkSize(sp space.Space) error {
 	}
 	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // and z
 	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
-	what := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
-	return memory.Check(what, 4*size*c.Flow.Weights()+rows)
+	subject := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
+	return memory.Check(subject, 4*size*c.Flow.Weights()+rows)
 }
 
 // ControlVariate is the term subtracted from the losses in the score-function gradient of q(m) (eq.

@@ -204,7 +204,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	if cfg.Checkpoint != "" && cfg.CheckpointInterval > 0 {
 		t.schedule = checkpoint.NewSchedule(cfg.CheckpointInterval)
 	}
-	if err := t.begin(); err != nil {
+	if err := t.beginLearners(); err != nil {
 		return nil, err
 	}
 	if cfg.Warm != nil && !cfg.Resume {

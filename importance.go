@@ -46,10 +46,11 @@ type tally struct {
 	changed    bool // since estimated
 	estimated  models.Evidence
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
-	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of
-	// the sum of weights. It represents the posterior of a model without enough stored draws.
-	one      storedDraw
-	logTotal float64
+	// representative is a draw chosen among all of the model in proportion to weight, and logTotal
+	// the log of the sum of weights. It represents the posterior of a model without enough stored
+	// draws.
+	representative storedDraw
+	logTotal       float64
 	// heaviest holds the draws of largest weight, unordered.
 	heaviest []storedDraw
 	// logBound is an upper bound of the log evidence from elsewhere than weights; −Inf for none.
@@ -77,8 +78,8 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.keepHeavy(draw)
 	t.logTotal = logsum.Of([]float64{t.logTotal, draw.logWeight})
 	if u < math.Exp(draw.logWeight-t.logTotal) {
-		t.one = draw
-		t.one.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
+		t.representative = draw
+		t.representative.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
 	}
 }
 
@@ -122,10 +123,10 @@ func (t *tally) estimate() models.Evidence {
 // Few draws with normalised weights would represent the proposal rather than the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastDraws {
-		if t.one.theta == nil {
+		if t.representative.theta == nil {
 			return nil, nil
 		}
-		return []storedDraw{t.one}, []float64{0}
+		return []storedDraw{t.representative}, []float64{0}
 	}
 	for _, draw := range t.stored {
 		logWeights = append(logWeights, draw.logWeight)

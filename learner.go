@@ -26,8 +26,8 @@ func (t *trainer) learners() (all []learning) {
 	return all
 }
 
-// begin prepares the learners, at the variables that a checkpoint may have set.
-func (t *trainer) begin() error {
+// beginLearners prepares the learners, at the variables that a checkpoint may have set.
+func (t *trainer) beginLearners() error {
 	for _, l := range t.learners() {
 		if err := l.Begin(l.ctx); err != nil {
 			return fmt.Errorf("what q(m) has learned: %w", err)

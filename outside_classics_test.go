@@ -78,7 +78,7 @@ func TestOutsideOrders(t *testing.T) {
 		var probability, se, logEvidence, logSE float64
 		_, err := fmt.Sscanf(line, "order %d %f ± %f, log evidence %f ± %f", &k, &probability, &se, &logEvidence, &logSE)
 		require.NoError(t, err)
-		near(t, line, evidence[k]/total, probability, se)
+		requireClose(t, line, evidence[k]/total, probability, se)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestOutsideChanges(t *testing.T) {
 		_, err := fmt.Sscanf(line, "row %d %f ± %f", &row, &got, &se)
 		require.NoError(t, err)
 		require.Equal(t, places[s], row)
-		near(t, line, probability[s]/total, got, se)
+		requireClose(t, line, probability[s]/total, got, se)
 	}
 }
 
@@ -179,8 +179,8 @@ func TestOutsideMixture(t *testing.T) {
 		var solved, solvedSE, chains, chainsSE float64
 		_, err := fmt.Sscanf(line, "%d components: Solve %f ± %f, chains %f ± %f", &k, &solved, &solvedSE, &chains, &chainsSE)
 		require.NoError(t, err)
-		near(t, line, joint[k-1]/total, solved, solvedSE)
-		near(t, line, joint[k-1]/total, chains, chainsSE)
+		requireClose(t, line, joint[k-1]/total, solved, solvedSE)
+		requireClose(t, line, joint[k-1]/total, chains, chainsSE)
 	}
 }
 

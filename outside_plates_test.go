@@ -28,7 +28,7 @@ func TestOutsidePlates(t *testing.T) {
 				_, err := fmt.Sscanf(lines[1+h], "hospital %d differs with probability %f ± %f", &number, &got, &se)
 				require.NoError(t, err)
 				require.Equal(t, h, number)
-				near(t, lines[1+h], want, got, se)
+				requireClose(t, lines[1+h], want, got, se)
 				if want > 0.02 && want < 0.98 {
 					uncertain++
 				}

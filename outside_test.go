@@ -35,9 +35,9 @@ func runOutside(t *testing.T, arguments ...string) []string {
 // printed digit, one of the dozen comparisons below falls by chance once in 10⁵ runs.
 const standardErrors = 5
 
-// near checks an estimate, printed to four digits, by its standard error.
-func near(t *testing.T, what string, want, got, se float64) {
-	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, what)
+// requireClose checks an estimate, printed to four digits, by its standard error.
+func requireClose(t *testing.T, quantity string, want, got, se float64) {
+	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, quantity)
 }
 
 // The inclusion probabilities agree with the sum over all subsets.
@@ -59,7 +59,7 @@ func TestOutsideVariables(t *testing.T) {
 		_, err := fmt.Sscanf(lines[1+i], "%s %f ± %f", &name, &got, &se)
 		require.NoError(t, err)
 		require.Equal(t, want.Name, name)
-		near(t, name, float64(want.Certified), got, se)
+		requireClose(t, name, float64(want.Certified), got, se)
 	}
 }
 
@@ -97,8 +97,8 @@ func TestOutsideCounts(t *testing.T) {
 		_, err := fmt.Sscanf(line, "%s %f ± %f, log evidence %f ± %f", &name, &probability, &se, &logEvidence, &logSE)
 		require.NoError(t, err)
 		require.Contains(t, evidence, name)
-		near(t, name, evidence[name]/total, probability, se)
-		near(t, "log evidence of "+name, math.Log(evidence[name]), logEvidence, logSE)
+		requireClose(t, name, evidence[name]/total, probability, se)
+		requireClose(t, "log evidence of "+name, math.Log(evidence[name]), logEvidence, logSE)
 	}
 }
 

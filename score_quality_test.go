@@ -55,8 +55,8 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 		}
 	}
 	total := 0.0
-	for _, own := range draws {
-		total += stat.Variance(own, nil)
+	for _, modelDraws := range draws {
+		total += stat.Variance(modelDraws, nil)
 	}
 	return total, nil
 }

@@ -54,7 +54,7 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
 	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
 	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.time.Over
-	return weigh(ctx, s.t.evaluator, cfg)
+	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
 
 // mayCollapse reports whether the collapsed posterior is next, after an untrusted first certificate
@@ -77,9 +77,9 @@ func (s *solver) collapse(ctx context.Context) error {
 		return s.stopped(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		s.plan.CutShort = true
-		return s.begin(glancing, Starting, "that took too long", "weights of q")
+		return s.setStage(glancing, Starting, "that took too long", "weights of q")
 	case err != nil:
-		return s.begin(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
+		return s.setStage(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
 	}
 	w := &weighing{Certificate: c}
 	if c.Verdict != Trusted {
@@ -87,9 +87,9 @@ func (s *solver) collapse(ctx context.Context) error {
 	}
 	s.report(w, true)
 	if s.best, s.last = w, w; c.Verdict == Trusted {
-		return s.begin(finished, Weighing, "done", c.Verdict.String())
+		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
-	return s.begin(glancing, Starting, c.Reasons[0], "weights of q")
+	return s.setStage(glancing, Starting, c.Reasons[0], "weights of q")
 }
 
 // mayBear reports whether births and deaths are next: weights over models are not good enough, and
@@ -122,9 +122,9 @@ func (s *solver) births(ctx context.Context) error {
 	s.plan.Born = true
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return s.begin(glancing, Refining, "that took too long", "weights over models")
+		return s.setStage(glancing, Refining, "that took too long", "weights over models")
 	case err != nil:
-		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
+		return s.setStage(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
 	if missed := models.MissedByChains(s.last.Certificate, c); missed != "" {
 		c.Lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
@@ -132,9 +132,9 @@ func (s *solver) births(ctx context.Context) error {
 	w := &weighing{Certificate: c}
 	s.report(w, true)
 	if s.best, s.last = w, w; c.Verdict == Trusted {
-		return s.begin(finished, Weighing, "done", c.Verdict.String())
+		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
-	return s.begin(glancing, Refining, c.Reasons[0], "weights over models")
+	return s.setStage(glancing, Refining, c.Reasons[0], "weights over models")
 }
 
 // needsPilot reports whether q(m) is an untrained network, and the weights belong to its draws.
@@ -151,9 +151,9 @@ func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
 		s.plan.ByDraws = true
-		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
+		return s.setStage(glancing, Starting, "draws around modes are not precise enough", "weights of q")
 	case !s.best.Complete || s.cfg.AnswerOnly || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
-		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
+		return s.setStage(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
@@ -168,9 +168,9 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
-		return s.begin(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
+		return s.setStage(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
 	case why == "":
-		return s.begin(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
+		return s.setStage(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
 	case s.exhausted() || s.late() || s.plan.Last:
 		if s.late() {
 			why = "the time is over"
@@ -178,21 +178,21 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 			why += ", and the time for training is over"
 		}
 		s.plan.Last = true
-		return s.begin(certifying, Weighing, why, "the last certificate")
+		return s.setStage(certifying, Weighing, why, "the last certificate")
 	case visited != nil && len(s.plan.Rounds) > 1 && s.mayBear():
-		return s.begin(birthing, Weighing, why, "births and deaths")
+		return s.setStage(birthing, Weighing, why, "births and deaths")
 	case visited != nil && s.plan.Unhelpful < patience:
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
-		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
+		return s.setStage(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
 	case visited != nil && !s.t.engine.Exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
-		return s.begin(glancing, Starting, why, "weights of q")
+		return s.setStage(glancing, Starting, why, "weights of q")
 	case s.cfg.Certify.Confirm && s.plan.Full == 0 && (s.last.Complete || now.KHat <= verdict.FailedKHat && s.affordable(now)):
-		return s.begin(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is, or find the modes that it lacks")
+		return s.setStage(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is, or find the modes that it lacks")
 	case s.plan.Unhelpful == patience:
-		return s.begin(certifying, Weighing, why+", and training does not help", "certificate with chains")
+		return s.setStage(certifying, Weighing, why+", and training does not help", "certificate with chains")
 	}
 	return s.trainNext(why)
 }
@@ -202,7 +202,7 @@ func (s *solver) exhausted() bool { return s.cfg.Untrained || s.t.step >= s.t.co
 func (s *solver) trainNext(why string) error {
 	r := s.t.config.roundAt(s.plan.Trained)
 	s.plan.Trained++
-	return s.begin(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
+	return s.setStage(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
 }
 
 // shortcoming names the reason why a certificate of few draws does not promise a trusted and
@@ -281,18 +281,18 @@ func (s *solver) certify(ctx context.Context) error {
 	collapse := c.Verdict != Trusted && s.mayCollapse()
 	s.plan.Full++
 	if s.best = c; collapse {
-		return s.begin(collapsing, Weighing, c.Reasons[0], "no parameters")
+		return s.setStage(collapsing, Weighing, c.Reasons[0], "no parameters")
 	}
 	lacks := ""
 	if s.cfg.Lacks != nil && c.Verdict == Trusted && s.plan.Trained < patience {
 		lacks = s.cfg.Lacks(c.Certificate)
 	}
 	if c.Verdict == Trusted && now.Shortage <= 1 && lacks == "" || s.plan.Last || s.exhausted() || s.late() {
-		return s.begin(finished, Weighing, "done", c.Verdict.String())
+		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
 	if c.Verdict != Trusted && s.mayBear() { // training would take longer
 		s.last = c
-		return s.begin(birthing, Weighing, c.Reasons[0], "births and deaths")
+		return s.setStage(birthing, Weighing, c.Reasons[0], "births and deaths")
 	}
 	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
 	if c.Verdict != Trusted {
@@ -300,7 +300,7 @@ func (s *solver) certify(ctx context.Context) error {
 	} else if lacks != "" {
 		why = lacks
 	} else if now.Shortage <= mostMore && !s.enlarged(1) && s.fits(s.draws()) {
-		return s.begin(certifying, Weighing, why, "a certificate of so many")
+		return s.setStage(certifying, Weighing, why, "a certificate of so many")
 	}
 	return s.trainNext(why)
 }
@@ -321,7 +321,7 @@ func (s *solver) enlarged(before int) bool {
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
-	c, visited, err := weigh(ctx, s.t.evaluator, few)
+	c, visited, err := certifyWithoutChains(ctx, s.t.evaluator, few)
 	switch {
 	case err != nil || visited != nil:
 		return c, err
@@ -330,7 +330,7 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
 		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*weighing, error) {
 			cfg.Draws = few.Draws
-			c, _, err := weigh(ctx, s.t.evaluator, cfg)
+			c, _, err := certifyWithoutChains(ctx, s.t.evaluator, cfg)
 			return c, err
 		})
 	}

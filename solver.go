@@ -94,16 +94,16 @@ func (s *solver) report(c *weighing, full bool) SolveRound {
 }
 
 // say reports the next work, and the reason for it.
-func (s *solver) say(why, what string) {
+func (s *solver) say(reason, description string) {
 	if s.cfg.Status != nil {
-		s.cfg.Status(why + ": " + what)
+		s.cfg.Status(reason + ": " + description)
 	}
 }
 
-// begin sets the next stage and reports it.
-func (s *solver) begin(next stage, work Work, why, what string) error {
-	s.plan.Next, s.plan.Work, s.plan.Why = next, work, why
-	s.say(why, what)
+// setStage sets the next stage and reports it.
+func (s *solver) setStage(next stage, work Work, reason, description string) error {
+	s.plan.Next, s.plan.Work, s.plan.Why = next, work, reason
+	s.say(reason, description)
 	if next == finished {
 		return nil
 	}

@@ -60,10 +60,10 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 
 // A run that began with a network's answer ends with an exact sum; other runs continue training.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
-	for _, begin := range []*Beginning{nil, {}} {
-		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
+	for _, beginning := range []*Beginning{nil, {}} {
+		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: beginning}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
 		require.NoError(t, s.afterSum(SolveRound{Divergence: 3}))
-		require.Equal(t, begin != nil, s.plan.Next == finished)
+		require.Equal(t, beginning != nil, s.plan.Next == finished)
 	}
 }
 

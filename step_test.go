@@ -13,13 +13,13 @@ import (
 
 func TestSchedules(t *testing.T) {
 	const steps = 1000
-	at := func(step float64, schedule func(step *Node) *Node) float64 {
+	scheduleAt := func(step float64, schedule func(step *Node) *Node) float64 {
 		value, err := ExecOnce(testkit.Backend(t), schedule, step)
 		require.NoError(t, err)
 		return value.Value().(float64)
 	}
 	rate := func(step float64) float64 {
-		return at(step, func(step *Node) *Node { return train.LearningRate(step, 0.2, steps) })
+		return scheduleAt(step, func(step *Node) *Node { return train.LearningRate(step, 0.2, steps) })
 	}
 	cosine := func(step float64) float64 { return (1 + math.Cos(math.Pi*step/(steps+1))) / 2 }
 	for step, want := range map[float64]float64{
@@ -31,7 +31,7 @@ func TestSchedules(t *testing.T) {
 	require.Less(t, rate(steps), 1e-5)
 
 	power := func(step, tempering float64) float64 {
-		return at(step, func(step *Node) *Node {
+		return scheduleAt(step, func(step *Node) *Node {
 			return schedule{step: step, steps: Scalar(step.Graph(), step.DType(), 600)}.power(tempering)
 		})
 	}

@@ -55,8 +55,8 @@ func (t *trainer) roundVariable(ctx *Context) *context.Variable {
 // scheduleOf returns the schedule of a step, counted from 1 over all rounds.
 func (t *trainer) scheduleOf(ctx *Context, step *Node) schedule {
 	values := t.roundVariable(ctx).ValueGraph(step.Graph())
-	at := func(i int) *Node { return Reshape(SliceAxis(values, 0, AxisElem(i))) }
-	return schedule{Sub(step, at(0)), at(1), at(2)}
+	element := func(i int) *Node { return Reshape(SliceAxis(values, 0, AxisElem(i))) }
+	return schedule{Sub(step, element(0)), element(1), element(2)}
 }
 
 func (t *trainer) pilotStep() int { return t.round.pilotStep(t.config.Tempering) }

@@ -195,10 +195,10 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 
 // shares returns the log weights p(m) w / n that draws at the witnesses would add to the evidence,
 // where draws holds the number n of each model.
-func (s *importanceSampler) shares(at witnessed, draws []float64, logPrior []float64) ([]float64, error) {
-	weights, err := s.weightsAt(at.models, at.theta)
+func (s *importanceSampler) shares(witnesses witnessed, draws []float64, logPrior []float64) ([]float64, error) {
+	weights, err := s.weightsAt(witnesses.models, witnesses.theta)
 	for k := range weights {
-		i := at.models[k]
+		i := witnesses.models[k]
 		weights[k] += logPrior[i] - math.Log(math.Max(draws[i], 1))
 	}
 	return weights, err
@@ -247,7 +247,7 @@ const (
 )
 
 // addModeStarts adds the points that the target names.
-func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) error {
+func (s *importanceSampler) addModeStarts(witnesses *witnessed, logPrior []float64) error {
 	starts := s.evaluator.engine.Known.ModeStarts
 	if starts == nil {
 		return nil
@@ -265,8 +265,8 @@ func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) err
 	})
 	for i := range s.codes {
 		for k, point := range theta[i] {
-			at.models, at.theta = append(at.models, i), append(at.theta, point)
-			at.byModel[i] = append(at.byModel[i], laplace.Start{Theta: point, LogJoint: logJoint[i][k]})
+			witnesses.models, witnesses.theta = append(witnesses.models, i), append(witnesses.theta, point)
+			witnesses.byModel[i] = append(witnesses.byModel[i], laplace.Start{Theta: point, LogJoint: logJoint[i][k]})
 		}
 	}
 	return err

@@ -35,8 +35,8 @@ func TestWordsAreThoseOfTheField(t *testing.T) {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for instead, word := range plainWords {
-			for _, at := range word.FindAllIndex(source, -1) {
-				t.Errorf("%s: got %q, want %q", path, source[at[0]:at[1]], instead)
+			for _, match := range word.FindAllIndex(source, -1) {
+				t.Errorf("%s: got %q, want %q", path, source[match[0]:match[1]], instead)
 			}
 		}
 	}

@@ -60,10 +60,10 @@ func TestDrawsFile(t *testing.T) {
 			require.InDelta(t, want, file.LogP[k], 1e-6)
 		}
 		for _, e := range result.Edges {
-			at, err := p.Data.Edge(e.From + "->" + e.To)
+			parsed, err := p.Data.Edge(e.From + "->" + e.To)
 			require.NoError(t, err)
-			require.InDelta(t, float64(e.Prob), edges[at.From][at.To], 5*math.Sqrt(0.25/draws)+1.0/draws)
-			require.InDelta(t, float64(e.ProbReverse), edges[at.To][at.From], 5*math.Sqrt(0.25/draws)+1.0/draws)
+			require.InDelta(t, float64(e.Prob), edges[parsed.From][parsed.To], 5*math.Sqrt(0.25/draws)+1.0/draws)
+			require.InDelta(t, float64(e.ProbReverse), edges[parsed.To][parsed.From], 5*math.Sqrt(0.25/draws)+1.0/draws)
 		}
 	}
 }

@@ -110,13 +110,13 @@ func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	require.Equal(t, []string{`no graph.bif: in the most probable graph node "d": with its parents it has more than 4194304 combinations of values; fewer parents (--max-parents) or levels leave a table`}, r.Notes)
 	require.NoFileExists(t, filepath.Join(dir, BIFFile))
 	require.FileExists(t, filepath.Join(dir, ModelStringFile))
-	ask := func(text string) error {
+	askQuery := func(text string) error {
 		draws, err := effects.ReadDraws(p, dir)
 		require.NoError(t, err)
 		_, err = query.Ask(p, t.Context(), text, draws.Each(100), 20, dagtest.Random(3))
 		return err
 	}
-	require.ErrorContains(t, ask("P(d)"), `the table of probabilities of node "d", which is missing`)
-	require.ErrorContains(t, ask("P(a | d=d0)"), `node "d"`)
-	require.NoError(t, ask("P(a)"))
+	require.ErrorContains(t, askQuery("P(d)"), `the table of probabilities of node "d", which is missing`)
+	require.ErrorContains(t, askQuery("P(a | d=d0)"), `node "d"`)
+	require.NoError(t, askQuery("P(a)"))
 }

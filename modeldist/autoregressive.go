@@ -214,10 +214,10 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		if a.cards[site] == 1 {
 			return blank(1)
 		}
-		at := a.places[site]
-		group := a.groups[at.group]
+		place := a.places[site]
+		group := a.groups[place.group]
 		// [B, K]
-		logits := graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1)
+		logits := graph.Squeeze(group.logits(outputs[place.group], group.initialOf(place.slot)), 1)
 		codes := graph.Concatenate(append(slices.Clone(drawn), blank(len(a.cards)-site)), 1)
 		if a.logMass != nil {
 			logits = graph.Add(logits, a.offset(codes, site))

@@ -98,7 +98,7 @@ func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 
 func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	k, n := len(c.items), float64(len(draws))
-	rows := tally{at: map[string]int{}} // of places
+	rows := tally{index: map[string]int{}} // of places
 	together := make([]float64, k*k)
 	var row []int
 	for _, set := range draws {
@@ -137,7 +137,7 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 type tally struct {
 	rows  [][]int
 	times []float64
-	at    map[string]int
+	index map[string]int
 	key   []byte
 }
 
@@ -147,10 +147,10 @@ func (t *tally) add(row []int, times float64) {
 	for _, v := range row {
 		t.key = binary.AppendUvarint(t.key, uint64(v))
 	}
-	at, known := t.at[string(t.key)]
+	at, known := t.index[string(t.key)]
 	if !known {
 		at = len(t.rows)
-		t.at[string(t.key)] = at
+		t.index[string(t.key)] = at
 		t.rows, t.times = append(t.rows, slices.Clone(row)), append(t.times, 0)
 	}
 	t.times[at] += times
@@ -164,7 +164,7 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 		position[regressor] = j + 1
 	}
 	const isIn = 0 // the first number of a row: whether the place is present
-	combined := tally{at: map[string]int{}}
+	combined := tally{index: map[string]int{}}
 	var combinedRow []int
 	for i, row := range rows.rows {
 		combinedRow = append(combinedRow[:0], isIn)
@@ -256,10 +256,10 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 		}
 	}
 	all := c.skip[len(c.skip)-1]
-	for at := random.ExpFloat64(); at < all; { // the next coin that comes up
-		next, _ := slices.BinarySearch(c.skip, at)
+	for position := random.ExpFloat64(); position < all; { // the next coin that comes up
+		next, _ := slices.BinarySearch(c.skip, position)
 		set = append(set, int32(next-1))
-		at = c.skip[next] + random.ExpFloat64()
+		position = c.skip[next] + random.ExpFloat64()
 	}
 	slices.Sort(set)
 	return set

@@ -14,9 +14,9 @@ import (
 // first row of logMass, and so on. The result belongs to the graph of the nodes; it shares the
 // variables of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
-	given := *a
-	given.context, given.logMass = context, logMass
-	return &given
+	conditioned := *a
+	conditioned.context, conditioned.logMass = context, logMass
+	return &conditioned
 }
 
 // offset is, for the codes [B, S] of a batch, log p(m_s = k | m_1 … m_{s−1}) of each outcome k of

@@ -71,8 +71,8 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	l := &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}
 	hidden, embedding := float64(cfg.Hidden), float64(cfg.Embedding)
 	numbers := embedding*float64(l.active+items) + 2*hidden*(embedding+hidden) // of the weights
-	what := fmt.Sprintf("modeldist.NewList: a network of %d hidden units that embeds %d items in %d coordinates", cfg.Hidden, items, cfg.Embedding)
-	if err := memory.Check(what, numbers*float64(cfg.DType.Size())); err != nil {
+	subject := fmt.Sprintf("modeldist.NewList: a network of %d hidden units that embeds %d items in %d coordinates", cfg.Hidden, items, cfg.Embedding)
+	if err := memory.Check(subject, numbers*float64(cfg.DType.Size())); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -120,8 +120,8 @@ func (h *hazards) odds(summary *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
 }
 
-// at returns the log odds of an item, 0 if inactive: summary [R, E], items [R] int32 -> [R].
-func (h *hazards) at(summary, items *graph.Node) *graph.Node {
+// logOdds returns the log odds of an item, 0 if inactive: summary [R, E], items [R] int32 -> [R].
+func (h *hazards) logOdds(summary, items *graph.Node) *graph.Node {
 	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
 	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)
 	odds := graph.ReduceSum(graph.Mul(summary, graph.Gather(h.outward, index)), 1)
@@ -176,7 +176,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
 	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
 	total := graph.ReduceSum(graph.ConvertDType(graph.Where(reached, made.Softplus(odds), graph.ZerosLike(odds)), dtypes.Float64), 1)
-	chosen := h.at(summary, graph.Reshape(drawn, -1))
+	chosen := h.logOdds(summary, graph.Reshape(drawn, -1))
 	total = graph.Sub(graph.ReduceSum(graph.Reshape(graph.ConvertDType(chosen, dtypes.Float64), l.slots, batch), 0), total)
 	if h.tail != nil {
 		rest := h.tailLogProb(graph.Reshape(drawn, -1), graph.Reshape(last, -1))
@@ -197,8 +197,8 @@ func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	sumUpTo := func(x *graph.Node) *graph.Node { return graph.Gather(h.tailSums, graph.InsertAxes(place(x), -1)) }
 	passed := graph.Sub(sumUpTo(graph.AddScalar(drawn, 1)), sumUpTo(graph.AddScalar(last, 1)))
 	inside := graph.LogicalAnd(graph.GreaterOrEqual(drawn, graph.Const(g, int32(l.active))), graph.LessThan(drawn, graph.Const(g, int32(l.items))))
-	at := graph.Where(inside, place(drawn), graph.ZerosLike(drawn))
-	odds := graph.Gather(h.tail, graph.InsertAxes(at, -1))
+	tailPlace := graph.Where(inside, place(drawn), graph.ZerosLike(drawn))
+	odds := graph.Gather(h.tail, graph.InsertAxes(tailPlace, -1))
 	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
 }
 

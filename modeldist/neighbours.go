@@ -45,7 +45,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 		n.base += math.Log1p(-p)
 		n.skip[item+1] = n.skip[item] - math.Log1p(-p)
 	}
-	different := tally{at: map[string]int{}}
+	different := tally{index: map[string]int{}}
 	for _, centre := range centres {
 		row := make([]int, len(centre))
 		for j, item := range centre {
@@ -74,12 +74,12 @@ func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 		}
 	}
 	all := n.skip[len(n.skip)-1]
-	for at := random.ExpFloat64(); at < all; {
-		next, _ := slices.BinarySearch(n.skip, at)
+	for position := random.ExpFloat64(); position < all; {
+		next, _ := slices.BinarySearch(n.skip, position)
 		if _, member := slices.BinarySearch(centre, int32(next-1)); !member {
 			set = append(set, int32(next-1))
 		}
-		at = n.skip[next] + random.ExpFloat64()
+		position = n.skip[next] + random.ExpFloat64()
 	}
 	slices.Sort(set)
 	return set

@@ -18,7 +18,7 @@ const (
 // Widened is a mixture of a network and a flatter version of it, in the proportion of their rows in
 // a batch: the first NearRows of BatchRows come from the network itself.
 type Widened struct {
-	near, flat          *Autoregressive
+	original, flat      *Autoregressive
 	NearRows, BatchRows int
 }
 
@@ -30,14 +30,14 @@ func (a *Autoregressive) Widened(batch int) Widened {
 // LogProb returns the log density of the mixture: codes [B,S] -> [B].
 func (w Widened) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	share := float64(w.NearRows) / float64(w.BatchRows)
-	near := graph.AddScalar(w.near.LogProb(ctx, codes), math.Log(share))
+	original := graph.AddScalar(w.original.LogProb(ctx, codes), math.Log(share))
 	flat := graph.AddScalar(w.flat.LogProb(ctx, codes), math.Log1p(-share))
-	return graph.LogAddExp(near, flat)
+	return graph.LogAddExp(original, flat)
 }
 
 // Sample draws a batch: uniforms [B,S] -> codes [B,S].
 func (w Widened) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
-	near := w.near.Sample(ctx, graph.SliceAxis(uniforms, 0, graph.AxisRange(0, w.NearRows)))
+	original := w.original.Sample(ctx, graph.SliceAxis(uniforms, 0, graph.AxisRange(0, w.NearRows)))
 	flat := w.flat.Sample(ctx, graph.SliceAxis(uniforms, 0, graph.AxisRange(w.NearRows)))
-	return graph.Concatenate([]*graph.Node{near, flat}, 0)
+	return graph.Concatenate([]*graph.Node{original, flat}, 0)
 }

@@ -26,8 +26,8 @@ const conditionalGain = 0.5
 // where predictors are nearly independent (Rao–Blackwell). A count of rare outcomes is skewed, and
 // its standard error too small where it is low.
 type conditionals struct {
-	codes [][]int32
-	one   [][]float64
+	codes       [][]int32
+	probability [][]float64
 }
 
 // flipped returns a code with the other outcome of a site.
@@ -61,7 +61,7 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 				if inside[event] == inOther[event] {
 					continue
 				}
-				p := c.one[k][i]
+				p := c.probability[k][i]
 				if inside[event] != (outcome == 1) {
 					p = 1 - p
 				}
@@ -128,7 +128,7 @@ func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditi
 				one[site] = 1 - one[site]
 			}
 		}
-		c.one = append(c.one, one)
+		c.probability = append(c.probability, one)
 	}
 	return c, nil
 }

@@ -18,7 +18,7 @@ func TestConditionalsSharpenCounts(t *testing.T) {
 		second := map[int32]float64{0: 0.2, 1: 0.6}[code[0]]
 		for range times {
 			c.codes = append(c.codes, []int32{code[0], code[1]})
-			c.one = append(c.one, []float64{first, second})
+			c.probability = append(c.probability, []float64{first, second})
 		}
 	}
 	events := func(code []int32) (list []int) {

@@ -52,9 +52,9 @@ type Proposal interface {
 
 // Reference is r(m), the distribution from which models are drawn to be weighted.
 type Reference interface {
-	// Draw draws some models; the first near of them come from q(m). A nil code is a draw of no
+	// Draw draws some models; the first fromQ of them come from q(m). A nil code is a draw of no
 	// model, and has weight 0.
-	Draw(random *rand.Rand) (codes [][]int32, near int, err error)
+	Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error)
 	// LogProb is log r(m).
 	LogProb(codes [][]int32) ([]float64, error)
 }

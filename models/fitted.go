@@ -38,19 +38,19 @@ const (
 
 // fittedModels is r(m): a mixture of regressions and of draws around models of the chains.
 type fittedModels struct {
-	items items
-	set   func(code []int32) []int32
-	far   *modeldist.Conditionals
-	near  *modeldist.Neighbours
+	items      items
+	set        func(code []int32) []int32
+	far        *modeldist.Conditionals
+	neighbours *modeldist.Neighbours
 }
 
 // Draw draws from the mixture. Sets that are too large have no code, because another draw would
 // change r(m).
-func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, near int, err error) {
+func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error) {
 	for len(codes) < fittedBatch {
 		var set []int32
 		if random.Float64() < nearShare {
-			set = f.near.Draw(random)
+			set = f.neighbours.Draw(random)
 		} else {
 			set = f.far.Draw(random)
 		}
@@ -67,7 +67,7 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 	logProb := make([]float64, len(codes))
 	for i, code := range codes {
 		set := f.set(code)
-		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare), f.near.LogProb(set)+math.Log(nearShare))
+		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare), f.neighbours.LogProb(set)+math.Log(nearShare))
 	}
 	return logProb, nil
 }
@@ -123,7 +123,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 				return nil, err
 			}
 			cfg.report(min(w.draws, cfg.Draws), cfg.Draws)
-			if smoothed, _, _ := w.weigh(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
+			if smoothed, _, _ := w.smoothWeights(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
 				break
 			}
 		}
@@ -192,7 +192,7 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 			return first, err
 		}
 	}
-	smoothed, weights, _ := w.weigh()
+	smoothed, weights, _ := w.smoothWeights()
 	if !(smoothed.K <= verdict.FailedKHat) {
 		return first, nil
 	}

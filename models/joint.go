@@ -141,8 +141,8 @@ func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet,
 	for k, other := range others {
 		otherPresent := members(other)
 		fresh, gone := lacking(otherPresent, present), lacking(present, otherPresent)
-		near := x.logMass(positions[k]) > least && x.logMass(x.position[key]) > least
-		if near && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one for one
+		bothLikely := x.logMass(positions[k]) > least && x.logMass(x.position[key]) > least
+		if bothLikely && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one for one
 			sets = append(sets, jointSet{other, fresh}, jointSet{code, gone})
 		}
 	}
@@ -176,14 +176,14 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0
 			})
-			at, err := x.Add(ctx, codesOfSets(asItems, [][]int32{part}), nil)
+			added, err := x.Add(ctx, codesOfSets(asItems, [][]int32{part}), nil)
 			if err != nil {
 				return nil, err
 			}
 			if left == 0 {
-				none = x.logMass(at[0])
+				none = x.logMass(added[0])
 			} else {
-				between = math.Max(between, x.logMass(at[0]))
+				between = math.Max(between, x.logMass(added[0]))
 			}
 			if !(between < math.Min(none+uphill, mass(set)-uphill)) {
 				break

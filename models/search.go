@@ -31,7 +31,7 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 	for _, set := range joint {
 		chains = append(chains, set.code)
 	}
-	at, err := x.Add(ctx, chains, nil)
+	positions, err := x.Add(ctx, chains, nil)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 	proposals, logRatio := make([][]int32, len(chains)), make([]float64, len(chains))
 	for range searchSteps {
 		for k := range chains {
-			proposals[k] = slices.Clone(x.codes[at[k]])
+			proposals[k] = slices.Clone(x.codes[positions[k]])
 			logRatio[k] = space.Move(sp, random, proposals[k], unused)
 		}
 		to, err := x.Add(ctx, proposals, nil)
@@ -47,9 +47,9 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 			return err
 		}
 		for k := range chains {
-			accept := x.logMass(to[k]) - x.logMass(at[k]) + logRatio[k]
-			if math.IsInf(x.logMass(at[k]), -1) || math.Log(random.Float64()) < accept {
-				at[k] = to[k]
+			accept := x.logMass(to[k]) - x.logMass(positions[k]) + logRatio[k]
+			if math.IsInf(x.logMass(positions[k]), -1) || math.Log(random.Float64()) < accept {
+				positions[k] = to[k]
 			}
 		}
 	}

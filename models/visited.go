@@ -48,10 +48,10 @@ func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done i
 	x.logPrior = append(x.logPrior, logPrior...)
 	evidence := slices.Repeat([]Evidence{Closed(math.Inf(-1))}, len(fresh))
 	var possible [][]int32
-	var at []int
+	var possibleIndices []int
 	for i, code := range fresh {
 		if !math.IsInf(logPrior[i], -1) {
-			possible, at = append(possible, code), append(at, i)
+			possible, possibleIndices = append(possible, code), append(possibleIndices, i)
 		}
 	}
 	found, err := x.evidences(ctx, possible, progress)
@@ -62,7 +62,7 @@ func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done i
 		if math.IsNaN(value.Log) || math.IsInf(value.Log, 1) {
 			return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.Log)
 		}
-		evidence[at[k]] = value
+		evidence[possibleIndices[k]] = value
 	}
 	x.evidence = append(x.evidence, evidence...)
 	return positions, nil

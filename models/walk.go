@@ -37,15 +37,15 @@ func (k *keptChains) first(ctx context.Context, iterations int, late func() bool
 
 // runChains runs chains over models, and evaluates their sets. If it finds members that have an
 // effect only together it starts again, with chains that move them together.
-func (x *Visited) runChains(ctx context.Context, of items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
+func (x *Visited) runChains(ctx context.Context, asItems items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
 	for {
-		if chains, err = x.modelChains(ctx, of); err != nil {
+		if chains, err = x.modelChains(ctx, asItems); err != nil {
 			return nil, nil, err
 		}
 		if sets, err = chains.first(ctx, iterations, late); err != nil {
 			return nil, nil, err
 		}
-		if _, err := x.Add(ctx, codesOfSets(of, sets), nil); err != nil {
+		if _, err := x.Add(ctx, codesOfSets(asItems, sets), nil); err != nil {
 			return nil, nil, err
 		}
 		joint, err := x.searchJoint(ctx)
@@ -70,16 +70,16 @@ func (x *Visited) runChains(ctx context.Context, of items, iterations int, late 
 // same. They start in turn from no item, from one or a few promising items at random, and from many
 // of the most promising ones. Half of them start from models with members that have an effect only
 // together, if there are any.
-func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error) {
+func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, error) {
 	if x.chains != nil {
 		return x.chains, nil
 	}
 	random := x.random("models/starts")
-	weights := of.weights
+	weights := asItems.weights
 	if weights == nil {
-		weights = slices.Repeat([]float64{1}, of.count)
+		weights = slices.Repeat([]float64{1}, asItems.count)
 	}
-	order := make([]int32, of.count)
+	order := make([]int32, asItems.count)
 	for item := range order {
 		order[item] = int32(item)
 	}
@@ -94,10 +94,10 @@ func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error
 		case 1:
 			most = 1
 		case 3:
-			set, most = slices.Clone(order[:min(12, of.slots, of.count)]), 0
+			set, most = slices.Clone(order[:min(12, asItems.slots, asItems.count)]), 0
 		}
-		for range min(most, of.slots) {
-			if item := order[min(int(random.ExpFloat64()*8), of.count-1)]; !slices.Contains(set, item) {
+		for range min(most, asItems.slots) {
+			if item := order[min(int(random.ExpFloat64()*8), asItems.count-1)]; !slices.Contains(set, item) {
 				set = append(set, item)
 			}
 		}
@@ -108,7 +108,7 @@ func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error
 		starts = append(starts, set)
 	}
 	looked := x.Visit() // in this certificate or another
-	positions, err := looked.Add(ctx, codesOfSets(of, starts), nil)
+	positions, err := looked.Add(ctx, codesOfSets(asItems, starts), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,9 @@ func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error
 		together = append(together, set.members)
 	}
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
-		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Together: together, Seed: x.Seed,
+		Items: asItems.count, Slots: asItems.slots, Weights: asItems.weights, Starts: starts, Together: together, Seed: x.Seed,
 		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
-			positions, err := looked.Add(ctx, codesOfSets(of, sets), nil)
+			positions, err := looked.Add(ctx, codesOfSets(asItems, sets), nil)
 			if err != nil {
 				return nil, nil, err
 			}

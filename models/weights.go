@@ -51,13 +51,13 @@ func (w *modelWeights) draw(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("certification stopped after %d draws: %w", w.draws, err)
 	}
-	drawn, near, err := w.reference.Draw(w.source)
+	drawn, fromQ, err := w.reference.Draw(w.source)
 	if err != nil {
 		return err
 	}
 	codes := slices.DeleteFunc(drawn, func(code []int32) bool { return code == nil })
 	w.draws += len(drawn)
-	at, err := w.Add(ctx, codes, nil)
+	positions, err := w.Add(ctx, codes, nil)
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (w *modelWeights) draw(ctx context.Context) error {
 		return err
 	}
 	w.logReference = append(w.logReference, logR...)
-	for i := range near {
-		w.proposed = append(w.proposed, w.codes[at[i]])
+	for i := range fromQ {
+		w.proposed = append(w.proposed, w.codes[positions[i]])
 	}
-	w.positions = append(w.positions, at...)
+	w.positions = append(w.positions, positions...)
 	return nil
 }
 
-// weigh smooths the weights of the draws and sums them by model.
-func (w *modelWeights) weigh() (smoothed psis.Result, ofDraws, ofModels []float64) {
+// smoothWeights smooths the weights of the draws and sums them by model.
+func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels []float64) {
 	logWeights := slices.Repeat([]float64{math.Inf(-1)}, w.draws)
 	for i, at := range w.positions {
 		logWeights[i] = w.logMass(at) - w.logReference[i]
@@ -94,7 +94,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	for _, at := range w.positions {
 		c.byModel.Codes = append(c.byModel.Codes, w.codes[at])
 	}
-	_, _, weights := w.weigh()
+	_, _, weights := w.smoothWeights()
 	n := w.parameterDraws()
 	if glance && w.Exact() {
 		n = glancedParameters
@@ -103,7 +103,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	if err != nil {
 		return nil, err
 	}
-	smoothed, ofDraws, weights := w.weigh() // with improved evidences
+	smoothed, ofDraws, weights := w.smoothWeights() // with improved evidences
 	c.byModel.Weight = ofDraws
 	if !glance {
 		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {

@@ -140,15 +140,15 @@ func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) er
 }
 
 // run evaluates a graph and copies its outputs to out. Errors name the graph by the first argument.
-func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
+func run[T dtypes.Supported](name string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
 	defer func() { // a target's graph functions may panic with any value
 		if r := recover(); r != nil {
-			err = fmt.Errorf("rjmcmc: building the graph of %s: %v", what, r)
+			err = fmt.Errorf("rjmcmc: building the graph of %s: %v", name, r)
 		}
 	}()
 	results, err := exec.Exec(inputs...)
 	if err != nil {
-		return fmt.Errorf("rjmcmc: evaluating %s: %w", what, err)
+		return fmt.Errorf("rjmcmc: evaluating %s: %w", name, err)
 	}
 	for i, result := range results {
 		err := tensors.ConstFlatData(result, func(flat []T) { copy(out[i], flat) })
@@ -156,7 +156,7 @@ func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ..
 			err = result.FinalizeAll()
 		}
 		if err != nil {
-			return fmt.Errorf("rjmcmc: reading %s: %w", what, err)
+			return fmt.Errorf("rjmcmc: reading %s: %w", name, err)
 		}
 	}
 	return nil

@@ -74,9 +74,9 @@ func (u unknownNoise) logEvidence() float64 {
 	const step, low, high = 0.02, -12, 5
 	var logs []float64
 	for s := float64(low); s < high; s += step {
-		given := u.linearTarget
-		given.sigma = math.Exp(s)
-		_, value := given.enumerate()
+		known := u.linearTarget
+		known.sigma = math.Exp(s)
+		_, value := known.enumerate()
 		logs = append(logs, value-0.5*s*s/(logNoiseSD*logNoiseSD)-math.Log(logNoiseSD)-0.5*math.Log(2*math.Pi))
 	}
 	largest, sum := math.Inf(-1), 0.0

@@ -20,8 +20,8 @@ func twoModes() (logMass func(set []int32) float64, inclusion [8]float64) {
 	table := make([]float64, 256)
 	total := 0.0
 	for mask := range table {
-		near := min(bits.OnesCount(uint(mask^0b00001111)), bits.OnesCount(uint(mask^0b01110000))+1)
-		table[mask] = -1.6*float64(near) + 0.5*random.NormFloat64()
+		distance := min(bits.OnesCount(uint(mask^0b00001111)), bits.OnesCount(uint(mask^0b01110000))+1)
+		table[mask] = -1.6*float64(distance) + 0.5*random.NormFloat64()
 		total += math.Exp(table[mask])
 	}
 	for mask, value := range table {

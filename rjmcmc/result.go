@@ -94,8 +94,8 @@ func (r *Result) record(p *population, atStart []bool) {
 		}
 	}
 	unmoved := 0
-	for _, at := range atStart[:r.Chains] {
-		if at {
+	for _, unmovedChain := range atStart[:r.Chains] {
+		if unmovedChain {
 			unmoved++
 		}
 	}

@@ -31,7 +31,7 @@ func Run(ctx context.Context, backend backends.Backend, target Target, cfg Confi
 }
 
 func (s *sampler) run(ctx context.Context) (*Result, error) {
-	if err := s.begin(); err != nil {
+	if err := s.startOrRestore(); err != nil {
 		return nil, err
 	}
 	for total := s.total(); s.iteration <= total && !s.enough; total = s.total() {
@@ -71,7 +71,7 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 
 func (s *sampler) total() int { return s.cfg.BurnIn + s.cfg.Iterations + s.further }
 
-func (s *sampler) begin() error {
+func (s *sampler) startOrRestore() error {
 	if s.cfg.Checkpoint != "" {
 		s.saver = checkpoint.NewSchedule(checkpoint.DefaultInterval)
 	}

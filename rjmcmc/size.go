@@ -25,6 +25,6 @@ func (c Config) checkSize(sites, dim int, quadratics bool) error {
 	if err := memory.Check(fmt.Sprintf("rjmcmc: Chains %d with Temperatures %d", c.Chains, c.Temperatures), rows*row); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("rjmcmc: keeping every %d-th of Iterations %d of Chains %d", c.Thin, c.Iterations, c.Chains)
-	return memory.Check(what, float64(c.Iterations/c.Thin)*kept)
+	subject := fmt.Sprintf("rjmcmc: keeping every %d-th of Iterations %d of Chains %d", c.Thin, c.Iterations, c.Chains)
+	return memory.Check(subject, float64(c.Iterations/c.Thin)*kept)
 }

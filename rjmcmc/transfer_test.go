@@ -31,7 +31,7 @@ func (l linearTarget) quadratic() *Quadratic {
 	return q
 }
 
-func (q *Quadratic) at(mask []bool, theta []float64) float64 {
+func (q *Quadratic) logDensity(mask []bool, theta []float64) float64 {
 	var sum float64
 	for i := range theta {
 		if !mask[i] {
@@ -65,11 +65,11 @@ func TestFitRecoversAQuadratic(t *testing.T) {
 			continue
 		}
 		i := active[rng.IntN(len(active))]
-		from := q.at(mask, theta)
+		from := q.logDensity(mask, theta)
 		delta := 0.3 * rng.NormFloat64()
 		moved := append([]float64{}, theta...)
 		moved[i] += delta
-		f.observe(i, mask, theta, delta, q.at(mask, moved)-from)
+		f.observe(i, mask, theta, delta, q.logDensity(mask, moved)-from)
 	}
 	tuning := newTuning(d)
 	got := f.solve(&tuning)

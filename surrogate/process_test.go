@@ -116,16 +116,16 @@ func TestMarginalLikelihood(t *testing.T) {
 		f.values, f.variances = append(f.values, 3*random.NormFloat64()), append(f.variances, 0.2+random.Float64())
 	}
 	x := []float64{0.7, -1, -0.5, -2, 0.3}
-	f.at(x)
+	f.evaluate(x)
 	gradient := f.gradient
 	for i := range x {
 		const h = 1e-5
 		shifted := append([]float64(nil), x...)
 		shifted[i] += h
-		f.at(shifted)
+		f.evaluate(shifted)
 		up := f.value
 		shifted[i] -= 2 * h
-		f.at(shifted)
+		f.evaluate(shifted)
 		require.InDelta(t, (up-f.value)/(2*h), gradient[i], 1e-5, "coordinate %d", i)
 	}
 }

@@ -27,14 +27,14 @@ func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best
 		x[s+1] = math.Log(r)
 	}
 	problem := optimize.Problem{
-		Func: func(x []float64) float64 { f.at(x); return f.value },
-		Grad: func(gradient, x []float64) { f.at(x); copy(gradient, f.gradient) },
+		Func: func(x []float64) float64 { f.evaluate(x); return f.value },
+		Grad: func(gradient, x []float64) { f.evaluate(x); copy(gradient, f.gradient) },
 	}
 	result, _ := optimize.Minimize(problem, x, &optimize.Settings{MajorIterations: fitIterations}, &optimize.LBFGS{})
 	if result != nil && !math.IsNaN(result.F) && !math.IsInf(result.F, 0) {
 		x = result.X // a search that ended early has still only gone down
 	}
-	f.at(x)
+	f.evaluate(x)
 	return kernelAt(x), f.mean
 }
 
@@ -68,7 +68,7 @@ type marginal struct {
 	gradient    []float64
 }
 
-func (f *marginal) at(x []float64) {
+func (f *marginal) evaluate(x []float64) {
 	if f.x != nil && mat.Equal(mat.NewVecDense(len(x), f.x), mat.NewVecDense(len(x), x)) {
 		return
 	}

@@ -72,9 +72,9 @@ func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 			for seed := range uint64(2) {
 				p := strangeTable(t, f, kind.name, kind.value, seed)
 				want := exactRobust(p)
-				begin, err := p.BeginFrom(device, *networkFile)
+				beginning, err := p.BeginFrom(device, *networkFile)
 				require.NoError(t, err)
-				q := byPredictors(begin.LogModels)
+				q := byPredictors(beginning.LogModels)
 				result, err := Run(t.Context(), device, p, RunConfig{From: *networkFile, FromOnly: true, Precision: 0.005, Fit: vti.Config{Seed: seed}})
 				require.NoError(t, err)
 				exact, said := memberships(want), memberships(q)

@@ -50,11 +50,11 @@ func ExampleProblem_BeginFrom() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	begin, err := problem.BeginFrom(device, network)
+	beginning, err := problem.BeginFrom(device, network)
 	if err != nil {
 		log.Fatal(err)
 	}
-	posterior, err := vti.Open(ctx, device, problem.Posterior(), vti.Config{Begin: begin})
+	posterior, err := vti.Open(ctx, device, problem.Posterior(), vti.Config{Begin: beginning})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -60,9 +60,9 @@ func rawQuality(t *testing.T, device *gpu.Device, f *Family) {
 	for i := range *networkTables {
 		p := drawnTable(t, &small, *networkSeed+uint64(10_000+i))
 		groups := len(p.Design.Predictors)
-		begin, err := p.BeginFrom(device, *networkFile)
+		beginning, err := p.BeginFrom(device, *networkFile)
 		require.NoError(t, err)
-		want, q := exact(t, p), byPredictors(begin.LogModels)
+		want, q := exact(t, p), byPredictors(beginning.LogModels)
 		masses := newSketch(p, f.each).masses(p.Model.Prior.LogProbs(groups))
 		for m := range masses {
 			masses[m] = math.Exp(masses[m])

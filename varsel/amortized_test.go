@@ -73,17 +73,17 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 				var masks, wideMasks [][]bool
 				var theta, wideTheta [][]float64
 				for _, code := range space.All(p.Target.space.Cards()) {
-					wide, at := make([]int32, f.most), make([]float64, f.dim())
+					wide, thetaInWide := make([]int32, f.most), make([]float64, f.dim())
 					values := design.Normals(random, p.Target.space.Dim())
 					for s, outcome := range code {
 						wide[place.Sites[s]] = outcome
 					}
 					for j, v := range values {
-						at[place.Coordinates[j]] = v
+						thetaInWide[place.Coordinates[j]] = v
 					}
 					codes, wideCodes = append(codes, slices.Clone(code)), append(wideCodes, wide)
 					masks, wideMasks = append(masks, p.Target.space.MaskRow(code, nil)), append(wideMasks, f.space.MaskRow(wide, nil))
-					theta, wideTheta = append(theta, values), append(wideTheta, at)
+					theta, wideTheta = append(theta, values), append(wideTheta, thetaInWide)
 				}
 				want := numbersOf(t, func(in []*Node) *Node {
 					return Add(ConvertDType(p.Target.LogPrior(in[0]), dtypes.Float64), p.Target.LogJoint(in[0], in[1], in[2]))
@@ -318,9 +318,9 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 		if only {
 			spoil(t, path) // q(m) is far from the answer then
 		}
-		begin, err := p.BeginFrom(device, path)
+		beginning, err := p.BeginFrom(device, path)
 		require.NoError(t, err)
-		said := memberships(byPredictors(begin.LogModels))
+		said := memberships(byPredictors(beginning.LogModels))
 		result, err := Run(t.Context(), device, p, RunConfig{From: path, FromOnly: only, Precision: 0.005, Fit: vti.Config{Seed: 58}})
 		require.NoError(t, err)
 		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -403,9 +403,9 @@ func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 			p, err = NewProblem(p.Design, p.Model)
 			require.NoError(t, err)
 		}
-		begin, err := p.BeginFrom(device, path)
+		beginning, err := p.BeginFrom(device, path)
 		require.NoError(t, err)
-		posterior, err := vti.Open(t.Context(), device, p.Posterior(), vti.Config{Begin: begin})
+		posterior, err := vti.Open(t.Context(), device, p.Posterior(), vti.Config{Begin: beginning})
 		require.NoError(t, err)
 		c, err := posterior.Certify(t.Context(), vti.CertifyConfig{Confirm: true, Draws: 1 << 13})
 		require.NoError(t, err)

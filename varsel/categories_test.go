@@ -92,7 +92,7 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 		v := (float64(i) + 0.5) / points
 		grid[i], weight[i] = quantile(v*v*(3-2*v)), log(6*v*(1-v)/points)
 	}
-	given := func(theta float64) float64 {
+	logLikelihood := func(theta float64) float64 {
 		first, last := make([]float64, points), make([]float64, points) // of the rows at the ends
 		below := make([][][]float64, points)                            // F(c − η) of others, by category
 		for i, c := range grid {
@@ -128,13 +128,13 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 		return floats.LogSumExp(floats.AddTo(last, last, sums)) + factorial
 	}
 	if sd == 0 {
-		return given(0)
+		return logLikelihood(0)
 	}
 	const side, reach = 40, 6.0
 	var terms []float64
 	for i := -side; i <= side; i++ {
 		z := reach * float64(i) / side
-		terms = append(terms, given(z*sd)+distuv.UnitNormal.LogProb(z)+math.Log(reach/side))
+		terms = append(terms, logLikelihood(z*sd)+distuv.UnitNormal.LogProb(z)+math.Log(reach/side))
 	}
 	return floats.LogSumExp(terms)
 }
@@ -213,9 +213,9 @@ func TestOrderedCoordinates(t *testing.T) {
 			values := draws.Values.RawRowView(i)
 			problem.fromOriginal(codes[i], values, back)
 			require.InDeltaSlice(t, theta.RawRowView(i), back, 1e-9)
-			given := target.Responses.Categories.At(theta.RawRowView(i)[1:])
+			categories := target.Responses.Categories.At(theta.RawRowView(i)[1:])
 			for row := range 5 {
-				given.Probabilities([]float64{target.X.At(row, 0) * theta.At(i, 0)}, p)
+				categories.Probabilities([]float64{target.X.At(row, 0) * theta.At(i, 0)}, p)
 				for k := range p {
 					require.InDelta(t, p[k], math.Exp(problem.responseGiven(values).LogKernelAt(float64(k), values[0]*o.x[row], 1)), 1e-10)
 				}

@@ -99,9 +99,9 @@ func checkStates(t *testing.T, problem *Problem) {
 			}
 			logPrior += target.Outliers.LogShare[bit(outlier)]
 		}
-		given, logShare, err := sums.Given(target.active(state.code), outliers)
+		posterior, logShare, err := sums.Given(target.active(state.code), outliers)
 		require.NoError(t, err)
-		want := logShare + given.LogEvidence()
+		want := logShare + posterior.LogEvidence()
 		require.InDelta(t, want-logPrior, state.logEvidence, 1e-8)
 		clone := state.Clone()
 		clone.Sweep(0.5, random)
@@ -112,16 +112,16 @@ func checkStates(t *testing.T, problem *Problem) {
 		require.Equal(t, state.code, code)
 		f, ok := state.factor()
 		require.True(t, ok)
-		square, n := 0.0, len(state.at)
+		square, n := 0.0, len(state.members)
 		logTheta := f.LogDet() / 2
 		for b := range n { // Lᵀ (φ − mean)
 			sum := 0.0
 			for a := b; a < n; a++ {
-				j := state.at[a]
+				j := state.members[a]
 				sum += f.At(a, b) * ((theta[j]-target.Mean[j])/target.SD[j] - state.mean[a])
 			}
 			square += sum * sum
-			logTheta -= halfLog2Pi + math.Log(target.SD[state.at[b]])
+			logTheta -= halfLog2Pi + math.Log(target.SD[state.members[b]])
 		}
 		logTheta -= square / 2
 		draws, excess = draws+float64(2*n), excess+square-float64(n)
@@ -129,13 +129,13 @@ func checkStates(t *testing.T, problem *Problem) {
 		logOutliers := 0.0
 		for i, row := range state.rows {
 			rest := state.rest[i]
-			for _, j := range state.at {
+			for _, j := range state.members {
 				rest -= row[j] * (theta[j] - target.Mean[j]) / target.SD[j]
 			}
 			var logs [2]float64
-			for of, share := range target.Outliers.LogShare {
-				v := target.Outliers.Variance[of]
-				logs[of] = share - rest*rest/v/2 - math.Log(v)/2
+			for component, share := range target.Outliers.LogShare {
+				v := target.Outliers.Variance[component]
+				logs[component] = share - rest*rest/v/2 - math.Log(v)/2
 			}
 			logOutliers += logs[bit(state.outlier[i])] - logsum.Of(logs[:])
 		}

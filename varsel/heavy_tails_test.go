@@ -95,12 +95,12 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 		require.Len(t, theta, 15, "pairs of six rows")
 		a := target.active(code)
 		seen := map[[2]int]bool{}
-		for k, at := range theta {
-			require.Zero(t, at[2], "inactive coordinates")
-			require.InDelta(t, target.LogJointAt(a, at, make([]float64, 6)), logJoint[k], 1e-12)
+		for k, point := range theta {
+			require.Zero(t, point[2], "inactive coordinates")
+			require.InDelta(t, target.LogJointAt(a, point, make([]float64, 6)), logJoint[k], 1e-12)
 			var fitted []int
 			for i, y := range design.Y {
-				if math.Abs(y-at[0]*design.X.At(i, 0)-at[1]*design.X.At(i, 1)) < 0.02 {
+				if math.Abs(y-point[0]*design.X.At(i, 0)-point[1]*design.X.At(i, 1)) < 0.02 {
 					fitted = append(fitted, i)
 				}
 			}

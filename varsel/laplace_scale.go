@@ -30,7 +30,7 @@ type laplaceLine struct {
 	table    pick.Table
 	fits     []*splitFit // given x at the nodes; nil before the first draw beside the node
 	uneven   bool        // whether the two sides of a mode have different scales
-	given    laplaceFit  // at the x of the last draw
+	lastFit  laplaceFit  // at the x of the last draw
 	step     []float64   // scratch
 	mean, sd float64     // of the prior of x
 }
@@ -84,8 +84,8 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Integral, l.given, l.step = integral, *integral.Nodes[0].Given, make([]float64, len(a.Coordinates))
-	l.given.mode = make([]float64, len(a.Coordinates))
+	l.Integral, l.lastFit, l.step = integral, *integral.Nodes[0].Given, make([]float64, len(a.Coordinates))
+	l.lastFit.mode = make([]float64, len(a.Coordinates))
 	l.share(len(t.Responses.Y) <= fewLineRows)
 	return l, nil
 }
@@ -123,26 +123,26 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	node := l.table.Index(random.Float64())
 	x := l.Nodes[node].X + l.Step*(random.Float64()+random.Float64()-1) // linear on both sides of the node
 	first, second := l.beside(x)
-	near, far := l.nearness(first, x), 0.0
+	firstNearness, secondNearness := l.nearness(first, x), 0.0
 	if second != first {
-		far = l.nearness(second, x)
+		secondNearness = l.nearness(second, x)
 	}
 	chosen := l.fit(first)
-	if random.Float64()*(near+far) < far {
+	if random.Float64()*(firstNearness+secondNearness) < secondNearness {
 		chosen = l.fit(second)
 	}
 	chosen.drawStep(random, l.step)
-	logDensity := math.Log(near) + l.fit(first).logStep(l.step)
-	if far > 0 {
-		logDensity = logsum.Add(logDensity, math.Log(far)+l.fit(second).logStep(l.step))
+	logDensity := math.Log(firstNearness) + l.fit(first).logStep(l.step)
+	if secondNearness > 0 {
+		logDensity = logsum.Add(logDensity, math.Log(secondNearness)+l.fit(second).logStep(l.step))
 	}
 	for i, step := range l.step {
-		mode := (near*l.fits[first].mode[i] + far*l.fits[second].mode[i]) / (near + far)
+		mode := (firstNearness*l.fits[first].mode[i] + secondNearness*l.fits[second].mode[i]) / (firstNearness + secondNearness)
 		theta[i] = mode + step
 	}
-	theta[last], l.given.scale = x, math.Exp(x)
-	share := near*l.shares[first] + far*l.shares[second]
-	return l.given.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(near+far)/l.Step)
+	theta[last], l.lastFit.scale = x, math.Exp(x)
+	share := firstNearness*l.shares[first] + secondNearness*l.shares[second]
+	return l.lastFit.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(firstNearness+secondNearness)/l.Step)
 }
 
 // beside returns the nodes on both sides of x. They are the same node if the other one is further

@@ -87,12 +87,12 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 // eta.
 func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *rand.Rand) {
 	levels, n := len(p.Design.Levels), len(replicate)
-	given, rowEta, shares := likelihood.AgainstFirst(levels), make([]float64, levels-1), make([]float64, levels)
+	categories, rowEta, shares := likelihood.AgainstFirst(levels), make([]float64, levels-1), make([]float64, levels)
 	for i := range n {
 		for m := range rowEta {
 			rowEta[m] = eta[m*n+i]
 		}
-		given.Probabilities(rowEta, shares)
+		categories.Probabilities(rowEta, shares)
 		u := random.Float64()
 		replicate[i] = float64(levels - 1)
 		for k, share := range shares {

@@ -20,7 +20,7 @@ type outlierState struct {
 	*collapsed
 	code        []int32
 	size        int   // of the model
-	at          []int // its coordinates, in the order of inverse
+	members     []int // its coordinates, in the order of inverse
 	outlier     []bool
 	precision   []float64 // A'WA [D·D], lower
 	slope       []float64 // b [D]
@@ -38,7 +38,7 @@ var errCollapsed = errors.New("the normal equations of a set of outliers lose to
 func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	dim := c.target.space.Dim()
 	s := &outlierState{
-		collapsed: c, code: slices.Clone(code), at: c.coordinates(code), outlier: outlier,
+		collapsed: c, code: slices.Clone(code), members: c.coordinates(code), outlier: outlier,
 		precision: make([]float64, dim*dim), slope: make([]float64, dim), inverse: make([]float64, dim*dim), mean: make([]float64, dim),
 		x: make([]float64, dim), product: make([]float64, dim),
 	}
@@ -80,10 +80,10 @@ func (s *outlierState) add(i int, weight float64) {
 
 // factor is the factor of P for the model.
 func (s *outlierState) factor() (f dense.Factor, ok bool) {
-	k, dim := len(s.at), len(s.slope)
+	k, dim := len(s.members), len(s.slope)
 	l := make([]float64, k*k)
-	for a, i := range s.at {
-		for b, j := range s.at[:a+1] {
+	for a, i := range s.members {
+		for b, j := range s.members[:a+1] {
 			l[a*k+b] = s.precision[max(i, j)*dim+min(i, j)]
 		}
 		l[a*k+a]++
@@ -93,7 +93,7 @@ func (s *outlierState) factor() (f dense.Factor, ok bool) {
 
 // invert finds inverse and mean, and adds their terms to logEvidence without coefficients.
 func (s *outlierState) invert() bool {
-	k, dim := len(s.at), len(s.slope)
+	k, dim := len(s.members), len(s.slope)
 	f, ok := s.factor()
 	if !ok {
 		return false
@@ -107,10 +107,10 @@ func (s *outlierState) invert() bool {
 	fitted := 0.0
 	for a := range k {
 		s.mean[a] = 0
-		for b, j := range s.at {
+		for b, j := range s.members {
 			s.mean[a] += s.inverse[a*dim+b] * s.slope[j]
 		}
-		fitted += s.mean[a] * s.slope[s.at[a]]
+		fitted += s.mean[a] * s.slope[s.members[a]]
 	}
 	s.logEvidence -= (f.LogDet() + s.square - fitted) / 2
 	return true
@@ -118,7 +118,7 @@ func (s *outlierState) invert() bool {
 
 // multiply sets product to P⁻¹x, and returns x'P⁻¹x and x'P⁻¹b.
 func (s *outlierState) multiply() (square, fitted float64) {
-	k, dim := len(s.at), len(s.slope)
+	k, dim := len(s.members), len(s.slope)
 	x, product, mean := s.x[:k], s.product[:k], s.mean[:k]
 	for a := range product {
 		line := s.inverse[a*dim : a*dim+k]
@@ -139,7 +139,7 @@ func (s *outlierState) multiply() (square, fitted float64) {
 
 // update adds factor · product product' to the inverse and shift · product to the mean.
 func (s *outlierState) update(factor, shift float64) {
-	k, dim := len(s.at), len(s.slope)
+	k, dim := len(s.members), len(s.slope)
 	product := s.product[:k]
 	for a, p := range product {
 		line, f := s.inverse[a*dim:a*dim+k], factor*p
@@ -179,7 +179,7 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
 	from, to := bit(s.outlier[i]), bit(!s.outlier[i])
-	for a, j := range s.at {
+	for a, j := range s.members {
 		s.x[a] = row[j]
 	}
 	square, fitted := s.multiply()
@@ -225,9 +225,9 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 // change returns the gain of the evidence from adding a coordinate to the model, or taking it out.
 // If stay, it makes the change.
 func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
-	k, dim := len(s.at), len(s.slope)
+	k, dim := len(s.members), len(s.slope)
 	if adding {
-		for a, i := range s.at {
+		for a, i := range s.members {
 			s.x[a] = s.precision[max(i, j)*dim+min(i, j)]
 		}
 		square, fitted := s.multiply()
@@ -239,18 +239,18 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 				s.inverse[a*dim+k], s.inverse[k*dim+a] = -p/left, -p/left
 			}
 			s.inverse[k*dim+k], s.mean[k] = 1/left, mean
-			s.at = append(s.at, j)
+			s.members = append(s.members, j)
 		}
 		return -math.Log(left)/2 + mean*mean*left/2
 	}
-	a := slices.Index(s.at, j)
+	a := slices.Index(s.members, j)
 	variance, mean := s.inverse[a*dim+a], s.mean[a]
 	if stay {
 		copy(s.product[:k], s.inverse[a*dim:a*dim+k])
 		s.update(-1/variance, -mean/variance)
 		last := k - 1 // takes the place
-		s.at[a], s.mean[a] = s.at[last], s.mean[last]
-		s.at = s.at[:last]
+		s.members[a], s.mean[a] = s.members[last], s.mean[last]
+		s.members = s.members[:last]
 		copy(s.inverse[a*dim:a*dim+k], s.inverse[last*dim:last*dim+k])
 		for b := range k {
 			s.inverse[b*dim+a] = s.inverse[b*dim+last]
@@ -262,7 +262,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 // Clone copies the fields that sweeps change.
 func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	t := *s
-	t.code, t.at, t.outlier = slices.Clone(s.code), slices.Clone(s.at), slices.Clone(s.outlier)
+	t.code, t.members, t.outlier = slices.Clone(s.code), slices.Clone(s.members), slices.Clone(s.outlier)
 	t.precision, t.slope, t.inverse, t.mean = slices.Clone(s.precision), slices.Clone(s.slope), slices.Clone(s.inverse), slices.Clone(s.mean)
 	t.x, t.product = make([]float64, len(s.x)), make([]float64, len(s.x))
 	return &t
@@ -277,20 +277,20 @@ const collapsedError = 1e-3
 func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	copy(code, s.code)
 	clear(theta)
-	t, k := s.target, len(s.at)
+	t, k := s.target, len(s.members)
 	f, ok := s.factor()
 	if !ok {
 		return 0, errCollapsed
 	}
 	mean, draw := make([]float64, k), make([]float64, k)
-	for a, j := range s.at {
+	for a, j := range s.members {
 		mean[a] = s.slope[j]
 	}
 	f.Solve(mean)
 	logEvidence := -(f.LogDet() + floats.Dot(mean, mean)) / 2
 	for i, row := range s.rows {
 		rest, variance := s.rest[i], t.Outliers.Variance[bit(s.outlier[i])]
-		for a, j := range s.at {
+		for a, j := range s.members {
 			rest -= mean[a] * row[j]
 		}
 		logEvidence -= rest*rest/variance/2 + math.Log(variance)/2 + halfLog2Pi
@@ -302,7 +302,7 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 		draw[a] = random.NormFloat64()
 	}
 	f.SolveUpper(draw)
-	for a, j := range s.at {
+	for a, j := range s.members {
 		theta[j] = t.Mean[j] + t.SD[j]*(mean[a]+draw[a])
 	}
 	logDensity = s.logPrior[s.size] + t.LogJointAt(t.active(code), theta, make([]float64, len(s.rows)))

@@ -211,18 +211,18 @@ func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	default:
 		m = weighted.MomentsOf(weight, value, nil, nil)
 	}
-	all, given := weighted.Summarise(d.values, mass, levels)
+	all, included := weighted.Summarise(d.values, mass, levels)
 	if len(value) > 0 {
 		// zero elsewhere: the law of total variance
 		all.Mean, all.SD = share*m.Mean, math.Sqrt(share*m.SD*m.SD+share*(1-share)*m.Mean*m.Mean)
 		if math.IsNaN(m.Mean) {
-			given.Quantiles[0], given.Quantiles[1] = math.NaN(), math.NaN()
+			included.Quantiles[0], included.Quantiles[1] = math.NaN(), math.NaN()
 		}
 	}
 	return Coefficient{
 		Name: name, Mean: Number(all.Mean), SD: Number(all.SD),
 		MeanGivenIn: Number(m.Mean), MeanGivenInSE: Number(m.MeanSE), SDGivenIn: Number(m.SD), SDGivenInSE: Number(m.SDSE),
 		Q025: Number(all.Quantiles[0]), Q975: Number(all.Quantiles[1]),
-		Q025GivenIn: Number(given.Quantiles[0]), Q975GivenIn: Number(given.Quantiles[1]),
+		Q025GivenIn: Number(included.Quantiles[0]), Q975GivenIn: Number(included.Quantiles[1]),
 	}
 }

@@ -155,8 +155,8 @@ func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, s
 		if size == 0 {
 			return 0
 		}
-		for i, at := range bySize[size] {
-			terms[i] = at.log + (n-1-float64(size))/2*at.logG1 - (n-1)/2*math.Log1p(at.g*(1-squared))
+		for i, node := range bySize[size] {
+			terms[i] = node.log + (n-1-float64(size))/2*node.logG1 - (n-1)/2*math.Log1p(node.g*(1-squared))
 		}
 		return floats.LogSumExp(terms)
 	}

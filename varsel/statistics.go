@@ -165,21 +165,21 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))
 	found := make([]*Disagreement, count)
 	parallel.Run(count, func(j int) {
-		weights, near, variance := s.Given(j, neighbours, best)
+		weights, nearest, variance := s.Given(j, neighbours, best)
 		sd := math.Sqrt(math.Max(variance, 0) + roundedVariance)
-		given := func(values []float64) (mean float64) {
-			for k, at := range near {
+		conditionalMean := func(values []float64) (mean float64) {
+			for k, at := range nearest {
 				mean += weights[k] * values[at]
 			}
 			return mean
 		}
-		off, raw := left[j]-given(left), z[j]-given(z)
+		off, raw := left[j]-conditionalMean(left), z[j]-conditionalMean(z)
 		largest, hidden := 0.0, false
-		for _, k := range near {
+		for _, k := range nearest {
 			largest = math.Max(largest, math.Abs(z[k]))
 		}
-		if len(near) > 0 {
-			r := s.Correlations[j*count+near[0]] // the largest
+		if len(nearest) > 0 {
+			r := s.Correlations[j*count+nearest[0]] // the largest
 			hidden = math.Abs(raw) > hiddenLimits*limit*sd && math.Abs(r*raw) > mostHidden*largest*sd*sd
 		}
 		if math.Abs(off) > limit*sd || hidden {

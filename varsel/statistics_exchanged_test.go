@@ -26,7 +26,7 @@ func logExchanged(p *Problem) float64 {
 	prior := float64(s.Rows) * math.Pow(p.Model.SlabScale/sigma, 2) // variance of the mean of z
 	logPrior := p.Model.Prior.LogProbs(count)
 	// z ~ N(0, R + prior R_m R_m') beside N(0, R), for the members m
-	of := func(members []int) float64 {
+	logDensity := func(members []int) float64 {
 		k := len(members)
 		matrix, along := make([]float64, k*k), make([]float64, k)
 		for a, i := range members {
@@ -52,7 +52,7 @@ func logExchanged(p *Problem) float64 {
 				if slices.Contains(members, k) {
 					continue
 				}
-				value := of(append(slices.Clone(members), k))
+				value := logDensity(append(slices.Clone(members), k))
 				if all = append(all, value); value > largest {
 					next, largest = k, value
 				}
@@ -61,17 +61,17 @@ func logExchanged(p *Problem) float64 {
 		}
 		return logsum.Of(all)
 	}
-	own := sum()
+	logTotal := sum()
 	ratios := make([]float64, count)
 	for j := range ratios {
-		weights, near, variance := s.Given(j, neighbours, nil)
+		weights, nearest, variance := s.Given(j, neighbours, nil)
 		expected := 0.0
-		for k, at := range near {
+		for k, at := range nearest {
 			expected += weights[k] * z[at]
 		}
 		ratios[j] = -2 * z[j] * expected / (math.Max(variance, 0) + roundedVariance) // of the densities without effects
 		z[j] *= -1
-		ratios[j] += sum() - own
+		ratios[j] += sum() - logTotal
 		z[j] *= -1
 	}
 	return logsum.Of(ratios) - math.Log(float64(count))

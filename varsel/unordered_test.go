@@ -258,14 +258,14 @@ func TestUnorderedCoordinates(t *testing.T) {
 
 	draws := problem.toOriginal(codes, theta)
 	back, p, odds := make([]float64, 4), make([]float64, 3), make([]float64, 3)
-	given := target.Responses.Categories.At(nil)
+	categories := target.Responses.Categories.At(nil)
 	for i := range codes {
 		values := draws.Values.RawRowView(i)
 		problem.fromOriginal(codes[i], values, back)
 		require.InDeltaSlice(t, theta.RawRowView(i), back, 1e-9)
 		for row := range 5 {
 			x := target.X.At(row, 1)
-			given.Probabilities([]float64{back[0] + back[2]*x, back[1] + back[3]*x}, p)
+			categories.Probabilities([]float64{back[0] + back[2]*x, back[1] + back[3]*x}, p)
 			likelihood.AgainstFirst(3).Probabilities([]float64{values[0] + values[2]*o.x[row], values[1] + values[3]*o.x[row]}, odds)
 			require.InDeltaSlice(t, p, odds, 1e-10)
 		}

@@ -84,7 +84,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 		for _, c := range columns {
 			file.Theta = append(file.Theta, c.value(d.Thetas[k][c.node]))
 		}
-		file.LogP = append(file.LogP, density.of(parents, d.Thetas[k])) // NaN where cells are missing
+		file.LogP = append(file.LogP, density.logDensity(parents, d.Thetas[k])) // NaN where cells are missing
 		if d.Chain == nil {
 			file.LogQ = append(file.LogQ, math.NaN())
 		}
@@ -136,32 +136,32 @@ func ReadDraws(p *score.Problem, dir string) (d score.Sample, err error) {
 
 // drawColumn is a coordinate in a file of draws.
 type drawColumn struct {
-	name     string
-	node, at int     // of the family of the node, in its layout
-	unit     float64 // of the table, in units of the working scale
-	scale    bool    // whether it is σ and the layout has its logarithm
+	name         string
+	node, offset int     // of the family of the node, in its layout
+	unit         float64 // of the table, in units of the working scale
+	scale        bool    // whether it is σ and the layout has its logarithm
 }
 
 // value reads it from the parameters of its node.
 func (c drawColumn) value(theta []float64) float64 {
 	if c.scale {
-		return math.Exp(theta[c.at]) * c.unit
+		return math.Exp(theta[c.offset]) * c.unit
 	}
-	return theta[c.at] * c.unit
+	return theta[c.offset] * c.unit
 }
 
 // set is the reverse of value.
 func (c drawColumn) set(theta []float64, value float64) {
-	theta[c.at] = value / c.unit
+	theta[c.offset] = value / c.unit
 	if c.scale {
-		theta[c.at] = math.Log(value / c.unit)
+		theta[c.offset] = math.Log(value / c.unit)
 	}
 }
 
 func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	l, names := p.Layout(), p.Data.Names
 	add := func(name string, node, at int) {
-		columns = append(columns, drawColumn{name: name, node: node, at: at, unit: 1})
+		columns = append(columns, drawColumn{name: name, node: node, offset: at, unit: 1})
 	}
 	for _, e := range edges {
 		if l.Mechanism == sem.Categorical {
@@ -169,7 +169,7 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 		}
 		name := names[e.From] + "->" + names[e.To]
 		if l.Mechanism == sem.Linear {
-			columns = append(columns, drawColumn{name: name, node: e.To, at: e.From, unit: p.Data.Scale[e.To] / p.Data.Scale[e.From]})
+			columns = append(columns, drawColumn{name: name, node: e.To, offset: e.From, unit: p.Data.Scale[e.To] / p.Data.Scale[e.From]})
 			continue
 		}
 		for h := range l.Hidden {
@@ -216,7 +216,7 @@ func newDensity(p *score.Problem) *density {
 	return d
 }
 
-func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
+func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum float64) {
 	if d.problem.Data.Missing != nil { // the density would be of the completed table
 		return math.NaN()
 	}

@@ -200,7 +200,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	pull := graph.ReduceSum(graph.Mul(gram, graph.InsertAxes(oneHot(node, nodes, number), 1)), -1)
 	shrinkage := 1 / (t.problem.Model.PriorSD * t.problem.Model.PriorSD)
 	identity := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(g, nodes), number), 0)
-	given := func(noise *graph.Node) (precision, linear *graph.Node) { // 1/σ² [B]
+	quadraticAt := func(noise *graph.Node) (precision, linear *graph.Node) { // 1/σ² [B]
 		precision = graph.Add(graph.Mul(gram, graph.InsertAxes(noise, -1, -1)), graph.MulScalar(identity, shrinkage))
 		return precision, graph.Mul(pull, graph.InsertAxes(noise, -1))
 	}
@@ -209,7 +209,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	}
 	rows := t.ofNode(pull, node, t.rows)
 	if t.layout.Sigma > 0 {
-		return convert(given(graph.MulScalar(graph.OnesLike(rows), 1/(t.layout.Sigma*t.layout.Sigma))))
+		return convert(quadraticAt(graph.MulScalar(graph.OnesLike(rows), 1/(t.layout.Sigma*t.layout.Sigma))))
 	}
 	trace := graph.ReduceSum(graph.Mul(gram, identity), 1, 2)
 	most := graph.Div(graph.MulScalar(graph.OnesLike(trace), steepest*shrinkage), graph.MaxScalar(trace, math.SmallestNonzeroFloat32))
@@ -218,11 +218,11 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	free := graph.Max(graph.Sub(rows, used), graph.MulScalar(rows, 0.5)) // rows less weights
 	noise := graph.Min(graph.Exp(graph.MulScalar(t.ofNode(pull, node, t.logSDs), -2)), most)
 	for range noiseSteps {
-		h, b := given(noise)
+		h, b := quadraticAt(noise)
 		squares := t.linearSquares(node, cosmic.Mode(parents, h, b))
 		noise = graph.Min(graph.Div(free, graph.MaxScalar(squares, math.SmallestNonzeroFloat32)), most)
 	}
-	h, b := given(noise)
+	h, b := quadraticAt(noise)
 	curvature := graph.AddScalar(graph.MulScalar(free, 2), 1.0/(score.LogSigmaSD*score.LogSigmaSD))
 	column := graph.ZerosLike(graph.InsertAxes(pull, -1)) // [B,N,1]
 	h = graph.Concatenate([]*graph.Node{h, column}, 2)

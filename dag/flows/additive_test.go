@@ -110,9 +110,9 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 			if sigma > 0 {
 				continue
 			}
-			given, err := p.LinearForm(family.Node).Family(family.Parents)
+			posterior, err := p.LinearForm(family.Node).Family(family.Parents)
 			require.NoError(t, err)
-			peak, curvature := given.Peak()
+			peak, curvature := posterior.Peak()
 			require.InDelta(t, peak, mode[l.Weights()], 0.25/math.Sqrt(curvature))
 			require.InEpsilon(t, curvature, precision[l.Weights()][l.Weights()], 0.1)
 		}

@@ -40,17 +40,17 @@ func FromEdges(n int, edges ...[2]int) *Graph {
 func (g *Graph) Nodes() int { return g.nodes }
 
 // Has reports whether there is an edge.
-func (g *Graph) Has(from, to int) bool { return g.edge[g.at("Has", from, to)] }
+func (g *Graph) Has(from, to int) bool { return g.edge[g.edgeIndex("Has", from, to)] }
 
 // Set adds an edge or removes it. It panics on a loop.
 func (g *Graph) Set(from, to int, on bool) {
 	if from == to && on {
 		panic(fmt.Sprintf("graph.Graph.Set: an edge from node %d to itself", from))
 	}
-	g.edge[g.at("Set", from, to)] = on
+	g.edge[g.edgeIndex("Set", from, to)] = on
 }
 
-func (g *Graph) at(where string, from, to int) int {
+func (g *Graph) edgeIndex(where string, from, to int) int {
 	if from < 0 || from >= g.nodes || to < 0 || to >= g.nodes {
 		panic(fmt.Sprintf("graph.Graph.%s: edge %d to %d in a graph of %d nodes", where, from, to, g.nodes))
 	}

@@ -52,14 +52,14 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 	below, sums := l.scratch()
 	for set := range subsets(uint64(1)<<l.nodes - 1) {
 		if set != 0 {
-			l.upTo[l.at(set, set)] = l.roots(set)
+			l.upTo[l.indexOf(set, set)] = l.roots(set)
 		}
 	}
 	all := uint64(1)<<l.nodes - 1
 	// a set comes after its subsets
 	for above := uint64(1); above < all && on(int(above), int(all)); above++ {
 		for layer := range subsets(above) {
-			so := l.upTo[l.at(above, layer)]
+			so := l.upTo[l.indexOf(above, layer)]
 			if layer == 0 || math.IsInf(so, -1) {
 				continue
 			}
@@ -67,7 +67,7 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 			l.sumSubsets(outside, below, sums)
 			for next := range subsets(outside) {
 				if next != 0 {
-					at := l.at(above|next, next)
+					at := l.indexOf(above|next, next)
 					l.upTo[at] = logsum.Add(l.upTo[at], so+sums[next])
 				}
 			}
@@ -80,8 +80,8 @@ func (l *layerSum) scratch() (below, sums []float64) {
 	return make([]float64, l.nodes), make([]float64, 1<<l.nodes)
 }
 
-// at is the place of the sum for nodes U with last layer S.
-func (l *layerSum) at(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
+// indexOf is the place of the sum for nodes U with last layer S.
+func (l *layerSum) indexOf(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
 
 // roots is the log weight of a set of nodes without parents.
 func (l *layerSum) roots(set uint64) (sum float64) {
@@ -133,7 +133,7 @@ func (l *layerSum) LogTotal() float64 {
 	total := math.Inf(-1)
 	for last := range subsets(all) {
 		if last != 0 {
-			total = logsum.Add(total, l.upTo[l.at(all, last)])
+			total = logsum.Add(total, l.upTo[l.indexOf(all, last)])
 		}
 	}
 	return total
@@ -141,7 +141,7 @@ func (l *layerSum) LogTotal() float64 {
 
 func (l *layerSum) Draw(random *rand.Rand, families []int) {
 	all := uint64(1)<<l.nodes - 1
-	layer := pick(random, l.LogTotal(), all, func(s uint64) float64 { return l.upTo[l.at(all, s)] })
+	layer := pick(random, l.LogTotal(), all, func(s uint64) float64 { return l.upTo[l.indexOf(all, s)] })
 	for nodes := all; ; {
 		above := nodes &^ layer
 		if above == 0 {
@@ -158,8 +158,8 @@ func (l *layerSum) Draw(random *rand.Rand, families []int) {
 			}
 			return sum
 		}
-		upper := pick(random, l.upTo[l.at(nodes, layer)], above, func(s uint64) float64 {
-			term := l.upTo[l.at(above, s)]
+		upper := pick(random, l.upTo[l.indexOf(nodes, layer)], above, func(s uint64) float64 {
+			term := l.upTo[l.indexOf(above, s)]
 			for j := range Members(layer) {
 				if math.IsInf(term, -1) {
 					break
@@ -205,7 +205,7 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// surroundings sums over the surroundings of families. after[at(U, S)] is the log of the sum over
+// surroundings sums over the surroundings of families. after[indexOf(U, S)] is the log of the sum over
 // the continuations of the nodes U with last layer S. around[j][t][W] is the log share of all else
 // when node j has its parents in W, t among them, and t is the first of them in the layer right
 // above. It is not finished where on ended the sum.
@@ -219,7 +219,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 			return nil, nil, false
 		}
 		for layer := range subsets(above) {
-			at := l.at(above, layer)
+			at := l.indexOf(above, layer)
 			if layer == 0 || math.IsInf(l.upTo[at], -1) {
 				continue
 			}
@@ -233,7 +233,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 				if next == 0 {
 					break
 				}
-				term := sums[next] + after[l.at(above|next, next)]
+				term := sums[next] + after[l.indexOf(above|next, next)]
 				after[at] = logsum.Add(after[at], term)
 				if term+l.upTo[at]-total < -2*logsum.Negligible {
 					continue
@@ -283,7 +283,7 @@ func (l *layerSum) shares(after []float64, around [][][]float64, shares []float6
 		root := math.Inf(-1)
 		for layer := range subsets(all) {
 			if layer>>j&1 != 0 {
-				at := l.at(layer, layer)
+				at := l.indexOf(layer, layer)
 				root = logsum.Add(root, l.roots(layer)+after[at]-total)
 			}
 		}

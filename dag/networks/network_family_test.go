@@ -327,13 +327,13 @@ func TestSaturatedFamilies(t *testing.T) {
 func TestNetworksThatInterpolate(t *testing.T) {
 	l := newNetworkLikelihood(1, 3, 1, 1)
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {
-		small, tiny := l.at([]float64{1}, []float64{pull}, -6), l.at([]float64{1}, []float64{pull}, -16)
+		small, tiny := l.logLikelihood([]float64{1}, []float64{pull}, -6), l.logLikelihood([]float64{1}, []float64{pull}, -16)
 		require.Less(t, tiny, small, "pull %v", pull)
 		// With noise nothing is lost: y, and the unit at the angle whose cosine is pull.
 		sigma := 0.3
 		variance := 1 + sigma*sigma
 		exact := -3*score.HalfLog2Pi - 2*math.Log(sigma) - math.Log(variance)/2 - (1-pull*pull)/(2*sigma*sigma) - pull*pull/(2*variance)
-		require.InDelta(t, exact, l.at([]float64{1}, []float64{pull}, math.Log(sigma)), 1e-12)
+		require.InDelta(t, exact, l.logLikelihood([]float64{1}, []float64{pull}, math.Log(sigma)), 1e-12)
 	}
 }
 

@@ -37,8 +37,8 @@ func newNetworkLikelihood(units, rows int, squares, priorSD float64) *networkLik
 	}
 }
 
-// at returns the log likelihood, and leaves the factor in lower.
-func (l *networkLikelihood) at(gram, pull []float64, logSigma float64) float64 {
+// logLikelihood returns the log likelihood, and leaves the factor in lower.
+func (l *networkLikelihood) logLikelihood(gram, pull []float64, logSigma float64) float64 {
 	l.order = l.order[:0]
 	for i := range l.units {
 		l.order = append(l.order, i)

@@ -87,7 +87,7 @@ func (m *networkMover) fill(s *networkState) {
 			s.pull[h] += m.product(m.target[start:], output)
 		}
 	}
-	s.logLik = m.likelihood.at(s.gram, s.pull, s.logSigma)
+	s.logLik = m.likelihood.logLikelihood(s.gram, s.pull, s.logSigma)
 }
 
 // combine writes Σ_k w_k x_k.
@@ -185,7 +185,7 @@ func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
 // moveNoise moves log σ by slice sampling (Neal 2003).
 func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	logDensity := func(logSigma float64) (total, logLik float64) {
-		logLik = m.likelihood.at(s.gram, s.pull, logSigma)
+		logLik = m.likelihood.logLikelihood(s.gram, s.pull, logSigma)
 		return beta*logLik - dgraph.Square((logSigma-m.logSD)/score.LogSigmaSD)/2, logLik
 	}
 	level, _ := logDensity(s.logSigma)

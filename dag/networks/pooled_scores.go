@@ -24,21 +24,21 @@ var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 // probability. With 5 to 13 parents, deviations from sums are about a nat.
 func pool(scores *score.Scores, nodes int) {
 	for j := range nodes {
-		best, near := math.Inf(-1), []int(nil)
+		best, families := math.Inf(-1), []int(nil)
 		for i, f := range scores.Families {
 			if f.Node == j {
-				best, near = math.Max(best, scores.LogEvidence[i]), append(near, i)
+				best, families = math.Max(best, scores.LogEvidence[i]), append(families, i)
 			}
 		}
-		near = slices.DeleteFunc(near, func(i int) bool { return scores.LogEvidence[i] < best-pooledWindow })
+		families = slices.DeleteFunc(families, func(i int) bool { return scores.LogEvidence[i] < best-pooledWindow })
 		var fits []additiveFit
 		var logLik []float64
 		for k := range len(effectSDs) * len(deviationSDs) {
-			fit := fitAdditive(scores, near, nodes, best, effectSDs[k%3], deviationSDs[k/3])
+			fit := fitAdditive(scores, families, nodes, best, effectSDs[k%3], deviationSDs[k/3])
 			fits, logLik = append(fits, fit), append(logLik, fit.logLik)
 		}
 		weights := logsum.Shares(logLik)
-		for _, i := range near {
+		for _, i := range families {
 			mean, square := 0.0, 0.0 // of the distance from the best
 			for k, fit := range fits {
 				value, se := fit.posterior(scores.Families[i], scores.LogEvidence[i]-best, scores.SE[i])

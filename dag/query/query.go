@@ -138,28 +138,28 @@ func unquote(text string) string {
 // resolvedQuery is a query in the numbers of a problem: nodes by place, values as the table has
 // them, of categories their places among the levels.
 type resolvedQuery struct {
-	target int
-	sign   string
-	value  float64
-	given  map[int]float64
-	do     map[int]float64
+	target   int
+	sign     string
+	value    float64
+	observed map[int]float64
+	do       map[int]float64
 }
 
 func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
 	if r.target, err = p.Data.Node(q.Target); err != nil {
 		return r, err
 	}
-	r.given, r.do, r.sign = map[int]float64{}, map[int]float64{}, q.Sign
+	r.observed, r.do, r.sign = map[int]float64{}, map[int]float64{}, q.Sign
 	for _, list := range []struct {
 		from []Assignment
 		to   map[int]float64
-	}{{q.Given, r.given}, {q.Do, r.do}} {
+	}{{q.Given, r.observed}, {q.Do, r.do}} {
 		for _, one := range list.from {
 			j, err := p.Data.Node(one.Node)
 			if err != nil {
 				return r, err
 			}
-			_, seen := r.given[j]
+			_, seen := r.observed[j]
 			if _, set := r.do[j]; seen || set || j == r.target {
 				return r, fmt.Errorf("node %q is there twice in the query: it can be asked about, observed, or set", one.Node)
 			}

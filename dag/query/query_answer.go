@@ -95,14 +95,14 @@ func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, i
 }
 
 func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQuery, d score.Sample, independent float64, random *rand.Rand) error {
-	given := newGiven(p, r)
+	answerer := newAnswerer(p, r)
 	answers := make([]conditional, len(d.Parents))
 	for k := range d.Parents {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped: %w", err)
 		}
 		var err error
-		if answers[k], err = given.under(d.Parents[k], d.Thetas[k], random); err != nil {
+		if answers[k], err = answerer.under(d.Parents[k], d.Thetas[k], random); err != nil {
 			return err
 		}
 	}
@@ -165,12 +165,12 @@ func (c *conditional) above(x float64) (p float64) {
 	return p
 }
 
-// given answers a query for one graph with its parameters.
-type given interface {
+// answerer answers a query for one graph with its parameters.
+type answerer interface {
 	under(parents []dgraph.Set, theta [][]float64, random *rand.Rand) (conditional, error)
 }
 
-func newGiven(p *score.Problem, r resolvedQuery) given {
+func newAnswerer(p *score.Problem, r resolvedQuery) answerer {
 	switch {
 	case p.Model.Mechanism.ByColumns():
 		return newGivenMixed(p, r)

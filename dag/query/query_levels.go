@@ -26,7 +26,7 @@ type givenLevels struct {
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
 	g := &givenLevels{problem: p, query: r, fixed: map[int]int{}, forms: p.Forms(), counts: map[dgraph.Family][]float64{}}
-	for _, values := range []map[int]float64{r.given, r.do} {
+	for _, values := range []map[int]float64{r.observed, r.do} {
 		for j, x := range values {
 			g.fixed[j] = int(x)
 		}
@@ -70,7 +70,7 @@ func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
 	for j := range q.do {
 		links[j] = dgraph.Set{}
 	}
-	for j := range q.given {
+	for j := range q.observed {
 		from = from.With(j)
 	}
 	return dgraph.Reach(from, links)

@@ -27,7 +27,7 @@ type givenMixed struct {
 
 func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
 	g := &givenMixed{problem: p, query: r, fixed: map[int]float64{}, table: p.MixedTable(), draws: map[dgraph.Family]func(*rand.Rand) []float64{}}
-	for _, values := range []map[int]float64{r.given, r.do} {
+	for _, values := range []map[int]float64{r.observed, r.do} {
 		for j, x := range values {
 			if g.fixed[j] = x; !p.Data.Category(j) {
 				g.fixed[j] = scaled(p.Data, j, x)
@@ -62,7 +62,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	// an observation below the target weighs its values, not its distribution
 	weighed := false
 	below := score.Descendants(target, parents, order)
-	for j := range g.query.given {
+	for j := range g.query.observed {
 		weighed = weighed || below.Has(j)
 	}
 	row := make([]float64, g.table.Width())
@@ -72,7 +72,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	logs := make([]float64, mixedRows)
 	for at := range logs {
 		for _, m := range mechanisms {
-			if _, observed := g.query.given[m.Node]; observed {
+			if _, observed := g.query.observed[m.Node]; observed {
 				logs[at] += m.LogDensity(row, g.fixed[m.Node])
 				continue
 			}

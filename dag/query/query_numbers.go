@@ -19,17 +19,17 @@ import (
 // givenNumbers answers queries about numbers with linear mechanisms: given graph and parameters all
 // nodes together are normal, and so is each given others.
 type givenNumbers struct {
-	problem *score.Problem
-	query   resolvedQuery
-	forms   []score.Form
-	given   []int // ascending
-	values  []float64
+	problem  *score.Problem
+	query    resolvedQuery
+	forms    []score.Form
+	observed []int // ascending
+	values   []float64
 }
 
 func newGivenNumbers(p *score.Problem, r resolvedQuery) *givenNumbers {
-	g := &givenNumbers{problem: p, query: r, forms: p.Forms(), given: slices.Sorted(maps.Keys(r.given))}
-	for _, j := range g.given {
-		g.values = append(g.values, scaled(g.problem.Data, j, r.given[j]))
+	g := &givenNumbers{problem: p, query: r, forms: p.Forms(), observed: slices.Sorted(maps.Keys(r.observed))}
+	for _, j := range g.observed {
+		g.values = append(g.values, scaled(g.problem.Data, j, r.observed[j]))
 	}
 	return g
 }
@@ -40,10 +40,10 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 	means, covariance := g.joint(parents, thetas, random)
 	target := g.query.target
 	mean, variance := means[target], covariance.At(target, target)
-	if k := len(g.given); k > 0 {
+	if k := len(g.observed); k > 0 {
 		inner, cross, rest := mat.NewSymDense(k, nil), mat.NewVecDense(k, nil), mat.NewVecDense(k, nil)
-		for a, i := range g.given {
-			for b, j := range g.given[:a+1] {
+		for a, i := range g.observed {
+			for b, j := range g.observed[:a+1] {
 				inner.SetSym(a, b, covariance.At(i, j))
 			}
 			cross.SetVec(a, covariance.At(i, target))

@@ -61,7 +61,7 @@ func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []f
 		probabilities, codes := dagtest.Joint(p.Data, parents, r.do)
 		for k, probability := range probabilities {
 			match := true
-			for j, x := range r.given {
+			for j, x := range r.observed {
 				match = match && codes[k][j] == int(x)
 			}
 			if match {
@@ -111,7 +111,7 @@ func TestQueriesOfCategories(t *testing.T) {
 			want, total := make([]float64, len(one.mean)), 0.0
 			for k, probability := range probabilities {
 				match := true
-				for j, x := range r.given {
+				for j, x := range r.observed {
 					match = match && codes[k][j] == int(x)
 				}
 				if match {
@@ -157,7 +157,7 @@ func TestQueriesOfNumbers(t *testing.T) {
 		require.NoError(t, err)
 		parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}
 		thetas := [][]float64{{0, 0, 0, math.Log(0.9)}, {0.7, 0, 0, math.Log(0.5)}, {-0.4, 1.5, 0, math.Log(0.3)}}
-		ask := func(text string, seed uint64) conditional {
+		answer := func(text string, seed uint64) conditional {
 			q, err := ParseQuery(text)
 			require.NoError(t, err)
 			r, err := resolve(p, q)
@@ -183,21 +183,21 @@ func TestQueriesOfNumbers(t *testing.T) {
 		shift, scale := p.Data.Shift, p.Data.Scale
 		value := func(j int, x float64) float64 { return (x - shift[j]) / scale[j] }
 
-		got := ask("E(a | c=1)", 2)
+		got := answer("E(a | c=1)", 2)
 		slope := covariance.At(0, 2) / covariance.At(2, 2)
 		require.InDelta(t, (means.AtVec(0)+slope*(value(2, 1)-means.AtVec(2)))*scale[0]+shift[0], got.mean[0], 1e-9)
 		require.InDelta(t, math.Sqrt(covariance.At(0, 0)-slope*covariance.At(0, 2))*scale[0], got.sd, 1e-9)
 		require.InDelta(t, -dgraph.Square(value(2, 1)-means.AtVec(2))/covariance.At(2, 2)/2-math.Log(covariance.At(2, 2))/2, got.logEvidence, 1e-9)
 
-		got = ask("E(c | do(b=2))", 2)
+		got = answer("E(c | do(b=2))", 2)
 		require.InDelta(t, (intercepts[2]-0.4*intercepts[0]+1.5*value(1, 2))*scale[2]+shift[2], got.mean[0], 1e-9)
 		require.InDelta(t, math.Sqrt(0.16*0.81+0.09)*scale[2], got.sd, 1e-9)
 		require.Zero(t, got.logEvidence)
 
-		got = ask("E(c | a=1, do(b=2))", 2)
+		got = answer("E(c | a=1, do(b=2))", 2)
 		require.InDelta(t, (intercepts[2]-0.4*value(0, 1)+1.5*value(1, 2))*scale[2]+shift[2], got.mean[0], 1e-9)
 
-		got = ask("E(a | do(c=5))", 2)
+		got = answer("E(a | do(c=5))", 2)
 		require.InDelta(t, intercepts[0]*scale[0]+shift[0], got.mean[0], 1e-9)
 	}
 }

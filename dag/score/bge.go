@@ -98,13 +98,13 @@ func rootOf(columns [][]float64, rows int) *mat.Dense {
 
 // regression returns the triangular root of the parents by columns [k][k], the node along it [k],
 // and the root of the residual sum of squares.
-func (b *BGe) regression(of []int) (left [][]float64, right []float64, rest float64) {
-	columns := make([][]float64, 0, len(of)+1)
-	for _, i := range append(append([]int(nil), of...), b.node) {
+func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest float64) {
+	columns := make([][]float64, 0, len(parents)+1)
+	for _, i := range append(append([]int(nil), parents...), b.node) {
 		columns = append(columns, mat.Col(nil, i, b.root))
 	}
 	triangulate(columns)
-	return columns[:len(of)], columns[len(of)][:len(of)], math.Abs(columns[len(of)][len(of)])
+	return columns[:len(parents)], columns[len(parents)][:len(parents)], math.Abs(columns[len(parents)][len(parents)])
 }
 
 // degrees is S of a family with k parents.
@@ -163,9 +163,9 @@ func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 // bic is the BIC of a least-squares regression with intercept.
 func (b *BGe) bic(parents dgraph.Set) float64 { return b.bicOf(parents.List()) }
 
-func (b *BGe) bicOf(of []int) float64 {
-	columns := make([][]float64, 0, len(of)+1)
-	for _, i := range append(slices.Clone(of), b.node) {
+func (b *BGe) bicOf(parents []int) float64 {
+	columns := make([][]float64, 0, len(parents)+1)
+	for _, i := range append(slices.Clone(parents), b.node) {
 		columns = append(columns, mat.Col(nil, i, b.data))
 	}
 	triangulate(columns)

@@ -111,9 +111,9 @@ func involved(columns [][]float64, x []float64) (list []int) {
 }
 
 // dependence is the error that names a column and the columns that determine it.
-func dependence(d *tables.Data, response int, given []int) error {
+func dependence(d *tables.Data, response int, predictors []int) error {
 	var names []string
-	for _, i := range given {
+	for _, i := range predictors {
 		names = append(names, d.Names[i])
 	}
 	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: exclude one of them, or give the noise scale",

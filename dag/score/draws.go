@@ -55,7 +55,7 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 
 // FamiliesOf are the families of graphs with their shares, and the places among them of each graph
 // by node.
-func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, of [][]int) {
+func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {
 		places := make([]int, len(parents))
@@ -70,9 +70,9 @@ func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, of [][]int) {
 			m.Shares[at] += 1 / float64(len(graphs))
 			places[j] = at
 		}
-		of = append(of, places)
+		byGraph = append(byGraph, places)
 	}
-	return m, of
+	return m, byGraph
 }
 
 // divisor is the greatest common one.

@@ -29,16 +29,16 @@ func harderSets() (sets []enumerationSet) {
 	}
 	for _, nodes := range []int{4, 5} {
 		for _, s := range []enumerationSet{
-			{name: "all rows but three set", rows: 20, value: chainOf, set: allBut(3), at: 2},
-			{name: "all rows but three set, near copies", rows: 12, value: copiesOf(1e-3), set: allBut(3), at: 1},
+			{name: "all rows but three set", rows: 20, value: chainOf, set: allBut(3), setValue: 2},
+			{name: "all rows but three set, near copies", rows: 12, value: copiesOf(1e-3), set: allBut(3), setValue: 1},
 			{name: "copies 1e-2, 3 rows", rows: 3, value: copiesOf(1e-2)},
 			{name: "copies 1e-6, 6 rows", rows: 6, value: copiesOf(1e-6)},
 			{name: "scales, copies 1e-3, 8 rows", rows: 8, value: scaledOf(copiesOf(1e-3))},
 			{name: "independent weights, copies 1e-4, 8 rows", rows: 8, value: copiesOf(1e-4), model: score.ModelOptions{Mechanism: sem.Linear, Sigma: 0.5}},
 			{name: "categories, 4 rows", rows: 4, discrete: true, value: levelsOf(1)},
 			{name: "categories, near copies, 12 rows", rows: 12, discrete: true, value: levelsOf(0.05)},
-			{name: "categories, all rows but eight set", rows: 40, discrete: true, value: levelsOf(1), set: allBut(8), at: 2},
-			{name: "categories, a level of set rows only", rows: 30, discrete: true, value: levelsOf(1), set: allBut(10), at: 5},
+			{name: "categories, all rows but eight set", rows: 40, discrete: true, value: levelsOf(1), set: allBut(8), setValue: 2},
+			{name: "categories, a level of set rows only", rows: 30, discrete: true, value: levelsOf(1), set: allBut(10), setValue: 5},
 		} {
 			s.nodes = nodes
 			sets = append(sets, s)

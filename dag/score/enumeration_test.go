@@ -34,9 +34,9 @@ type enumerationSet struct {
 	model    score.ModelOptions
 	// value is a node of a row, given the nodes before it, their noise and the number of the row
 	value func(j int, before, noise []float64) float64
-	// set names the node that is set from outside in a row, which then has the value at; −1: none
-	set func(row int) int
-	at  float64
+	// set names the node that is set from outside in a row, which then has setValue; −1: none
+	set      func(row int) int
+	setValue float64
 }
 
 // chainOf is x_j = ½ x_{j−1} + noise.
@@ -102,11 +102,11 @@ func enumerationSets() (sets []enumerationSet) {
 			{name: "copies 1e-8, 4 rows", rows: 4, value: copiesOf(1e-8)},
 			{name: "scales", rows: 30, value: scaledOf(chainOf)},
 			{name: "scales, copies 1e-6", rows: 20, value: scaledOf(copiesOf(1e-6))},
-			{name: "interventions", rows: 80, value: chainOf, set: everyFourth, at: 1},
-			{name: "far interventions", rows: 80, value: chainOf, set: everyFourth, at: 8},
+			{name: "interventions", rows: 80, value: chainOf, set: everyFourth, setValue: 1},
+			{name: "far interventions", rows: 80, value: chainOf, set: everyFourth, setValue: 8},
 			{name: "independent weights", rows: 25, value: chainOf, model: score.ModelOptions{Mechanism: sem.Linear, Sigma: 0.9}},
 			{name: "categories", rows: 80, discrete: true, value: levelsOf(1)},
-			{name: "categories, interventions", rows: 60, discrete: true, value: levelsOf(1), set: everyFourth, at: 1},
+			{name: "categories, interventions", rows: 60, discrete: true, value: levelsOf(1), set: everyFourth, setValue: 1},
 			{name: "categories, near copies, 8 rows", rows: 8, discrete: true, value: levelsOf(0.1)},
 		} {
 			s.nodes = nodes
@@ -133,7 +133,7 @@ func (s enumerationSet) build(t *testing.T, seed uint64) (p *score.Problem, valu
 		for j := range nodeValues {
 			nodeValues[j], on[j] = s.value(j, nodeValues, noise), true
 			if s.set != nil && s.set(row) == j {
-				nodeValues[j], on[j], set = s.at, false, fmt.Sprintf("x%d", j)
+				nodeValues[j], on[j], set = s.setValue, false, fmt.Sprintf("x%d", j)
 			}
 			fmt.Fprintf(&text, "%v,", nodeValues[j])
 		}

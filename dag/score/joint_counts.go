@@ -22,7 +22,7 @@ type countStack struct {
 	depth  int
 
 	starts []int    // first words of the cells of two columns, and their number W
-	at     []int32  // bit of each row
+	rowBit []int32  // bit of each row
 	planes []uint64 // of the levels of each column before them [W] each
 	first  []int    // first plane of each place
 
@@ -151,12 +151,12 @@ func (s *countStack) sort() {
 	}
 	f.sorted = true
 	next := s.cleared(f.seen)
-	s.at = s.at[:0]
+	s.rowBit = s.rowBit[:0]
 	f.masks = append(f.masks[:0], make([]uint64, words)...)
 	for _, c := range f.combination {
 		bit := int32(64*s.starts[c]) + next[c]
 		next[c]++
-		s.at = append(s.at, bit)
+		s.rowBit = append(s.rowBit, bit)
 		f.masks[bit>>6] |= 1 << (bit & 63)
 	}
 	s.first = s.first[:0]
@@ -168,7 +168,7 @@ func (s *countStack) sort() {
 	s.planes = append(s.planes[:0], make([]uint64, planes*words)...)
 	for place, first := range s.first {
 		for row, code := range s.codes[s.items[place]] {
-			bit := s.at[row]
+			bit := s.rowBit[row]
 			s.planes[(first+int(code))*words+int(bit>>6)] |= 1 << (bit & 63)
 		}
 	}
@@ -179,7 +179,7 @@ func (s *countStack) split() {
 	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
 	levels := s.levels[s.items[f.place]]
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
-	if len(before.masks)*levels > len(s.at) {
+	if len(before.masks)*levels > len(s.rowBit) {
 		return
 	}
 	f.sorted = true
@@ -216,7 +216,7 @@ func (s *countStack) Evidences(out []float64) {
 	for place := range out {
 		levels := s.levels[s.items[place]]
 		cells := f.cells * levels
-		if f.sorted && cells <= mostDense && len(f.masks)*(levels-1) <= len(s.at) {
+		if f.sorted && cells <= mostDense && len(f.masks)*(levels-1) <= len(s.rowBit) {
 			out[place] = s.sumWords(f, place, levels, s.table(cells))
 		} else {
 			out[place] = s.sumRows(place, levels, cells)

@@ -167,12 +167,12 @@ func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
 	theta = make([]float64, len(f.columns)*f.form.response.Predictors())
 	var linear []float64
-	at, factor := mode.Find(theta, mode.Density{
+	peak, factor := mode.Find(theta, mode.Density{
 		Value: func(theta []float64) float64 {
 			linear = f.linear(theta)
 			return f.logLikelihood(linear) + f.logPrior(theta)
 		},
 		Expand: func(theta, gradient, hessian []float64) { f.expand(theta, linear, gradient, hessian) },
 	}, mode.Options{})
-	return theta, factor, at.Converged
+	return theta, factor, peak.Converged
 }

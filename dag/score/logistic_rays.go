@@ -76,8 +76,8 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 	return over.Log + q.logSurface
 }
 
-// weigh takes pairs of rays until they are enough, or most.
-func (q *logisticRays) weigh(random *rand.Rand, least, most int) (estimate logisticEvidence) {
+// estimateEvidence takes pairs of rays until they are enough, or most.
+func (q *logisticRays) estimateEvidence(random *rand.Rand, least, most int) (estimate logisticEvidence) {
 	var logs, pairs []float64
 	for count := least; ; count *= 2 {
 		for len(pairs) < count {

@@ -81,7 +81,7 @@ func mirror(x, center []float64) {
 	floats.AddScaled(x, 2, center)
 }
 
-func (q *logisticProposal) weigh(random *rand.Rand, most int) (evidence logisticEvidence) {
+func (q *logisticProposal) estimateEvidence(random *rand.Rand, most int) (evidence logisticEvidence) {
 	draws := &logisticDraws{}
 	for count := min(max(startRows/len(q.family.form.levels), fewestPairs), mostStart); ; count *= 2 {
 		for len(draws.pairs) < count {
@@ -113,8 +113,8 @@ func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 		return logisticEvidence{math.NaN(), weightsError{se: math.NaN(), kHat: math.Inf(1), missed: 1}}
 	}
 	degrees := len(center) + moreDegrees + len(f.form.levels)/rowsPerDegree
-	if evidence := f.proposal(center, factor, degrees).weigh(random, modePairs); evidence.enough() {
+	if evidence := f.proposal(center, factor, degrees).estimateEvidence(random, modePairs); evidence.enough() {
 		return evidence
 	}
-	return f.rays(center, factor).weigh(random, fewestRays, mostRays)
+	return f.rays(center, factor).estimateEvidence(random, fewestRays, mostRays)
 }

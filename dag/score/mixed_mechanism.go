@@ -18,14 +18,14 @@ import (
 type MixedMechanism struct {
 	columns *MixedColumns
 	Node    int
-	of      []int     // columns of the parents [k]
+	parents []int     // columns of the parents [k]
 	theta   []float64 // [K (1 + k)], and log σ of a number
 	Levels  [][]float64
 }
 
 // Mechanism is the mechanism of a family with parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
-	made := &MixedMechanism{columns: m, Node: f.Node, of: m.withProducts(f.Parents), theta: theta}
+	made := &MixedMechanism{columns: m, Node: f.Node, parents: m.withProducts(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
 		made.Levels = m.Contrasts[f.Node]
 	}
@@ -34,9 +34,9 @@ func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechani
 
 // Predictor is the linear predictor of an outcome given a row of columns [M].
 func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
-	coefficients := m.theta[outcome*(1+len(m.of)):]
+	coefficients := m.theta[outcome*(1+len(m.parents)):]
 	sum := coefficients[0]
-	for a, column := range m.of {
+	for a, column := range m.parents {
 		sum += coefficients[1+a] * m.columns.value(row, column)
 	}
 	return sum
@@ -82,9 +82,9 @@ func (p *Problem) MixedTable() *MixedColumns {
 
 // Posterior draws σ from its inverse gamma distribution, then the weights, then the intercept.
 func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
-	single, of := g.columns.columns(parents), g.columns.withProducts(parents)
+	single, all := g.columns.columns(parents), g.columns.withProducts(parents)
 	_, share, _ := g.both(parents)
-	drawSingle, drawAll := g.form.draws(single, g.degrees(parents)), g.form.draws(of, g.degrees(parents))
+	drawSingle, drawAll := g.form.draws(single, g.degrees(parents)), g.form.draws(all, g.degrees(parents))
 	return func(random *rand.Rand) []float64 {
 		draw := drawAll
 		if share > 0 && random.Float64() < share {
@@ -93,9 +93,9 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 		sigma, weights := draw(random)
 		mean := g.form.means[g.form.node]
 		for a, weight := range weights {
-			mean -= weight * g.form.means[of[a]]
+			mean -= weight * g.form.means[all[a]]
 		}
-		theta := make([]float64, 1+len(of), 2+len(of))
+		theta := make([]float64, 1+len(all), 2+len(all))
 		theta[0] = g.form.interceptGiven(mean, sigma, random)
 		copy(theta[1:], weights)
 		return append(theta, math.Log(sigma))
@@ -113,7 +113,7 @@ const (
 
 // Posterior draws coefficients by importance resampling.
 func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
-	of := l.columns.columns(parents)
+	columns := l.columns.columns(parents)
 	var proposal *logisticProposal
 	var batch *logisticDraws
 	var table pick.Table
@@ -137,8 +137,8 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 		}
 		left--
 		theta := append([]float64(nil), batch.thetas[table.Index(random.Float64())]...)
-		for at := 0; at < len(theta); at += 1 + len(of) { // columns are centred
-			for a, column := range of {
+		for at := 0; at < len(theta); at += 1 + len(columns) { // columns are centred
+			for a, column := range columns {
 				theta[at] -= theta[at+1+a] * l.means[column]
 			}
 		}

@@ -68,7 +68,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	family := dgraph.Family{Node: 2, Parents: dgraph.SetOf(0, 1)}
 	// precision of intercept, slope and three level effects, in units of 1/σ²
 	precision, right := mat.NewSymDense(5, nil), mat.NewVecDense(5, nil)
-	at := func(x float64, level int) []float64 {
+	regressors := func(x float64, level int) []float64 {
 		row := []float64{1, x, -1.0 / 3, -1.0 / 3, -1.0 / 3}
 		row[2+level]++
 		return row
@@ -78,7 +78,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	}
 	squares := 0.5 // t of IG(S/2, t/2), S = 4
 	for row := range p.Data.Rows() {
-		x, y := mat.NewVecDense(5, at(p.Data.X.At(row, 0), int(p.Data.X.At(row, 1)))), p.Data.X.At(row, 2)
+		x, y := mat.NewVecDense(5, regressors(p.Data.X.At(row, 0), int(p.Data.X.At(row, 1)))), p.Data.X.At(row, 2)
 		precision.SymRankOne(precision, 1, x)
 		right.AddScaledVec(right, y, x)
 		squares += y * y
@@ -105,7 +105,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	}
 	require.InEpsilon(t, squares/(degrees-2), noise, 0.02)
 	for level, list := range values {
-		x := mat.NewVecDense(5, at(0.7, level))
+		x := mat.NewVecDense(5, regressors(0.7, level))
 		var solved mat.VecDense
 		require.NoError(t, factor.SolveVecTo(&solved, x))
 		variance := mat.Dot(x, &solved) * squares / (degrees - 2)

@@ -276,9 +276,9 @@ func Swing(p, se float64) float64 {
 		return 0
 	}
 	logOdds, squares := math.Log(p)-math.Log1p(-p), 0.0
-	for _, point := range [...]struct{ at, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
+	for _, point := range [...]struct{ node, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
 		for _, sign := range [...]float64{-1, 1} {
-			squares += point.weight * dgraph.Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
+			squares += point.weight * dgraph.Square(1/(1+math.Exp(-logOdds-sign*point.node*se))-p)
 		}
 	}
 	return math.Sqrt(squares)

@@ -16,7 +16,7 @@ import (
 // Evidences of levels that parents separate, in families of 18 to 54 coefficients, move no edge
 // farther than 0.02 from its value by 4,000 pairs of lines, beyond their stated errors.
 func TestQualityOfSeparatedLevels(t *testing.T) {
-	const lines, near = 4000, 9.0
+	const lines, window = 4000, 9.0
 	for kind := range 4 {
 		p := mixedTable(t, separatedLevels(uint64(kind), kind), ModelOptions{})
 		scores, err := p.ExactScores(t.Context(), nil)
@@ -34,10 +34,10 @@ func TestQualityOfSeparatedLevels(t *testing.T) {
 		scores.LogEvidence = append([]float64(nil), scores.LogEvidence...)
 		form := p.Forms()[0].(*logisticForm)
 		for k, f := range scores.Families {
-			if f.Node == 0 && scores.LogEvidence[k] > best-near {
+			if f.Node == 0 && scores.LogEvidence[k] > best-window {
 				family := form.family(f.Parents)
 				center, factor, _ := family.mode()
-				scores.LogEvidence[k] = family.rays(center, factor).weigh(randomOf(77), lines, lines).value
+				scores.LogEvidence[k] = family.rays(center, factor).estimateEvidence(randomOf(77), lines, lines).value
 			}
 		}
 		after, err := NewPosterior(t.Context(), p.Structure, scores, nil)

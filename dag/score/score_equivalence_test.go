@@ -29,9 +29,9 @@ func TestBDeuByHand(t *testing.T) {
 	require.NoError(t, err)
 	gamma := math.Gamma
 	alone := math.Log(gamma(1) / gamma(6) * gamma(3.5) / gamma(.5) * gamma(2.5) / gamma(.5))
-	given := math.Log(gamma(.5)/gamma(3.5)*gamma(2.25)/gamma(.25)*gamma(1.25)/gamma(.25)) + math.Log(gamma(.5)/gamma(2.5)*gamma(2.25)/gamma(.25))
+	withParent := math.Log(gamma(.5)/gamma(3.5)*gamma(2.25)/gamma(.25)*gamma(1.25)/gamma(.25)) + math.Log(gamma(.5)/gamma(2.5)*gamma(2.25)/gamma(.25))
 	require.InDelta(t, alone, score.NewBDeuForm(d, 0, 1).LogEvidence(dgraph.Set{}), 1e-12)
-	require.InDelta(t, given, score.NewBDeuForm(d, 1, 1).LogEvidence(dgraph.SetOf(0)), 1e-12)
+	require.InDelta(t, withParent, score.NewBDeuForm(d, 1, 1).LogEvidence(dgraph.SetOf(0)), 1e-12)
 }
 
 // logRising against sums of logarithms, for arguments down to the arguments of a thousand

@@ -272,12 +272,12 @@ func (d *Data) Node(name string) (int, error) {
 	if c, found := d.constant(name); found {
 		return 0, fmt.Errorf("no node %q: %s and was left out", name, c)
 	}
-	near := table.Nearest(name, d.Names)
-	if len(near) == 0 {
-		near = d.Names[:min(len(d.Names), 10)]
-		return 0, fmt.Errorf("no node %q; nodes are %q", name, near)
+	suggestions := table.Nearest(name, d.Names)
+	if len(suggestions) == 0 {
+		suggestions = d.Names[:min(len(d.Names), 10)]
+		return 0, fmt.Errorf("no node %q; nodes are %q", name, suggestions)
 	}
-	return 0, fmt.Errorf("no node %q; the nearest are %q", name, near)
+	return 0, fmt.Errorf("no node %q; the nearest are %q", name, suggestions)
 }
 
 // RowsFor are the rows that count for a node.

@@ -39,16 +39,16 @@ func TestQualityOfChainErrors(t *testing.T) {
 		require.NoError(t, err)
 		edges := sampled.Edges()
 		exact := posterior.EdgeProbabilities()
-		var own []float64
+		var zScores []float64
 		for _, e := range dgraph.OrderedPairs(10) {
-			own = append(own, (edges.Probabilities[e.From][e.To]-exact[e.From][e.To])/edges.Errors[e.From][e.To])
+			zScores = append(zScores, (edges.Probabilities[e.From][e.To]-exact[e.From][e.To])/edges.Errors[e.From][e.To])
 		}
 		largest := 0.0
-		for _, z := range own {
+		for _, z := range zScores {
 			largest = math.Max(largest, math.Abs(z))
 		}
-		t.Logf("table %d: sd of z %.2f, largest %.2f, R-hat %.4f, ESS %.0f", seed, stat.StdDev(own, nil), largest, edges.Worst.RHat, edges.Worst.ESS)
-		all = append(all, own...)
+		t.Logf("table %d: sd of z %.2f, largest %.2f, R-hat %.4f, ESS %.0f", seed, stat.StdDev(zScores, nil), largest, edges.Worst.RHat, edges.Worst.ESS)
+		all = append(all, zScores...)
 	}
 	largest := 0.0
 	for _, z := range all {

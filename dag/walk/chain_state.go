@@ -33,8 +33,8 @@ type chainRun struct {
 	before     string      // report of the round before
 }
 
-// begin chooses candidates, and restores the chains after their start, which is one piece.
-func (r *chainRun) begin(ctx gocontext.Context, status func(string)) (err error) {
+// initialise chooses candidates, and restores the chains after their start, which is one piece.
+func (r *chainRun) initialise(ctx gocontext.Context, status func(string)) (err error) {
 	start := r.start
 	if r.problem.Data.Missing != nil {
 		start = r.startImputed

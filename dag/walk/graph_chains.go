@@ -101,7 +101,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	cfg = cfg.withDefaults()
 	limit := budget.Start(cfg.MaxTime)
 	r := &chainRun{problem: p, cfg: cfg}
-	if err := r.begin(ctx, status); err != nil {
+	if err := r.initialise(ctx, status); err != nil {
 		return nil, err
 	}
 	s := &Graphs{nodes: p.Data.Nodes()}

@@ -40,13 +40,13 @@ func (w *walk) block(width int) {
 // drawBlock sets the window to W, from at most width nodes, and returns P.
 func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	seed := w.random.IntN(len(w.parents))
-	block, near := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
-	for k := range min(width-1, len(near)) {
-		other := k + w.random.IntN(len(near)-k)
-		near[k], near[other] = near[other], near[k]
-		block = block.With(near[k])
+	block, neighbours := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
+	for k := range min(width-1, len(neighbours)) {
+		other := k + w.random.IntN(len(neighbours)-k)
+		neighbours[k], neighbours[other] = neighbours[other], neighbours[k]
+		block = block.With(neighbours[k])
 	}
-	w.window.picks = near
+	w.window.picks = neighbours
 	before = dgraph.Below(len(w.parents)).Minus(dgraph.Reach(block, w.children))
 	w.window.nodes = w.window.nodes[:0]
 	placed := before

@@ -120,7 +120,7 @@ func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, no
 		}
 		if err := parallel.Each(ctx, len(s.items)-first, func(w int) func(k int) error {
 			return func(k int) error {
-				searchers[w].from(0, first+k, size-1)
+				searchers[w].searchFrom(0, first+k, size-1)
 				return nil
 			}
 		}); err != nil {
@@ -185,15 +185,16 @@ type searcher struct {
 	found  map[int]*together
 }
 
-// from goes through the sets with the last places, a lower one, and more that are lower still.
-func (s *searcher) from(size, place, more int) {
+// searchFrom goes through the sets with the last places, a lower one, and more that are lower
+// still.
+func (s *searcher) searchFrom(size, place, more int) {
 	s.stack.Push(place)
 	defer s.stack.Pop()
 	places := s.places[len(s.places)-size-1:]
 	places[0] = place
 	if more > 1 {
 		for lower := more - 1; lower < place; lower++ {
-			s.from(size+1, lower, more-1)
+			s.searchFrom(size+1, lower, more-1)
 		}
 		return
 	}
@@ -255,7 +256,7 @@ func (s *searcher) look(places []int, out []float64) {
 			}
 		}
 		if left != 0 {
-			s.weigh(append([]int{a}, places...), left, value)
+			s.compareSubsets(append([]int{a}, places...), left, value)
 		}
 	}
 }
@@ -277,8 +278,9 @@ func (s *searcher) price(parents int) (price float64) {
 	return price
 }
 
-// weigh compares the weight of a set less a member, as parents of the member, with all its subsets.
-func (s *searcher) weigh(places []int, members uint, value float64) {
+// compareSubsets compares the weight of a set less a member, as parents of the member, with all its
+// subsets.
+func (s *searcher) compareSubsets(places []int, members uint, value float64) {
 	values, sets := make([]float64, 1<<len(places)), make([]dgraph.Set, 1<<len(places))
 	all := len(values) - 1
 	for mask := range values {

@@ -36,12 +36,12 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 			}
 		}
 	}
-	at := func(p place) rawColumn { return predictors[p.predictor].columns[p.column] }
+	columnAt := func(p place) rawColumn { return predictors[p.predictor].columns[p.column] }
 	reasons := make(map[place]string)
 	level := intercept
 	var varying []place
 	for _, p := range places {
-		values := at(p).values
+		values := columnAt(p).values
 		switch {
 		case !isConstant(values):
 			varying = append(varying, p)
@@ -55,13 +55,13 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 	}
 	columns := make([][]float64, len(varying))
 	for k, p := range varying {
-		columns[k] = direction(at(p).values, level)
+		columns[k] = direction(columnAt(p).values, level)
 	}
 	for k, original := range duplicates(columns) {
 		if original >= 0 {
-			reasons[varying[k]] = fmt.Sprintf("is %q up to shift and scale", at(varying[original]).name)
+			reasons[varying[k]] = fmt.Sprintf("is %q up to shift and scale", columnAt(varying[original]).name)
 			if !level {
-				reasons[varying[k]] = fmt.Sprintf("is %q up to scale", at(varying[original]).name)
+				reasons[varying[k]] = fmt.Sprintf("is %q up to scale", columnAt(varying[original]).name)
 			}
 		}
 	}

@@ -105,24 +105,24 @@ func ReadStatistics(scores, ld *table.Table, rows int) (*Statistics, error) {
 // readMatrix reads correlations in the order of the names.
 func (s *Statistics) readMatrix(ld *table.Table) error {
 	p := len(s.Names)
-	at, names := map[string]int{}, ld.Names()
+	columnOf, names := map[string]int{}, ld.Names()
 	if first, err := ld.Lookup(names[0]); err == nil && first.Kind == table.Factor && len(names) == p+1 {
 		names = names[1:] // names of rows, as R writes them
 	}
 	for k, name := range names {
-		at[name] = k
+		columnOf[name] = k
 	}
-	if len(at) != p || ld.Rows() != p {
-		return fmt.Errorf("%s: got %d rows and %d columns, want %d of each, one for each predictor", ld.Path, ld.Rows(), len(at), p)
+	if len(columnOf) != p || ld.Rows() != p {
+		return fmt.Errorf("%s: got %d rows and %d columns, want %d of each, one for each predictor", ld.Path, ld.Rows(), len(columnOf), p)
 	}
 	s.Correlations = make([]float64, p*p)
 	place := make([]int, p)
 	for j, name := range s.Names {
-		k, ok := at[name]
+		k, ok := columnOf[name]
 		if !ok {
 			return fmt.Errorf("%s: no column is named %q, as a predictor of the statistics is", ld.Path, name)
 		}
-		delete(at, name) // a second one of the name is not found
+		delete(columnOf, name) // a second one of the name is not found
 		place[j] = k
 	}
 	for j, name := range s.Names {

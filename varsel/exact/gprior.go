@@ -118,7 +118,7 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 
 // integrate finds the posterior of log g, and returns the log Bayes factor against X₀ alone.
 func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, err error) {
-	given := func(x float64) float64 {
+	logBayesAt := func(x float64) float64 {
 		g := math.Exp(x)
 		return (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*m.rest)
 	}
@@ -128,10 +128,10 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, e
 		return 0, nil
 	case slab.Kind == FixedG:
 		m.logG, m.logPosterior = []float64{math.Log(slab.fixed(rows, selectable))}, []float64{0}
-		return given(m.logG[0]), nil
+		return logBayesAt(m.logG[0]), nil
 	}
 	integral, err := line.Of(line.Options{From: leastLogG, To: mostLogG, Step: logGStep}, func(x float64) float64 {
-		return slab.logPrior(x, float64(rows)) + given(x)
+		return slab.logPrior(x, float64(rows)) + logBayesAt(x)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("the density of g: %w", err)

@@ -136,8 +136,8 @@ func (m *marginal) summary(shift float64) Coefficient {
 			whole.components = append(whole.components, c)
 		}
 	}
-	mean, sd, given := m.all.mean, m.all.sd(), whole.scaled(mass)
-	in := Summary{shift + mean, sd, shift + given.quantile(0.025), shift + given.quantile(0.975)}
+	mean, sd, included := m.all.mean, m.all.sd(), whole.scaled(mass)
+	in := Summary{shift + mean, sd, shift + included.quantile(0.025), shift + included.quantile(0.975)}
 	const rounding = 1e-12 // of the probabilities of all models
 	if mass > 1-rounding {
 		return Coefficient{in, in}

@@ -31,7 +31,7 @@ func TestEnumerateQuantiles(t *testing.T) {
 			require.NoError(t, err)
 			_, dim := p.X.Dims()
 			// Distribution functions at the reported quantiles, by the dense oracle.
-			averaged, given := make([][2]float64, dim), make([][2]float64, dim)
+			averaged, included := make([][2]float64, dim), make([][2]float64, dim)
 			mass := make([]float64, dim)
 			for _, m := range r.Models {
 				active := p.active(m.Code)
@@ -46,7 +46,7 @@ func TestEnumerateQuantiles(t *testing.T) {
 						averaged[j][k] += m.Probability * normal.CDF(q)
 					}
 					for k, q := range []float64{c.GivenIn.Q025, c.GivenIn.Q975} {
-						given[j][k] += m.Probability * normal.CDF(q)
+						included[j][k] += m.Probability * normal.CDF(q)
 					}
 				}
 			}
@@ -54,7 +54,7 @@ func TestEnumerateQuantiles(t *testing.T) {
 			for j := range dim {
 				c := r.Coefficients[j]
 				for k, level := range []float64{0.025, 0.975} {
-					assert.InDelta(t, level, given[j][k]/mass[j], test.tol, "coordinate %d", j)
+					assert.InDelta(t, level, included[j][k]/mass[j], test.tol, "coordinate %d", j)
 					q := []float64{c.Averaged.Q025, c.Averaged.Q975}[k]
 					below := averaged[j][k]
 					if q == 0 {

@@ -206,7 +206,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 			step := 1 / math.Sqrt(65+1.55*(2*float64(len(m.y))+1/(sd*sd))) / 2 // resolves any posterior
 			var points, values []float64
 			best := math.Inf(-1)
-			for x := p.at[0] - 2; x < p.at[len(p.at)-1]+2; x += step {
+			for x := p.logSigmas[0] - 2; x < p.logSigmas[len(p.logSigmas)-1]+2; x += step {
 				z := (x - mean) / sd
 				value := bigEvidence(m.y, m.columns, m.mean, m.sd, math.Exp(x)) - z*z/2 - math.Log(sd) - halfLog2Pi
 				points, values, best = append(points, x), append(values, value), max(best, value)
@@ -220,12 +220,12 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 
 			const draws = 4000
 			random := stream.Rand(9, name)
-			given := p.interpolate()
+			interpolated := p.interpolate()
 			var sum, squares, fourth float64
 			wantMean := first / total
 			wantVariance := second/total - wantMean*wantMean
 			for range draws {
-				x, logDensity := given.draw(random)
+				x, logDensity := interpolated.draw(random)
 				require.InDelta(t, p.logJoint(x)-p.logEvidence, logDensity, 1e-12)
 				d := x - wantMean
 				sum, squares, fourth = sum+d, squares+d*d, fourth+d*d*d*d

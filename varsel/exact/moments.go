@@ -109,7 +109,7 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 // addScale adds the posterior of σ, in a unit.
 func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
 	var sum moments
-	for t, x := range w.at {
+	for t, x := range w.logSigmas {
 		sum.add(w.shares[t]*w.Probability, unit*math.Exp(x), 0)
 	}
 	to.all.merge(sum)
@@ -147,9 +147,9 @@ type bySigma struct {
 }
 
 func (p *Posterior) bySigma() *bySigma {
-	points, q := len(p.at), len(p.d)
+	points, q := len(p.logSigmas), len(p.d)
 	by := &bySigma{p, make([]float64, 0, points*q), make([]float64, 0, points*q), make([]float64, q), make([]float64, points), make([]float64, points)}
-	for _, x := range p.at {
+	for _, x := range p.logSigmas {
 		noise := math.Exp(2 * x)
 		for i, d := range p.d {
 			total := noise + d*d

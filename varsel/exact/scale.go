@@ -31,11 +31,11 @@ type Posterior struct {
 	*Model
 	noise       Noise
 	logEvidence float64
-	// at are values of log σ, a step apart, with shares that sum to one: the posterior of log σ. A
-	// known log σ is the only value.
-	at, shares []float64
-	step       float64
-	fine       *interpolation // to draw from, once it is needed
+	// logSigmas are values of log σ, a step apart, with shares that sum to one: the posterior of
+	// log σ. A known log σ is the only value.
+	logSigmas, shares []float64
+	step              float64
+	fine              *interpolation // to draw from, once it is needed
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 	p := &Posterior{Model: m, noise: noise}
 	if noise.SD == 0 {
-		p.logEvidence, p.at, p.shares = m.LogEvidence(noise.Log), []float64{noise.Log}, []float64{1}
+		p.logEvidence, p.logSigmas, p.shares = m.LogEvidence(noise.Log), []float64{noise.Log}, []float64{1}
 		return p, nil
 	}
 	// No peak lies beyond these bounds. Three below the logarithm of the residuals' scale the log
@@ -67,7 +67,7 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 	}
 	p.logEvidence, p.step = integral.Log, integral.Step
 	for _, node := range integral.Nodes {
-		p.at, p.shares = append(p.at, node.X), append(p.shares, math.Exp(node.LogWeight-integral.Log))
+		p.logSigmas, p.shares = append(p.logSigmas, node.X), append(p.shares, math.Exp(node.LogWeight-integral.Log))
 	}
 	p.normalise()
 	return p, nil
@@ -88,7 +88,7 @@ func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posteri
 	}
 	for ; p.shares[last-1] < top-scaleDepth; last-- {
 	}
-	p.at, p.shares = nodes[first:last], p.shares[first:last]
+	p.logSigmas, p.shares = nodes[first:last], p.shares[first:last]
 	for i, logJoint := range p.shares {
 		p.shares[i] = math.Exp(logJoint - top)
 	}
@@ -101,12 +101,12 @@ func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posteri
 // low to high where there may be several. The sums over all nodes and over every second one agree
 // to 1e-6 with nodes half of the least standard deviation apart.
 func (p *Posterior) lattice(low, high float64) line.Options {
-	peaks, at, before, best := 0, low, math.Inf(-1), math.Inf(-1)
+	peaks, highest, before, best := 0, low, math.Inf(-1), math.Inf(-1)
 	rising := true
 	for x := low; x <= high; x += scaleCoarse {
 		value := p.logJoint(x)
 		if value > best {
-			at, best = x, value
+			highest, best = x, value
 		}
 		if value < before && rising {
 			peaks++
@@ -119,7 +119,7 @@ func (p *Posterior) lattice(low, high float64) line.Options {
 	if peaks > 1 {
 		return line.Options{From: low, To: high, Step: scaleCoarse, Depth: scaleDepth}
 	}
-	return line.Options{From: at, To: at, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
+	return line.Options{From: highest, To: highest, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
 }
 
 // LogEvidence is log p(y | m) with every constant.
@@ -133,17 +133,17 @@ func (p *Posterior) logJoint(logSigma float64) float64 {
 // Peak is the mode of the posterior of log σ, with −1 times the second derivative of its log
 // density there; for a known σ its value and infinity.
 func (p *Posterior) Peak() (logSigma, curvature float64) {
-	at := p.at[floats.MaxIdx(p.shares)]
+	peak := p.logSigmas[floats.MaxIdx(p.shares)]
 	if p.noise.SD == 0 {
-		return at, math.Inf(1)
+		return peak, math.Inf(1)
 	}
 	const apart = 1e-3
 	for range 4 { // steps of Newton's method, by differences
-		low, middle, high := p.logJoint(at-apart), p.logJoint(at), p.logJoint(at+apart)
+		low, middle, high := p.logJoint(peak-apart), p.logJoint(peak), p.logJoint(peak+apart)
 		curvature = (2*middle - low - high) / (apart * apart)
-		at += (high - low) / (2 * apart * curvature)
+		peak += (high - low) / (2 * apart * curvature)
 	}
-	return at, curvature
+	return peak, curvature
 }
 
 // Draw writes a draw of the coefficients θ [k] from their posterior, and returns log σ and the log
@@ -176,8 +176,8 @@ func (p *Posterior) interpolate() *interpolation {
 	s := &interpolation{Posterior: p}
 	step := p.step / scaleFine
 	add := func(x float64) { s.points, s.values = append(s.points, x), append(s.values, p.logJoint(x)) }
-	for i, x := range p.at {
-		if i == 0 || x > p.at[i-1]+1.5*p.step { // a run of points begins one step earlier
+	for i, x := range p.logSigmas {
+		if i == 0 || x > p.logSigmas[i-1]+1.5*p.step { // a run of points begins one step earlier
 			for k := scaleFine; k > 0; k-- {
 				add(x - float64(k)*step)
 			}
@@ -186,7 +186,7 @@ func (p *Posterior) interpolate() *interpolation {
 			add(x + float64(k)*step)
 		}
 	}
-	add(p.at[len(p.at)-1] + p.step)
+	add(p.logSigmas[len(p.logSigmas)-1] + p.step)
 	cells := make([]float64, len(s.points)-1)
 	for i := range cells {
 		cells[i] = s.cell(i)

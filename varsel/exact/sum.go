@@ -79,9 +79,9 @@ func (e *enumeration) model(coordinates []int) (*Model, error) {
 	return NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
 }
 
-func take[T any](values []T, at []int) []T {
-	taken := make([]T, len(at))
-	for k, i := range at {
+func take[T any](values []T, indices []int) []T {
+	taken := make([]T, len(indices))
+	for k, i := range indices {
 		taken[k] = values[i]
 	}
 	return taken

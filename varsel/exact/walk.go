@@ -74,9 +74,9 @@ func (e *enumeration) newWalk() (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	low, high := min(least.at[0], most.at[0]), max(least.at[len(least.at)-1], most.at[len(most.at)-1])
+	low, high := min(least.logSigmas[0], most.logSigmas[0]), max(least.logSigmas[len(least.logSigmas)-1], most.logSigmas[len(most.logSigmas)-1])
 	origin, mode := make([]float64, dim), make([]float64, len(e.Always)) // θ0
-	least.Mode(least.at[len(least.at)/2], mode)
+	least.Mode(least.logSigmas[len(least.logSigmas)/2], mode)
 	for k, j := range e.Always {
 		origin[j] = mode[k]
 	}
@@ -139,23 +139,23 @@ func (w *walk) walker() *walk {
 
 func (w *walk) push(j int) {
 	points, k := len(w.u), len(w.coordinates)
-	at := func(values []float64, i int) []float64 { return values[i*points : (i+1)*points] }
+	pointsOf := func(values []float64, i int) []float64 { return values[i*points : (i+1)*points] }
 	gram, row := w.gram[j*w.dim:(j+1)*w.dim], w.factor[k*(k+1)/2*points:]
 	for t, u := range w.u {
 		w.pivot[t], w.score[t] = 1+gram[j]*u, w.linear[j]*u+w.nu[j]
 	}
 	for i, other := range w.coordinates {
-		entry, lower, z, g := at(row, i), w.factor[i*(i+1)/2*points:], at(w.z, i), gram[other]
+		entry, lower, z, g := pointsOf(row, i), w.factor[i*(i+1)/2*points:], pointsOf(w.z, i), gram[other]
 		for t, u := range w.u {
 			entry[t] = g * u
 		}
 		for a := range i {
-			before, l := at(row, a), at(lower, a)
+			before, l := pointsOf(row, a), pointsOf(lower, a)
 			for t, v := range before {
 				entry[t] -= l[t] * v
 			}
 		}
-		diagonal := at(lower, i)
+		diagonal := pointsOf(lower, i)
 		for t, v := range entry {
 			v *= diagonal[t]
 			entry[t] = v
@@ -164,7 +164,7 @@ func (w *walk) push(j int) {
 		}
 	}
 	before, after := &w.ends[k], &w.ends[k+1]
-	diagonal, z := at(row, k), at(w.z, k)
+	diagonal, z := pointsOf(row, k), pointsOf(w.z, k)
 	for t, pivot := range w.pivot {
 		pivot = max(pivot, 1) // M − I is positive semidefinite, but for rounding
 		diagonal[t] = 1 / math.Sqrt(pivot)

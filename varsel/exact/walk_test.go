@@ -63,10 +63,10 @@ func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
 		require.InEpsilon(t, variance, gotVariances[j], 1e-8, "model %b", mask)
 	}
 	var scale, gotScale moments
-	for i, x := range want.at {
+	for i, x := range want.logSigmas {
 		scale.add(want.shares[i], math.Exp(x), 0)
 	}
-	for i, x := range got.at {
+	for i, x := range got.logSigmas {
 		gotScale.add(got.shares[i], math.Exp(x), 0)
 	}
 	require.InEpsilon(t, scale.mean, gotScale.mean, 1e-8)

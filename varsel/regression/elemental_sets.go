@@ -33,12 +33,12 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 	}
 	eta, ridge := make([]float64, n), newRidge(size, k)
 	for _, rows := range sets {
-		at := make([]float64, dim)
-		if !t.fitGiven(a, rows, at, ridge) && !t.fit(a, rows, at) {
+		point := make([]float64, dim)
+		if !t.fitGiven(a, rows, point, ridge) && !t.fit(a, rows, point) {
 			continue
 		}
-		if density := t.LogJointAt(a, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
-			theta, logJoint = append(theta, at), append(logJoint, density)
+		if density := t.LogJointAt(a, point, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
+			theta, logJoint = append(theta, point), append(logJoint, density)
 		}
 	}
 	return theta, logJoint

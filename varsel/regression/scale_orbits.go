@@ -63,7 +63,7 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 	}
 	o := &ScaleOrbits{make([]int, draws), make([]float64, draws), make([]float64, draws)}
 	return o, parallel.Each(ctx, draws, func(int) func(i int) error {
-		w := orbitWalk{target: t, from: make([]float64, rows), apart: make([]float64, rows), eta: make([]float64, rows)}
+		w := orbitWalk{target: t, atCentre: make([]float64, rows), apart: make([]float64, rows), eta: make([]float64, rows)}
 		return func(i int) error {
 			o.Centre[i] = ofDraw[i].centre
 			o.Mean[i], o.Variance[i] = w.moments(ofDraw[i].Active, theta.RawRowView(ofDraw[i].centre), theta.RawRowView(i))
@@ -74,25 +74,25 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 
 // orbitWalk is scratch memory for one orbit.
 type orbitWalk struct {
-	target           *Regression
-	from, apart, eta []float64 // linear predictors at the centre, of the distance from it, at a point
-	logs, at         []float64
+	target               *Regression
+	atCentre, apart, eta []float64 // linear predictors at the centre, of the distance from it, at a point
+	logs, logScales      []float64
 }
 
 // moments are the mean and variance of u = e^t given the orbit of theta about a centre.
 func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance float64) {
-	clear(w.from)
+	clear(w.atCentre)
 	clear(w.apart)
-	copy(w.from, w.target.Offset)
+	copy(w.atCentre, w.target.Offset)
 	for k, j := range a.Coordinates {
-		floats.AddScaled(w.from, centre[j], a.Columns[k])
+		floats.AddScaled(w.atCentre, centre[j], a.Columns[k])
 		floats.AddScaled(w.apart, theta[j]-centre[j], a.Columns[k])
 	}
 	// The density of t has a width of about 1/√(2n): the rule is exact to 1e-9 at this step. Terms
 	// below e^−drop of the largest, also for a second moment, are left out.
 	step := 0.7 / math.Sqrt(float64(len(w.eta)))
 	const drop, farthest = 20, 40
-	w.logs, w.at = w.logs[:0], w.at[:0]
+	w.logs, w.logScales = w.logs[:0], w.logScales[:0]
 	top, topSecond := math.Inf(-1), math.Inf(-1)
 	for _, by := range []float64{step, -step} {
 		t := 0.0
@@ -101,7 +101,7 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 		}
 		for ; math.Abs(t) < farthest; t += by {
 			l := w.logDensity(a, centre, theta, t)
-			w.logs, w.at = append(w.logs, l), append(w.at, t)
+			w.logs, w.logScales = append(w.logs, l), append(w.logScales, t)
 			top, topSecond = math.Max(top, l), math.Max(topSecond, l+2*t)
 			if l < top-drop && l+2*t < topSecond-drop {
 				break
@@ -110,7 +110,7 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 	}
 	var mass, first, second float64
 	for k, l := range w.logs {
-		share, u := math.Exp(l-top), math.Exp(w.at[k])
+		share, u := math.Exp(l-top), math.Exp(w.logScales[k])
 		mass += share
 		first += share * u
 		second += share * u * u
@@ -122,7 +122,7 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 // logDensity is the log density of t on an orbit, up to a constant.
 func (w *orbitWalk) logDensity(a Active, centre, theta []float64, t float64) float64 {
 	u := math.Exp(t)
-	floats.AddScaledTo(w.eta, w.from, u, w.apart)
+	floats.AddScaledTo(w.eta, w.atCentre, u, w.apart)
 	logScale := theta[a.Scale] + t
 	z := (logScale - w.target.Mean[a.Scale]) / w.target.SD[a.Scale]
 	sum := float64(len(a.Coordinates))*t - z*z/2

@@ -139,7 +139,7 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 // state is a model with log σ at its prior mean or known value.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
-	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
+	s := &birthState{births: b, memberIndex: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
 	if b.target.Scale >= 0 {
 		s.logSigma = b.target.Mean[b.target.Scale]
 	}
@@ -162,10 +162,10 @@ func (b *births) state(items []int) (*birthState, error) {
 // quadratic and linear are x'V⁻¹x and x'V⁻¹y of all columns x [C].
 type birthState struct {
 	*births
-	members  []int // columns, the fixed ones first
-	rowsOf   [][]float64
-	at       []int // index of each column in members, or −1
-	logSigma float64
+	members     []int // columns, the fixed ones first
+	rowsOf      [][]float64
+	memberIndex []int // index of each column in members, or −1
+	logSigma    float64
 	// logEvidence is log p(y | m, σ)
 	logEvidence                float64
 	quadratic, linear          []float64
@@ -175,15 +175,15 @@ type birthState struct {
 }
 
 func (s *birthState) join(c int) {
-	s.at[c] = len(s.members)
+	s.memberIndex[c] = len(s.members)
 	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.products(c))
 }
 
 func (s *birthState) leave(c int) {
 	k := len(s.members) - 1
-	last, at := s.members[k], s.at[c]
-	s.members[at], s.rowsOf[at], s.at[last] = last, s.rowsOf[k], at
-	s.members, s.rowsOf, s.at[c] = s.members[:k], s.rowsOf[:k], -1
+	last, at := s.members[k], s.memberIndex[c]
+	s.members[at], s.rowsOf[at], s.memberIndex[last] = last, s.rowsOf[k], at
+	s.members, s.rowsOf, s.memberIndex[c] = s.members[:k], s.rowsOf[:k], -1
 }
 
 // variance is the prior variance of a column.
@@ -288,7 +288,7 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {
 		*numbers = slices.Clone(*numbers)
 	}
-	c.members, c.rowsOf, c.at = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.at)
+	c.members, c.rowsOf, c.memberIndex = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.memberIndex)
 	c.triangle, c.projected, c.inner = nil, nil, nil
 	return &c
 }

@@ -90,11 +90,11 @@ func (s *birthState) flip(c int) {
 	s.projected = weights
 	s.factor.Solve(weights)
 	sign := 1.0
-	if s.at[c] < 0 {
+	if s.memberIndex[c] < 0 {
 		copy(s.other, s.products(c))
 	} else {
 		sign = -1
-		copy(s.other, s.rowsOf[s.at[c]])
+		copy(s.other, s.rowsOf[s.memberIndex[c]])
 	}
 	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all
 		vectors.MulScalar(s.work, row, weights[a])
@@ -103,7 +103,7 @@ func (s *birthState) flip(c int) {
 	vectors.MulScalar(s.other, s.other, math.Exp(-2*s.logSigma))
 	along, grown := s.linear[c], 1+s.slab*s.other[c]
 	if sign < 0 {
-		along, grown = s.ofMember(s.at[c])
+		along, grown = s.ofMember(s.memberIndex[c])
 	}
 	if grown < leastGrown {
 		s.leave(c)

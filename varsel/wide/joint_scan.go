@@ -330,12 +330,12 @@ func (h *bestJoint) look(c, from int, products []float64) {
 		if explained < needed*left && left > 0 || explained < s.needed(h.least+s.price[from+i])*left && left > 0 {
 			continue
 		}
-		h.weigh(c, from+i)
+		h.computePair(c, from+i)
 	}
 }
 
-// weigh computes two columns with all their rows.
-func (h *bestJoint) weigh(c, d int) {
+// computePair computes two columns with all their rows.
+func (h *bestJoint) computePair(c, d int) {
 	s := h.scan
 	if s.predictor[c] == s.predictor[d] {
 		return

@@ -49,7 +49,7 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 		all := &bestJoint{scan: s, least: leastBeyond, most: len(s.predictor) * len(s.predictor)}
 		for c := range s.predictor {
 			for d := range c {
-				all.weigh(d, c)
+				all.computePair(d, c)
 			}
 		}
 		require.Greater(t, len(all.sets), 4)

@@ -319,8 +319,8 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 func (f *screenFit) scaleMode(eta []float64) float64 {
 	t := f.target
 	mean, sd := t.Mean[t.Scale], t.SD[t.Scale]
-	at, _ := mode.Peak(func(x float64) float64 {
+	peak, _ := mode.Peak(func(x float64) float64 {
 		return t.Responses.LogDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
 	}, f.logScale, 1/(sd*sd))
-	return at
+	return peak
 }

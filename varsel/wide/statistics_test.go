@@ -17,7 +17,7 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	const p, samples = 9, 40
 	from := correlated(samples, p)
 	column := func(j int) []float64 { return from.X.RawMatrix().Data[j:] }
-	at := func(j int) (x []float64) {
+	valuesOf := func(j int) (x []float64) {
 		for i := range samples {
 			x = append(x, column(j)[i*from.X.RawMatrix().Stride])
 		}
@@ -25,9 +25,9 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	}
 	s := &design.Statistics{Rows: samples}
 	for j := range p {
-		s.Names, s.Along = append(s.Names, string(rune('a'+j))), append(s.Along, stat.Correlation(at(1+j), from.Y, nil))
+		s.Names, s.Along = append(s.Names, string(rune('a'+j))), append(s.Along, stat.Correlation(valuesOf(1+j), from.Y, nil))
 		for k := range p {
-			s.Correlations = append(s.Correlations, stat.Correlation(at(1+j), at(1+k), nil))
+			s.Correlations = append(s.Correlations, stat.Correlation(valuesOf(1+j), valuesOf(1+k), nil))
 		}
 		s.Correlations[j*p+j] = 1
 	}
