@@ -205,10 +205,10 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// surroundings sums over the surroundings of families. after[indexOf(U, S)] is the log of the sum over
-// the continuations of the nodes U with last layer S. around[j][t][W] is the log share of all else
-// when node j has its parents in W, t among them, and t is the first of them in the layer right
-// above. It is not finished where on ended the sum.
+// surroundings sums over the surroundings of families. after[indexOf(U, S)] is the log of the sum
+// over the continuations of the nodes U with last layer S. around[j][t][W] is the log share of all
+// else when node j has its parents in W, t among them, and t is the first of them in the layer
+// right above. It is not finished where on ended the sum.
 func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64, around [][][]float64, finished bool) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	after, around = make([]float64, len(l.upTo)), l.newAround()
