@@ -84,12 +84,12 @@ func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-5)
 		logQ[index] = math.Log(model.Q)
 	}
-	// the wide reference costs a tenth
-	require.Greater(t, certificate.ESS, 0.85*float64(certificate.Draws))
+	// the wide reference costs a sixth
+	require.Greater(t, certificate.ESS, 0.8*float64(certificate.Draws))
 	for i, code := range certificate.Sample.Codes {
 		index := space.Encode(target.space.Cards(), code)
 		constant := -3*math.Ln2 + logEvidence[index] - logQ[index]
-		require.InDelta(t, constant, certificate.Sample.LogP[i]-certificate.Sample.LogQ[i], 0.05, "draw %d of model %v", i, code)
+		require.InDelta(t, constant, certificate.Sample.LogP[i]-certificate.Sample.LogQ[i], 0.2, "draw %d of model %v", i, code) // 1e-4 z², far out
 	}
 
 	cfg.Flow.Precision, cfg.Flow.Linear = make([]float64, 16), make([]float64, 4)

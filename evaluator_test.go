@@ -105,7 +105,7 @@ func TestEvaluator(t *testing.T) {
 	draws, err := e.Push(flat, []float64{1, 0, -2, 1, 9, 1, 4, 4, 4, 0, 0, 0, 2, 1, 7})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{1.5, 1, 0, 1.5, 0, 1.5, 0, 0, 0, 0, 1, 0, 2, 1.5, 0}, draws.Theta, 1e-9)
-	require.Equal(t, []float64{5, 2, 0, 0, 5}, draws.Squares)
+	require.Equal(t, []float64{1, 0, -2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 2, 1, 0}, draws.Noise)
 	require.Equal(t, []float64{3, 2, 0, 1, 2}, draws.Active)
 	for row := range 5 { // the flow is exact: both differ by the evidence
 		require.InDelta(t, gain*draws.Active[row], draws.LogJoint[row]-draws.LogQ[row], 1e-9)

@@ -300,7 +300,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
 		if s.proposal(model) == nil {
 			tally := &s.tallies[model]
-			tally.components = append(tally.components, wideReference.components(draws.Squares[row], int(draws.Active[row]))...)
+			tally.components = append(tally.components, wideReference.components(draws.Noise[row*dim:(row+1)*dim], int(draws.Active[row]))...)
 		}
 	}
 	s.done += len(batch.owner)

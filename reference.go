@@ -5,64 +5,92 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/models"
 )
 
-// reference is a mixture of normals with mean zero. One scale holds for all coordinates of a draw.
-type reference struct{ scales, shares []float64 }
+// reference is a mixture of densities with mean zero. Each of the first parts is a normal density
+// with one scale for all D coordinates. In the last part, of share alone, each coordinate by itself
+// has the standard deviation aloneScale with probability 1/D, and otherwise 1.
+type reference struct {
+	scales, shares    []float64
+	alone, aloneScale float64
+}
 
 // wideReference replaces the standard normal of training in certification. A flow trained by
-// reverse KL is, if anything, too narrow, and weights then have a heavy right tail. The wide
-// components bound the weights wherever the posterior is at most twice as wide as the flow, at the
-// price of a fifth of the draws. The density of the mixture is exact, and so are the weights. Not
-// tuned.
-var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.7, 0.15, 0.1, 0.05}}
+// reverse KL is, if anything, too narrow, and weights then have a heavy right tail. The wide parts
+// bound the weights wherever the posterior is at most twice as wide as the flow, at the price of a
+// tenth of the draws for one coordinate, and of a quarter for forty. The tail of one coordinate
+// alone, such as the logarithm of a scale, can be longer still, and a stretch of all coordinates
+// hardly ever reaches it. The density of the mixture is exact, and so are the weights. In 30
+// difficult hierarchies of shares (beta, seed 3716) errors of the log evidence had a standard
+// deviation of 1.25 of the stated ones without the last part, and of 0.82 with it.
+var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.6, 0.15, 0.1, 0.05}, 0.1, 4}
 
 func (r reference) draw(random *rand.Rand, z []float64) {
-	u, scale := random.Float64(), r.scales[len(r.scales)-1]
+	for j := range z {
+		z[j] = random.NormFloat64()
+	}
+	u := random.Float64()
 	for k, share := range r.shares {
 		if u < share {
-			scale = r.scales[k]
-			break
+			floats.Scale(r.scales[k], z)
+			return
 		}
 		u -= share
 	}
 	for j := range z {
-		z[j] = scale * random.NormFloat64()
+		if random.IntN(len(z)) == 0 {
+			z[j] *= r.aloneScale
+		}
 	}
 }
 
-// logRatio returns the log density of the mixture over the standard normal, for the given number of
-// active coordinates and their sum of squares.
-func (r reference) logRatio(squares float64, active int) float64 {
-	terms := make([]float64, len(r.scales))
+// logRatios returns the log densities of the parts of the mixture over the standard normal density,
+// and of the mixture last, for the active coordinates of noise z [D], whose other coordinates are
+// zero.
+func (r reference) logRatios(z []float64, active int) []float64 {
+	share, precision := 1/float64(len(z)), 1/(r.aloneScale*r.aloneScale)
+	logWide, logNarrow := math.Log(share/r.aloneScale), math.Log1p(-share)
+	squares, alone, zeros := 0.0, 0.0, active // zeros are the active coordinates that are zero
+	for _, x := range z {
+		if x != 0 {
+			squares += x * x
+			alone += logsum.Add(logWide+x*x/2*(1-precision), logNarrow)
+			zeros--
+		}
+	}
+	alone += float64(zeros) * logsum.Add(logWide, logNarrow)
+	ratios, terms := make([]float64, 0, len(r.scales)+2), make([]float64, 0, len(r.scales)+1)
 	for k, scale := range r.scales {
-		terms[k] = math.Log(r.shares[k]) - float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale))
+		ratios = append(ratios, squares/2*(1-1/(scale*scale))-float64(active)*math.Log(scale))
+		terms = append(terms, math.Log(r.shares[k])+ratios[k])
 	}
-	return logsum.Of(terms)
+	return append(ratios, alone, logsum.Of(append(terms, math.Log(r.alone)+alone)))
 }
 
-// components returns the density of each component over the mixture's at a draw with the given sum
-// of squares over its active coordinates. Their mean under the mixture is one. The last is left
-// out, since their sum, weighted by their shares, is one.
-func (r reference) components(squares float64, active int) []float64 {
-	mixture := r.logRatio(squares, active)
-	ratios := make([]float64, len(r.scales)-1)
-	for k := range ratios {
-		scale := r.scales[k]
-		ratios[k] = math.Exp(-float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale)) - mixture)
+// components returns the density of each part over the mixture's at noise z. Their mean under the
+// mixture is one. The last part is left out, since their sum, weighted by their shares, is one.
+func (r reference) components(z []float64, active int) []float64 {
+	ratios := r.logRatios(z, active)
+	mixture := ratios[len(ratios)-1]
+	for k := range r.scales {
+		ratios[k] = math.Exp(ratios[k] - mixture)
 	}
-	return ratios
+	return ratios[:len(r.scales)]
 }
 
 // logWeights returns log η(θ | m) − log r(θ | m) of draws, with r the density from this reference.
 func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	logWeights := make([]float64, len(draws.LogQ))
+	dim := len(draws.Noise) / len(draws.LogQ)
 	for i := range logWeights {
-		logWeights[i] = draws.LogJoint[i] - draws.LogQ[i] - r.logRatio(draws.Squares[i], int(draws.Active[i]))
+		ratios := r.logRatios(draws.Noise[i*dim:(i+1)*dim], int(draws.Active[i]))
+		logWeights[i] = draws.LogJoint[i] - draws.LogQ[i] - ratios[len(ratios)-1]
 	}
 	return logWeights
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/psis"
@@ -20,11 +21,8 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	z := make([]float64, dim)
 	for range n {
 		wideReference.draw(random, z)
-		var squares float64
-		for _, x := range z {
-			squares += x * x
-		}
-		inverse := math.Exp(-wideReference.logRatio(squares, dim))
+		ratios := wideReference.logRatios(z, dim)
+		inverse := math.Exp(-ratios[len(ratios)-1])
 		sum += inverse
 		sumOfSquares += inverse * inverse
 	}
@@ -33,19 +31,47 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	require.InDelta(t, 1, mean, 4*se) // a false alarm in 16,000 runs
 }
 
+// Inactive coordinates, which are zero, have no part in the density, and active ones that are zero
+// by chance do.
+func TestReferenceDensityOfActiveCoordinates(t *testing.T) {
+	log := func(x float64) float64 { return math.Log(2.0/3 + math.Exp(x*x/2*(1-1.0/16))/12) }
+	for active, z := range map[int][]float64{3: {1, -2, 0}, 2: {1, -2, 0}} {
+		ratios := wideReference.logRatios(z, active)
+		require.InDelta(t, log(1)+log(2)+float64(active-2)*log(0), ratios[len(wideReference.scales)], 1e-12)
+	}
+}
+
+// largestWeight returns the largest weight under r where one coordinate of a posterior, which is
+// otherwise as the flow has it, has the density 0.98 N(0, 1) + 0.02 N(0, 3²).
+func largestWeight(r reference, dim int) (largest float64) {
+	z := make([]float64, dim)
+	for z[0] = 0; z[0] < 20; z[0] += 0.1 {
+		ratios := r.logRatios(z, dim)
+		largest = math.Max(largest, (0.98+0.02/3*math.Exp(z[0]*z[0]/2*(1-1.0/9)))*math.Exp(-ratios[len(ratios)-1]))
+	}
+	return largest
+}
+
+// Where one coordinate alone has a longer tail than the flow, no weight is far above the others.
+// Without the last part of the mixture, one draw could change the evidence.
+func TestLongTailOfOneCoordinate(t *testing.T) {
+	without := reference{wideReference.scales, []float64{0.7, 0.15, 0.1, 0.05}, 0, wideReference.aloneScale}
+	for _, dim := range []int{2, 12, 40} {
+		require.Less(t, largestWeight(wideReference, dim), float64(2*dim+2))
+		require.Greater(t, largestWeight(without, dim), 1e9)
+	}
+}
+
 // weightsUnder returns the log weights of draws of the wide reference for a normal density with the
 // given scale, times exp(1), and their components.
 func weightsUnder(name string, n, dim int, scale float64) (logWeights, components []float64) {
 	random, z := stream.Rand(3, name), make([]float64, dim)
 	for range n {
 		wideReference.draw(random, z)
-		var squares float64
-		for _, x := range z {
-			squares += x * x
-		}
-		logTarget := 1 - float64(dim)*math.Log(scale) + squares/2*(1-1/(scale*scale))
-		logWeights = append(logWeights, logTarget-wideReference.logRatio(squares, dim))
-		components = append(components, wideReference.components(squares, dim)...)
+		ratios := wideReference.logRatios(z, dim)
+		logTarget := 1 - float64(dim)*math.Log(scale) + floats.Dot(z, z)/2*(1-1/(scale*scale))
+		logWeights = append(logWeights, logTarget-ratios[len(ratios)-1])
+		components = append(components, wideReference.components(z, dim)...)
 	}
 	return logWeights, components
 }

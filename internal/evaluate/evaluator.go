@@ -125,7 +125,7 @@ type Pushed struct {
 	Theta    []float64 // [B*D], 0 where inactive
 	LogQ     []float64 // log q(θ | m) [B]
 	LogJoint []float64 // log η(θ | m) [B]
-	Squares  []float64 // Σ z² over active coordinates [B]
+	Noise    []float64 // z, 0 where inactive [B*D]
 	Active   []float64 // number of active coordinates [B]
 }
 
@@ -139,7 +139,7 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 		theta, logQ, logJoint := e.PushGraph(ctx, codes, mask, ConvertDType(z, e.DType), dtypes.Float64)
 		theta = Where(mask, theta, ZerosLike(theta))
 		used := ConvertDType(mask, dtypes.Float64)
-		return []*Node{Float64(theta), Float64(logQ), Float64(logJoint), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+		return []*Node{Float64(theta), Float64(logQ), Float64(logJoint), Mul(used, z), ReduceSum(used, -1)}
 	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(z, batch, dim))
 	if err != nil {
 		return Pushed{}, err
@@ -148,7 +148,7 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 		Theta:    tensors.MustCopyFlatData[float64](outputs[0]),
 		LogQ:     tensors.MustCopyFlatData[float64](outputs[1]),
 		LogJoint: tensors.MustCopyFlatData[float64](outputs[2]),
-		Squares:  tensors.MustCopyFlatData[float64](outputs[3]),
+		Noise:    tensors.MustCopyFlatData[float64](outputs[3]),
 		Active:   tensors.MustCopyFlatData[float64](outputs[4]),
 	}, nil
 }
@@ -161,7 +161,7 @@ func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 		z, logDet := e.FlowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(FlowScope), mask, e.Features(codes), theta)
 		z = Float64(z)
 		used := ConvertDType(mask, dtypes.Float64)
-		return []*Node{LogConditional(mask, z, logDet), LogJoint(e.Target, codes, mask, theta), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+		return []*Node{LogConditional(mask, z, logDet), LogJoint(e.Target, codes, mask, theta), Mul(used, z), ReduceSum(used, -1)}
 	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
 	if err != nil {
 		return Pushed{}, err
@@ -170,7 +170,7 @@ func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 		Theta:    slices.Clone(theta),
 		LogQ:     tensors.MustCopyFlatData[float64](outputs[0]),
 		LogJoint: tensors.MustCopyFlatData[float64](outputs[1]),
-		Squares:  tensors.MustCopyFlatData[float64](outputs[2]),
+		Noise:    tensors.MustCopyFlatData[float64](outputs[2]),
 		Active:   tensors.MustCopyFlatData[float64](outputs[3]),
 	}, nil
 }
