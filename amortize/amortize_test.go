@@ -230,9 +230,9 @@ func totalVariation(p, q []float64) (sum float64) {
 func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean float64) {
 	for i := range tables {
 		l := freshLine(t, f, uint64(1000+i))
-		begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
+		beginning, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 		require.NoError(t, err)
-		q := slices.Clone(begin.LogModels)
+		q := slices.Clone(beginning.LogModels)
 		for k := range q {
 			q[k] = math.Exp(q[k])
 		}
@@ -256,16 +256,16 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.Less(t, rawDistance(t, a, f, 20), 1e-5)
 
 	l := freshLine(t, f, 7)
-	begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
+	beginning, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 	require.NoError(t, err)
-	posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin})
+	posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: beginning})
 	require.NoError(t, err)
 	codes, theta, logQ, err := posterior.Sample(100, "draws")
 	require.NoError(t, err)
 	again, err := posterior.LogProb(codes, theta)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, logQ, again, 1e-5)
-	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), l, vti.SolveConfig{Fit: vti.Config{Begin: begin}})
+	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), l, vti.SolveConfig{Fit: vti.Config{Begin: beginning}})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, solution.Certificate.Verdict)
 	require.Zero(t, solution.Posterior.Steps())
@@ -330,9 +330,9 @@ func TestAmortizedResumes(t *testing.T) {
 	open := func(path string) []float64 {
 		a, err := amortize.Load(openDevice(t, gpu.CPU), f, l.data, path)
 		require.NoError(t, err)
-		begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
+		beginning, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 		require.NoError(t, err)
-		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin, Batch: 32})
+		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: beginning, Batch: 32})
 		require.NoError(t, err)
 		_, _, logQ, err := posterior.Sample(32, "draws")
 		require.NoError(t, err)
@@ -358,9 +358,9 @@ func TestWrongNetworksAreFoundOut(t *testing.T) {
 	trusted, raw := 0, 0.0
 	for i := range 10 {
 		l := freshLine(t, far, uint64(50+i))
-		begin, err := a.Beginning(l.data, far.Space(), amortize.Place{})
+		beginning, err := a.Beginning(l.data, far.Space(), amortize.Place{})
 		require.NoError(t, err)
-		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin})
+		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: beginning})
 		require.NoError(t, err)
 		c, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
 		require.NoError(t, err)

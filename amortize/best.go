@@ -103,11 +103,11 @@ func (a *Network) beginBest() error {
 }
 
 func finiteMean(values []float64) float64 {
-	var those []float64
+	var finiteValues []float64
 	for _, v := range values {
 		if finite(v) {
-			those = append(those, v)
+			finiteValues = append(finiteValues, v)
 		}
 	}
-	return stat.Mean(those, nil)
+	return stat.Mean(finiteValues, nil)
 }

@@ -98,13 +98,13 @@ func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 		}
 		inputs = append(inputs, tensors.FromFlatDataAndDimensions(values, append([]int{len(problems)}, array.Dims...)...))
 	}
-	add := func(of func(p *Problem) []float64, dims ...int) {
-		if of(a.like) == nil {
+	add := func(valuesOf func(p *Problem) []float64, dims ...int) {
+		if valuesOf(a.like) == nil {
 			return
 		}
 		var values []float64
 		for _, p := range problems {
-			values = append(values, of(p)...)
+			values = append(values, valuesOf(p)...)
 		}
 		inputs = append(inputs, tensors.FromFlatDataAndDimensions(values, append([]int{len(problems)}, dims...)...))
 	}
@@ -179,12 +179,12 @@ func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	}
 	dims := c.linear.Shape().Dimensions
 	rows, quadratics, dim := dims[0], dims[1], dims[2]
-	at := MulScalar(DivScalar(Iota(codes.Graph(), shapes.Make(dtypes.Int32, codes.Shape().Dim(0), 1), 0), c.times), quadratics)
+	index := MulScalar(DivScalar(Iota(codes.Graph(), shapes.Make(dtypes.Int32, codes.Shape().Dim(0), 1), 0), c.times), quadratics)
 	if quadratics > 1 {
-		at = Add(at, InsertAxes(space.Index(c.family.Space().Cards(), codes), -1))
+		index = Add(index, InsertAxes(space.Index(c.family.Space().Cards(), codes), -1))
 	}
-	precision := Gather(Reshape(c.precision, rows*quadratics, dim*dim), at)
-	return c.flow.Given(Reshape(precision, -1, dim, dim), Gather(Reshape(c.linear, rows*quadratics, dim), at))
+	precision := Gather(Reshape(c.precision, rows*quadratics, dim*dim), index)
+	return c.flow.Given(Reshape(precision, -1, dim, dim), Gather(Reshape(c.linear, rows*quadratics, dim), index))
 }
 
 // logParameters is log q(θ | m, D) of theta [B, D]. [B]

@@ -52,8 +52,8 @@ const (
 )
 
 // routed is the kind of an answer by a basis, after so many steps of training.
-func routed(of, basis fmt.Stringer, steps int) string {
-	return fmt.Sprintf("%v by %v%s", of, basis, map[bool]string{true: " after training"}[steps > 0])
+func routed(kind, basis fmt.Stringer, steps int) string {
+	return fmt.Sprintf("%v by %v%s", kind, basis, map[bool]string{true: " after training"}[steps > 0])
 }
 
 // Rank is the share of posterior draws below the true value of a parameter of some kind.

@@ -40,7 +40,7 @@ func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
 		out.LogP, out.LogQ = append(out.LogP, d.logP), append(out.LogQ, d.logP-logEvidence)
 		out.Codes = append(out.Codes, int32(len(d.places)))
 	}
-	parts := []draws.Part[draw]{{Name: "place", Count: most, Of: draws.Each(func(d draw) []int { return d.places }, func(place int) float64 { return float64(post.at(place)) })}}
+	parts := []draws.Part[draw]{{Name: "place", Count: most, Of: draws.Each(func(d draw) []int { return d.places }, func(place int) float64 { return float64(post.boundaryTime(place)) })}}
 	add := func(name string, value func(l level) float64) {
 		parts = append(parts, draws.Part[draw]{Name: name, Count: most + 1, Of: draws.Each(func(d draw) []level { return d.levels }, value)})
 	}

@@ -62,25 +62,25 @@ func (c *greenChain) step() {
 		}
 		j := 1 + c.random.IntN(k)
 		from, to := c.places[j-1], c.places[j+1]
-		at := from + (to-from)*c.random.Float64()
-		if accept(c.segment(from, at, c.heights[j-1]) + c.segment(at, to, c.heights[j]) -
+		place := from + (to-from)*c.random.Float64()
+		if accept(c.segment(from, place, c.heights[j-1]) + c.segment(place, to, c.heights[j]) -
 			c.segment(from, c.places[j], c.heights[j-1]) - c.segment(c.places[j], to, c.heights[j])) {
-			c.places[j] = at
+			c.places[j] = place
 		}
 	case 2:
 		if k == c.p.Options.MaxChanges {
 			return
 		}
-		at := low + (high-low)*c.random.Float64()
+		place := low + (high-low)*c.random.Float64()
 		j := 0
-		for c.places[j+1] < at {
+		for c.places[j+1] < place {
 			j++
 		}
 		from, to := c.places[j], c.places[j+1]
 		u, h := c.random.Float64(), c.heights[j]
-		left, right := split(h, (at-from)/(to-from), u)
-		if accept(c.birth(from, at, to, h, left, right, k, high-low)) {
-			c.places = slices.Insert(c.places, j+1, at)
+		left, right := split(h, (place-from)/(to-from), u)
+		if accept(c.birth(from, place, to, h, left, right, k, high-low)) {
+			c.places = slices.Insert(c.places, j+1, place)
 			c.heights = slices.Insert(c.heights, j, left)
 			c.heights[j+1] = right
 		}
@@ -89,11 +89,11 @@ func (c *greenChain) step() {
 			return
 		}
 		j := c.random.IntN(k) // the heights j and j+1 become one
-		from, at, to := c.places[j], c.places[j+1], c.places[j+2]
+		from, place, to := c.places[j], c.places[j+1], c.places[j+2]
 		left, right := c.heights[j], c.heights[j+1]
-		share := (at - from) / (to - from)
+		share := (place - from) / (to - from)
 		h := math.Exp(share*math.Log(left) + (1-share)*math.Log(right))
-		if accept(-c.birth(from, at, to, h, left, right, k-1, high-low)) {
+		if accept(-c.birth(from, place, to, h, left, right, k-1, high-low)) {
 			c.places = slices.Delete(c.places, j+1, j+2)
 			c.heights = slices.Delete(c.heights, j, j+1)
 			c.heights[j] = h
@@ -109,8 +109,8 @@ func split(h, share, u float64) (left, right float64) {
 
 // birth is the log acceptance ratio of a birth from k changes. It is made of posteriors, proposals
 // (a place in the window against one of k+1) and the Jacobian (left+right)²/h.
-func (c *greenChain) birth(from, at, to, h, left, right float64, k int, window float64) float64 {
-	return c.segment(from, at, left) + c.segment(at, to, right) - c.segment(from, to, h) +
+func (c *greenChain) birth(from, place, to, h, left, right float64, k int, window float64) float64 {
+	return c.segment(from, place, left) + c.segment(place, to, right) - c.segment(from, to, h) +
 		c.prior(left) + c.prior(right) - c.prior(h) +
 		math.Log(c.p.Options.MeanChanges/float64(k+1)) + math.Log(float64((2*k+2)*(2*k+3))/(window*window)) +
 		math.Log(window/float64(k+1)) + 2*math.Log(left+right) - math.Log(h)
@@ -186,8 +186,8 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 				k := len(ladder[0].heights) - 1
 				shares[c][k] += 1 / (0.9 * rounds)
 				counted[c] = append(counted[c], float64(k))
-				for m, at := range moments {
-					j, _ := slices.BinarySearch(ladder[0].places, at)
+				for m, moment := range moments {
+					j, _ := slices.BinarySearch(ladder[0].places, moment)
 					rates[c][m] += ladder[0].heights[j-1] / (0.9 * rounds)
 				}
 			}
@@ -207,11 +207,11 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 
 	// The error of a mean over this number of exact draws is about 0.002.
 	draws := post.sample(40_000, stream.Rand(1, "draws"))
-	for m, at := range moments {
+	for m, moment := range moments {
 		exact, chain := 0.0, 0.0
 		for _, d := range draws {
 			j := 0
-			for j < len(d.places) && post.moments.times[d.places[j]] < at {
+			for j < len(d.places) && post.moments.times[d.places[j]] < moment {
 				j++
 			}
 			exact += d.levels[j].mean / float64(len(draws))
@@ -219,7 +219,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 		for _, rate := range rates {
 			chain += rate[m] / chains
 		}
-		t.Logf("rate at %g: exact %.4f, chains %.4f", at, exact, chain)
+		t.Logf("rate at %g: exact %.4f, chains %.4f", moment, exact, chain)
 		require.InDelta(t, exact, chain, 0.01)
 	}
 }

@@ -195,17 +195,17 @@ func (post *Posterior) Anywhere() []float64 {
 
 // Place returns the distribution of the j-th of k changes over candidate places, 1 ≤ j ≤ k.
 func (post *Posterior) Place(k, j int) []float64 {
-	given := make([]float64, post.places.places())
+	probabilities := make([]float64, post.places.places())
 	total := 0.0
 	for q := range post.nodes {
 		total += post.shares[q][k]
 	}
 	for q, n := range post.nodes {
-		for i := range given {
-			given[i] += post.shares[q][k] / total * math.Exp(n.recursion.place(k, j, i+1)-n.recursion.logEvidence[k])
+		for i := range probabilities {
+			probabilities[i] += post.shares[q][k] / total * math.Exp(n.recursion.place(k, j, i+1)-n.recursion.logEvidence[k])
 		}
 	}
-	return given
+	return probabilities
 }
 
 // draw is one draw from the posterior.

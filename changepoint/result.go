@@ -129,8 +129,8 @@ const CredibleMass = 0.95
 func summarize(values []float64) Summary {
 	slices.Sort(values)
 	mean, sd := stat.PopMeanStdDev(values, nil)
-	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
-	return Summary{Number(mean), Number(sd), at(0.025), at(0.975)}
+	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
+	return Summary{Number(mean), Number(sd), quantile(0.025), quantile(0.975)}
 }
 
 // interval returns the interval of time of boundary i, 1 ≤ i ≤ N.
@@ -141,26 +141,27 @@ func (post *Posterior) interval(i int) (from, to float64) {
 	return post.problem.times[i-1], post.problem.times[i]
 }
 
-// at is the place of boundary i: a time, for rows the time of the first row of the new segment.
-func (post *Posterior) at(i int) Number {
+// boundaryTime is the place of boundary i: a time, for rows the time of the first row of the new
+// segment.
+func (post *Posterior) boundaryTime(i int) Number {
 	if post.moments != nil {
 		return Number(post.moments.times[i])
 	}
 	return Number(post.problem.times[i])
 }
 
-func (post *Posterior) describe(given []float64) Place {
-	density := slices.Clone(given)
+func (post *Posterior) describe(probabilities []float64) Place {
+	density := slices.Clone(probabilities)
 	if post.moments != nil {
 		for i := range density {
 			from, to := post.interval(i + 1)
 			density[i] /= to - from
 		}
 	}
-	at := func(i int) Number { return post.at(i + 1) }
-	order := rank.Order(len(given), func(a, b int) int { return cmp.Compare(density[b], density[a]) })
-	in := make([]bool, len(given)+1)
-	place := Place{Mode: at(order[0]), Before: at(order[0])}
+	timeOf := func(i int) Number { return post.boundaryTime(i + 1) }
+	order := rank.Order(len(probabilities), func(a, b int) int { return cmp.Compare(density[b], density[a]) })
+	in := make([]bool, len(probabilities)+1)
+	place := Place{Mode: timeOf(order[0]), Before: timeOf(order[0])}
 	if post.moments == nil {
 		place.Before = Number(post.problem.times[order[0]])
 	}
@@ -168,10 +169,10 @@ func (post *Posterior) describe(given []float64) Place {
 		if place.Probability >= CredibleMass {
 			break
 		}
-		place.Probability += Number(given[i])
+		place.Probability += Number(probabilities[i])
 		in[i] = true
 	}
-	for i := 0; i < len(given); i++ {
+	for i := 0; i < len(probabilities); i++ {
 		if !in[i] {
 			continue
 		}
@@ -179,7 +180,7 @@ func (post *Posterior) describe(given []float64) Place {
 		for ; in[i+1]; i++ {
 			last = i + 1
 		}
-		part := [2]Number{at(from), at(last)}
+		part := [2]Number{timeOf(from), timeOf(last)}
 		if post.moments != nil {
 			low, _ := post.interval(from + 1)
 			_, high := post.interval(last + 1)
@@ -192,9 +193,9 @@ func (post *Posterior) describe(given []float64) Place {
 		value *Number
 	}{{0.025, &place.Q025}, {0.5, &place.Median}, {0.975, &place.Q975}} {
 		total := 0.0
-		for i := range given {
-			if total += given[i]; total >= q.level || i == len(given)-1 {
-				*q.value = at(i)
+		for i := range probabilities {
+			if total += probabilities[i]; total >= q.level || i == len(probabilities)-1 {
+				*q.value = timeOf(i)
 				break
 			}
 		}

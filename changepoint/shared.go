@@ -101,7 +101,7 @@ var errNoNoise = errors.New("the rows of each segment are equal up to rounding, 
 // density is largest at the lower end, within the usual distance of nodes.
 func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
-	counts, top, at := p.logPriorCount(), math.Inf(-1), 0.0
+	counts, top, topShared := p.logPriorCount(), math.Inf(-1), 0.0
 	integral, err := line.Integrate(s.where, func(x float64) (float64, *node, error) {
 		n := &node{shared: x, family: s.family(x), logPrior: s.logPrior(x)}
 		var err error
@@ -112,20 +112,20 @@ func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 		lock.Lock()
 		defer lock.Unlock()
 		if logDensity > top {
-			top, at = logDensity, x
+			top, topShared = logDensity, x
 		}
 		return logDensity, n, nil
 	})
-	if at < s.where.Low+0.7/math.Sqrt(2*float64(len(p.y))) {
+	if topShared < s.where.Low+0.7/math.Sqrt(2*float64(len(p.y))) {
 		return nil, &run.Unanswerable{Err: fmt.Errorf("%s: column %q: %w", p.Path, p.Options.Value, errNoNoise)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	nodes := make([]*node, len(integral.Nodes))
-	for i, at := range integral.Nodes {
-		nodes[i] = at.Given
-		nodes[i].logWeight = at.Given.logPrior + math.Log(integral.Step)
+	for i, kept := range integral.Nodes {
+		nodes[i] = kept.Given
+		nodes[i].logWeight = kept.Given.logPrior + math.Log(integral.Step)
 	}
 	return nodes, nil
 }

@@ -12,7 +12,7 @@ import (
 // a thirtieth of a standard deviation.
 const givenDraws = 1000
 
-func (post *Posterior) given(k int, random *rand.Rand) Given {
+func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	g := Given{Changes: k, Places: []Place{}}
 	for j := 1; j <= k; j++ {
 		g.Places = append(g.Places, post.describe(post.Place(k, j)))
@@ -22,7 +22,7 @@ func (post *Posterior) given(k int, random *rand.Rand) Given {
 		shares[q] = post.shares[q][k]
 	}
 	for j, i := range post.nodes[floats.MaxIdx(shares)].recursion.best(k) {
-		g.Places[j].Joint = post.at(i)
+		g.Places[j].Joint = post.boundaryTime(i)
 	}
 	means, sds, slopes := make([][]float64, k+1), make([][]float64, k+1), make([][]float64, k+1)
 	from, to := post.problem.window()

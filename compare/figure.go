@@ -20,8 +20,8 @@ func (c *Comparison) figure() *picture.Picture {
 	axis := picture.Scale{Min: low, Max: 0, Powers: true}
 	f := picture.NewFrame(p, axis, axis, "A: "+c.A.Command, "B: "+c.B.Command)
 	f.Line([]picture.Point{f.At(low, low), f.At(0, 0)}, 0.7, picture.Muted)
-	for k, at := range points {
-		points[k] = f.At(at.X, at.Y)
+	for k, point := range points {
+		points[k] = f.At(point.X, point.Y)
 	}
 	f.Dots(points, 5, picture.First, picture.Style{Opacity: 0.7})
 	return p
@@ -35,9 +35,9 @@ func figurePoints(models []Pair) (points []picture.Point, low float64) {
 		if model.largest() < figureFloor {
 			continue
 		}
-		at := picture.Point{X: power(model.A), Y: power(model.B)}
-		points = append(points, at)
-		low = min(low, at.X, at.Y)
+		point := picture.Point{X: power(model.A), Y: power(model.B)}
+		points = append(points, point)
+		low = min(low, point.X, point.Y)
 	}
 	return points, math.Floor(low + 1e-9) // an exact power of ten stays
 }

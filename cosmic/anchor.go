@@ -41,9 +41,9 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {
 		panic(fmt.Errorf("cosmic: Given: want a precision [B, %d, %d] and a linear term [B, %d], got %s and %s", dim, dim, dim, precision.Shape(), linear.Shape()))
 	}
-	given := *f
-	given.quadratic = &quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
-	return &given
+	anchored := *f
+	anchored.quadratic = &quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
+	return &anchored
 }
 
 // Mode returns the maximum of each row's quadratic -½ θᵀHθ + bᵀθ over the active coordinates A, θ_A

@@ -30,7 +30,7 @@ func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
 	// b is one more row of R: elimination turns it into h.
-	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(at(m, 0))}, 0)
+	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(rowOf(m, 0))}, 0)
 	// [D+1, D, n]
 	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0)
 
@@ -38,18 +38,18 @@ func newFactor(mask, couplings, linear *graph.Node) *factor {
 	f := &factor{}
 	for j := range dim {
 		entries := graph.Squeeze(graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j)), 1)
-		column := graph.Mul(graph.Mul(from(extended, j+1), at(m, j)), entries)
-		square := graph.OnesLike(at(m, j))
+		column := graph.Mul(graph.Mul(rowsFrom(extended, j+1), rowOf(m, j)), entries)
+		square := graph.OnesLike(rowOf(m, j))
 		for k, previous := range extendedColumns {
-			here := at(previous, j-k-1) // L[j, k]
-			column = graph.Sub(column, graph.Mul(here, from(previous, j-k)))
+			here := rowOf(previous, j-k-1) // L[j, k]
+			column = graph.Sub(column, graph.Mul(here, rowsFrom(previous, j-k)))
 			square = graph.Sub(square, graph.Square(here))
 		}
 		root := graph.Sqrt(graph.MaxScalar(square, minPivot))
 		column = graph.StopGradient(graph.Mul(column, graph.Reciprocal(root)))
 		extendedColumns = append(extendedColumns, column)
 		f.diagonal = append(f.diagonal, graph.StopGradient(root))
-		shift = append(shift, at(column, dim-1-j))
+		shift = append(shift, rowOf(column, dim-1-j))
 		if j+1 < dim {
 			f.columns = append(f.columns, graph.SliceAxis(column, 0, graph.AxisRange(0, dim-1-j)))
 		}
@@ -62,9 +62,9 @@ func newFactor(mask, couplings, linear *graph.Node) *factor {
 func (f *factor) solve(v *graph.Node) *graph.Node {
 	x := make([]*graph.Node, len(f.diagonal))
 	for j, d := range f.diagonal {
-		x[j] = graph.Div(at(v, 0), d)
+		x[j] = graph.Div(rowOf(v, 0), d)
 		if j < len(f.columns) {
-			v = graph.Sub(from(v, 1), graph.Mul(f.columns[j], x[j]))
+			v = graph.Sub(rowsFrom(v, 1), graph.Mul(f.columns[j], x[j]))
 		}
 	}
 	return stacked(x)
@@ -74,7 +74,7 @@ func (f *factor) solve(v *graph.Node) *graph.Node {
 func (f *factor) solveTransposed(v *graph.Node) *graph.Node {
 	x := make([]*graph.Node, len(f.diagonal))
 	for j := len(x) - 1; j >= 0; j-- {
-		right := at(v, j)
+		right := rowOf(v, j)
 		if j < len(f.columns) {
 			right = graph.Sub(right, dot(f.columns[j], stacked(x[j+1:])))
 		}
@@ -86,10 +86,10 @@ func (f *factor) solveTransposed(v *graph.Node) *graph.Node {
 // multiply returns L v for v [D, B].
 func (f *factor) multiply(v *graph.Node) *graph.Node {
 	sum := graph.Mul(stacked(f.diagonal), v)
-	product := []*graph.Node{at(sum, 0)}
+	product := []*graph.Node{rowOf(sum, 0)}
 	for j, column := range f.columns {
-		sum = graph.Add(from(sum, 1), graph.Mul(column, at(v, j)))
-		product = append(product, at(sum, 0))
+		sum = graph.Add(rowsFrom(sum, 1), graph.Mul(column, rowOf(v, j)))
+		product = append(product, rowOf(sum, 0))
 	}
 	return stacked(product)
 }
@@ -98,9 +98,9 @@ func (f *factor) multiply(v *graph.Node) *graph.Node {
 func (f *factor) multiplyTransposed(v *graph.Node) *graph.Node {
 	product := make([]*graph.Node, len(f.diagonal))
 	for j, d := range f.diagonal {
-		product[j] = graph.Mul(d, at(v, j))
+		product[j] = graph.Mul(d, rowOf(v, j))
 		if j < len(f.columns) {
-			product[j] = graph.Add(product[j], dot(f.columns[j], from(v, j+1)))
+			product[j] = graph.Add(product[j], dot(f.columns[j], rowsFrom(v, j+1)))
 		}
 	}
 	return stacked(product)
@@ -111,7 +111,7 @@ func dot(x, y *graph.Node) *graph.Node {
 	return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, 0)
 }
 
-// at returns row i of x as [1, B].
-func at(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisElem(i)) }
+// rowOf returns row i of x as [1, B].
+func rowOf(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisElem(i)) }
 
-func from(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(i)) }
+func rowsFrom(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(i)) }

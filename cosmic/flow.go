@@ -186,12 +186,12 @@ func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 
 // check panics unless the inputs of the graph function called name have the documented shapes.
 func (f *Flow) check(name string, mask, feats, x *graph.Node) {
-	fail := func(what string, got *graph.Node, want string) {
+	fail := func(input string, got *graph.Node, want string) {
 		found := "nil"
 		if got != nil {
 			found = got.Shape().String()
 		}
-		panic(fmt.Errorf("cosmic: %s: %s must be %s, got %s", name, what, want, found))
+		panic(fmt.Errorf("cosmic: %s: %s must be %s, got %s", name, input, want, found))
 	}
 	has := func(n *graph.Node, dims ...int) bool {
 		return n != nil && n.Rank() == 2 && n.Shape().Dim(0) == dims[0] && n.Shape().Dim(1) == dims[1]

@@ -29,13 +29,13 @@ func TestGivenQuadratics(t *testing.T) {
 		precision, linear = append(precision, rows), append(linear, cfg.Linear)
 	}
 	s := newSubject(t, Config{Dim: dim, Kind: Diagonal})
-	given := func(apply func(*Flow) graphFn) graphFn {
+	withQuadratic := func(apply func(*Flow) graphFn) graphFn {
 		return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 			return apply(s.flow.Given(graph.Const(x.Graph(), precision), graph.Const(x.Graph(), linear)))(ctx, mask, feats, x)
 		}
 	}
-	theta, logDet := s.eval(given(func(f *Flow) graphFn { return f.ToParams }), dtypes.Float64, b)
-	z, logDet2 := s.eval(given(func(f *Flow) graphFn { return f.ToBase }), dtypes.Float64, b.with(theta))
+	theta, logDet := s.eval(withQuadratic(func(f *Flow) graphFn { return f.ToParams }), dtypes.Float64, b)
+	z, logDet2 := s.eval(withQuadratic(func(f *Flow) graphFn { return f.ToBase }), dtypes.Float64, b.with(theta))
 	modes := graph.MustExecOnce(s.backend, Mode, b.mask, precision, linear).Value().([][]float64)
 	for n := range theta {
 		mode, _ := anchorOracle(configs[n%2], b.mask[n], make([]float64, dim))

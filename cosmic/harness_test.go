@@ -206,8 +206,8 @@ func kinds(dim, features int) []Config {
 
 // randomPlacement puts dim coordinates among dim+2, in another order.
 func randomPlacement(dim int) *Placement {
-	at := stream.Rand(1, "placement").Perm(dim + 2)[:dim]
-	return &Placement{Dim: dim + 2, At: at, Context: []float64{0.3, -1}}
+	places := stream.Rand(1, "placement").Perm(dim + 2)[:dim]
+	return &Placement{Dim: dim + 2, At: places, Context: []float64{0.3, -1}}
 }
 
 // eachFlow runs body as a subtest for every kind and several dimensions.

@@ -92,8 +92,8 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)
 	upTo := graph.ConvertDType(graph.LessOrEqual(graph.Iota(g, grid, 0), graph.Iota(g, grid, 1)), dtype)
 	knots := graph.AddScalar(graph.MatMul(steps, upTo), -bound) // inner knots, [B, D, K-1]
-	at := graph.BroadcastToShape(graph.InsertAxes(x, -1), knots.Shape())
-	passed := graph.ConvertDType(graph.GreaterOrEqual(at, knots), dtype) // 1 … 1 0 … 0
+	positions := graph.BroadcastToShape(graph.InsertAxes(x, -1), knots.Shape())
+	passed := graph.ConvertDType(graph.GreaterOrEqual(positions, knots), dtype) // 1 … 1 0 … 0
 
 	one := graph.Ones(g, shapes.Make(dtype, batch, dim, 1))
 	// bins left of the one found

@@ -85,12 +85,12 @@ func count(present *Node, dtype dtypes.DType) *Node {
 	return AddScalar(Log(AddScalar(ReduceAndKeep(ConvertDType(present, dtype), ReduceSum, -1), 1)), -typical)
 }
 
-func check(name, what string, x *Node, rank int) {
+func check(name, input string, x *Node, rank int) {
 	if x == nil || x.Rank() != rank {
 		found := "nil"
 		if x != nil {
 			found = x.Shape().String()
 		}
-		panic(fmt.Errorf("encode: %s: %s must have %d axes, got %s", name, what, rank, found))
+		panic(fmt.Errorf("encode: %s: %s must have %d axes, got %s", name, input, rank, found))
 	}
 }

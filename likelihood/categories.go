@@ -97,8 +97,8 @@ func log1mExp(x float64) float64 {
 // log1mExpNode is log1mExp in graphs, for x at most leastGap.
 func log1mExpNode(x *Node) *Node {
 	x = MinScalar(x, leastGap)
-	near := GreaterThan(x, ConstAs(x, -math.Ln2))
-	return Where(near, Log(Neg(expm1(MaxScalar(x, -math.Ln2)))), Log1P(Neg(Exp(MinScalar(x, -math.Ln2)))))
+	nearZero := GreaterThan(x, ConstAs(x, -math.Ln2))
+	return Where(nearZero, Log(Neg(expm1(MaxScalar(x, -math.Ln2)))), Log1P(Neg(Exp(MinScalar(x, -math.Ln2)))))
 }
 
 // leastGap stands for zero where float32 finds two probabilities equal.

@@ -16,11 +16,11 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// at is a point of the tests.
-type at struct{ eta, scale float64 }
+// testPoint is a point of the tests.
+type testPoint struct{ eta, scale float64 }
 
 // likelihoods calls each with every kind, its default shape and others, and test points.
-func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []at)) {
+func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []testPoint)) {
 	shapes := map[Kind][]Shape{
 		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
 		RobustKind:  {{}, {Outlier: 0.4, Ratio: 2}, {Outlier: 0.2, Ratio: 0.3}},
@@ -29,28 +29,28 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 		if kind.HasCategories() {
 			continue // ordered_test.go
 		}
-		var places []at
+		var places []testPoint
 		for _, eta := range []float64{-3, 0, 0.7, 4} {
 			switch {
 			case kind.Scale() == "":
-				places = append(places, at{eta, 1})
+				places = append(places, testPoint{eta, 1})
 			case !kind.Continuous():
 				if kind == BetaKind && eta < 1 { // else much is too near 0 or 1 for float64
-					places = append(places, at{eta, 7}, at{eta, 300})
+					places = append(places, testPoint{eta, 7}, testPoint{eta, 300})
 				} else if kind != BetaKind {
-					places = append(places, at{eta, 0.4}, at{eta, 7}, at{eta, 300})
+					places = append(places, testPoint{eta, 0.4}, testPoint{eta, 7}, testPoint{eta, 300})
 				}
 			}
 		}
 		switch {
 		case kind == LogNormalKind:
-			places = []at{{-3, 0.01}, {0, 1}, {2, 2}}
+			places = []testPoint{{-3, 0.01}, {0, 1}, {2, 2}}
 		case kind.Continuous():
-			places = []at{{-3, 0.01}, {0, 1}, {2, 30}}
+			places = []testPoint{{-3, 0.01}, {0, 1}, {2, 30}}
 		case kind == NegativeBinomialKind:
-			places = append(places, at{math.Log(5e3), 200}, at{math.Log(1e5), 1e6})
+			places = append(places, testPoint{math.Log(5e3), 200}, testPoint{math.Log(1e5), 1e6})
 		case kind.Discrete() && kind.Link() == LogLink: // rates to a million
-			places = append(places, at{math.Log(5e3), 1}, at{math.Log(1e6), 1})
+			places = append(places, testPoint{math.Log(5e3), 1}, testPoint{math.Log(1e6), 1})
 		}
 		list := shapes[kind]
 		if list == nil {
@@ -64,7 +64,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 
 // responses returns valid responses around the mean at a point, with weights that turn sums into
 // integrals over the response.
-func responses(kind Kind, l Likelihood, p at) (y, weights []float64) {
+func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 	switch {
 	case kind.Binary():
 		return []float64{0, 1}, []float64{1, 1}
@@ -122,7 +122,7 @@ func few(values []float64) (some []float64) {
 // The density of every likelihood integrates to one, its mean agrees with the link, and its
 // variance with Variance.
 func TestDensityIntegratesToOne(t *testing.T) {
-	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
 			var total, mean, variance float64
 			y, weights := responses(kind, l, p)
@@ -157,7 +157,7 @@ func TestDensityIntegratesToOne(t *testing.T) {
 // Draws have the mean and variance of the density: within 5 standard errors, 1e-6 a comparison.
 func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 	const n, limit = 20000, 5
-	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		random := stream.Rand(1, t.Name())
 		for _, p := range places {
 			want := l.Variance(p.eta, p.scale)
@@ -192,7 +192,7 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 // Slopes and curvatures agree with differences of the density, except for curvatures bounded away
 // from zero. Bounds stay below the density on the way to its mode.
 func TestNewtonAgainstDifferences(t *testing.T) {
-	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
 			unit := math.Min(p.scale, 1)
 			if kind.Scale() == shapeName {
@@ -266,7 +266,7 @@ func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype
 
 // Graphs agree with the host, and their gradients are the slopes.
 func TestGraphAgainstHost(t *testing.T) {
-	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
 			all, _ := responses(kind, l, p)
 			var y, eta []float64
@@ -281,13 +281,13 @@ func TestGraphAgainstHost(t *testing.T) {
 				case !kind.Discrete():
 					v = math.Exp(p.eta + 3*math.Sin(float64(i))/math.Sqrt(p.scale))
 				}
-				at := p.eta + p.scale*math.Cos(float64(3*i))
+				location := p.eta + p.scale*math.Cos(float64(3*i))
 				if !kind.Continuous() {
-					at = p.eta + math.Cos(float64(3*i))/math.Sqrt(math.Max(p.scale, 1))
+					location = p.eta + math.Cos(float64(3*i))/math.Sqrt(math.Max(p.scale, 1))
 				}
-				y, eta = append(y, v), append(eta, at)
+				y, eta = append(y, v), append(eta, location)
 				if kind.Survival() {
-					y, eta = append(y, -v), append(eta, at)
+					y, eta = append(y, -v), append(eta, location)
 				}
 			}
 			kernel, slope, curvature, gradient, byScale, sum := evaluate(t, l, y, eta, p.scale, dtypes.Float64)
@@ -314,7 +314,7 @@ func TestGraphAgainstHost(t *testing.T) {
 
 // Far out, densities and gradients stay finite in float32.
 func TestFarOutIsFinite(t *testing.T) {
-	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []at) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []testPoint) {
 		far := []float64{-1e4, -100, -1, 0, 1, 100, 1e4}
 		var y, eta []float64
 		for _, a := range append([]float64{1e9, 1e-3, 0.5, 0.999, 1e-60, 1 - 1e-12}, far...) {
@@ -439,7 +439,7 @@ func TestCensoredTimesAreTails(t *testing.T) {
 // Values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate = 0.6), dbeta(0.3, 2,
 // 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3 Γ(5/3).
 func TestDensitiesOfR(t *testing.T) {
-	at := func(kind Kind, y, eta, scale float64) float64 {
+	logDensity := func(kind Kind, y, eta, scale float64) float64 {
 		l := New(kind, Shape{})
 		return l.LogKernelAt(y, eta, scale) + l.LogConstant(y)
 	}
@@ -457,6 +457,6 @@ func TestDensitiesOfR(t *testing.T) {
 		{ZeroInflatedKind, 0, math.Log(2), 0.5, math.Log(1.0/3 + math.Exp(-2)*2/3)},
 		{HurdleKind, 3, math.Log(2), 0.5, math.Log(2.0 / 3 * math.Exp(-2) * 8 / 6 / (1 - math.Exp(-2)))},
 	} {
-		require.InDelta(t, c.want, at(c.kind, c.y, c.eta, c.scale), 1e-12, "%s", c.kind)
+		require.InDelta(t, c.want, logDensity(c.kind, c.y, c.eta, c.scale), 1e-12, "%s", c.kind)
 	}
 }

@@ -23,8 +23,8 @@ func (negativeBinomial) LogKernel(y, eta, logShape *Node) *Node {
 	ratio := Mul(counted, Sub(eta, Log(MaxScalar(y, 1))))
 	total := Add(shape, y) // φ + y
 	change := Div(Sub(cappedExp(eta), y), total)
-	near := LessThan(Abs(change), ConstAs(change, 0.5))
-	log := Where(near, Log1P(Where(near, change, ZerosLike(change))), Sub(logAddExp(Add(logShape, ZerosLike(eta)), eta), Log(total)))
+	smallChange := LessThan(Abs(change), ConstAs(change, 0.5))
+	log := Where(smallChange, Log1P(Where(smallChange, change, ZerosLike(change))), Sub(logAddExp(Add(logShape, ZerosLike(eta)), eta), Log(total)))
 	rest := Sub(stirlingRest(total), Add(stirlingRest(shape), MulScalar(Log1P(Div(y, shape)), 0.5)))
 	return Add(Sub(Mul(y, ratio), Mul(total, log)), rest)
 }

@@ -58,13 +58,13 @@ func TestNormalInGraphs(t *testing.T) {
 		gradient := Gradient(ReduceAllSum(value), x)[0]
 		return []*Node{value, gradient, back, Gradient(ReduceAllSum(back), x)[0]}
 	}, xs)
-	at := func(i int) []float64 { return tensors.MustCopyFlatData[float64](outputs[i]) }
+	output := func(i int) []float64 { return tensors.MustCopyFlatData[float64](outputs[i]) }
 	for i, x := range xs {
 		want := logNormalCDF(x)
-		require.InDelta(t, want, at(0)[i], 1e-14*(1+math.Abs(want)), "%v", x)
+		require.InDelta(t, want, output(0)[i], 1e-14*(1+math.Abs(want)), "%v", x)
 		slope := math.Exp(logNormalPDF(x) - want)
-		require.InDelta(t, slope, at(1)[i], 1e-11*(1+slope), "%v", x)
-		require.InDelta(t, -math.Abs(x), at(2)[i], 1e-13*(1+math.Abs(x)), "%v", x)
-		require.InDelta(t, -math.Copysign(1, x), at(3)[i], 1e-11, "%v", x)
+		require.InDelta(t, slope, output(1)[i], 1e-11*(1+slope), "%v", x)
+		require.InDelta(t, -math.Abs(x), output(2)[i], 1e-13*(1+math.Abs(x)), "%v", x)
+		require.InDelta(t, -math.Copysign(1, x), output(3)[i], 1e-11, "%v", x)
 	}
 }

@@ -131,9 +131,9 @@ func (o *ordered) cutNodes(z *Node) *Node {
 }
 
 // At implements [Categories]. The distribution is also a [Row], whose scale has no meaning.
-func (o *ordered) At(z []float64) CategoriesAt { return o.at(z) }
+func (o *ordered) At(z []float64) CategoriesAt { return o.cutsAt(z) }
 
-func (o *ordered) at(z []float64) *Cuts {
+func (o *ordered) cutsAt(z []float64) *Cuts {
 	cuts := o.Parameters()
 	a := &Cuts{cutLink: o.cut, Points: make([]float64, cuts), logTail: make([]float64, cuts), broken: make([]float64, cuts), bent: make([]float64, cuts), constant: make([]float64, o.levels)}
 	tail := 0.0
@@ -188,10 +188,10 @@ func (o *ordered) Sticks(points []float64) []float64 {
 // meanNodes is the number of nodes for the mean density of narrow categories: errors below 10⁻¹⁵.
 const meanNodes = 10
 
-var meanAt, meanWeight = func() (at, weight []float64) {
-	at, weight = make([]float64, meanNodes), make([]float64, meanNodes)
-	quad.Legendre{}.FixedLocations(at, weight, -1, 1)
-	return at, weight
+var meanAt, meanWeight = func() (nodes, weight []float64) {
+	nodes, weight = make([]float64, meanNodes), make([]float64, meanNodes)
+	quad.Legendre{}.FixedLocations(nodes, weight, -1, 1)
+	return nodes, weight
 }()
 
 // logMeanDensity is log of (F(b) − F(a)) / (b − a), from the density.

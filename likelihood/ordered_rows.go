@@ -4,7 +4,7 @@ package likelihood
 // predictors, with the trials of the first set before the trials of the second, and the number of
 // trials that each stands for, nil where times is. Each row has one trial or two. It returns them
 // with the sum of the constants.
-func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, at []float64, constant float64) {
+func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, trialEta []float64, constant float64) {
 	count := 0
 	for i, v := range y {
 		k := int(v)
@@ -13,7 +13,7 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 			count++
 		}
 	}
-	trials, at = work[:count], work[count:][:sets*count]
+	trials, trialEta = work[:count], work[count:][:sets*count]
 	if times != nil {
 		repeats = work[(sets+1)*count:][:0]
 		for i, v := range y {
@@ -27,16 +27,16 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 		for i, v := range y {
 			k, predictor := int(v), eta[set*len(y)+i]
 			if k > 0 {
-				trials[place], at[set*count+place] = 1, predictor-c.Points[k-1]
+				trials[place], trialEta[set*count+place] = 1, predictor-c.Points[k-1]
 				place++
 			}
 			if k < len(c.Points) {
-				trials[place], at[set*count+place] = 0, predictor-c.Points[k]
+				trials[place], trialEta[set*count+place] = 0, predictor-c.Points[k]
 				place++
 			}
 		}
 	}
-	return trials, repeats, at, constant
+	return trials, repeats, trialEta, constant
 }
 
 // sumKernels sums over trials, or row by row.
@@ -52,8 +52,8 @@ func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 		return
 	}
 	withBuffer(2*(len(sums)+2)*len(y), func(work []float64) {
-		trials, repeats, at, constant := c.trialsOf(y, times, eta, len(sums), work)
-		logistic{}.sumKernels(trials, repeats, at, 1, sums)
+		trials, repeats, trialEta, constant := c.trialsOf(y, times, eta, len(sums), work)
+		logistic{}.sumKernels(trials, repeats, trialEta, 1, sums)
 		for k := range sums {
 			sums[k] += constant
 		}
@@ -69,9 +69,9 @@ func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 		return
 	}
 	withBuffer(8*len(y), func(work []float64) {
-		trials, _, at, _ := c.trialsOf(y, nil, eta, 1, work)
+		trials, _, trialEta, _ := c.trialsOf(y, nil, eta, 1, work)
 		slopes, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
-		logistic{}.newtons(trials, at, slopes, curved)
+		logistic{}.newtons(trials, trialEta, slopes, curved)
 		place := 0
 		for i, v := range y {
 			slope[i], curvature[i] = slopes[place], curved[place]

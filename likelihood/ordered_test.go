@@ -19,10 +19,10 @@ import (
 
 func ExampleNewCategories() {
 	c := NewCategories(CumulativeLogitKind, 3)
-	at := c.At([]float64{0, 0})
+	categories := c.At([]float64{0, 0})
 	p := make([]float64, c.Levels())
 	for _, eta := range []float64{0, 2} {
-		at.Probabilities([]float64{eta}, p)
+		categories.Probabilities([]float64{eta}, p)
 		fmt.Printf("%.3f\n", p)
 	}
 	// Output:
@@ -58,7 +58,7 @@ func eachOrdered(t *testing.T, f func(t *testing.T, o *ordered, z []float64)) {
 // Probabilities agree with the definition where it keeps its digits, and sum to one.
 func TestOrderedIsCumulative(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
-		c := o.at(z)
+		c := o.cutsAt(z)
 		again := o.Cut(c.Points)
 		for k := 1; k < len(c.Points); k++ {
 			require.Less(t, c.Points[k-1], c.Points[k])
@@ -100,7 +100,7 @@ func TestOrderedPriorIsDirichlet(t *testing.T) {
 				for k := range z {
 					z[k] = random.NormFloat64()
 				}
-				o.at(z).Probabilities([]float64{0}, p)
+				o.cutsAt(z).Probabilities([]float64{0}, p)
 				for k, share := range p {
 					shares[k] = append(shares[k], share)
 				}
@@ -132,20 +132,20 @@ func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	for _, kind := range []Kind{CumulativeLogitKind, CumulativeProbitKind} {
 		o := NewCategories(kind, 4).(*ordered)
 		for _, first := range []float64{-2, 0, 1.5} {
-			c := o.at([]float64{first, -9, 0.3})
-			at := (c.Points[0] + c.Points[1]) / 2
+			c := o.cutsAt([]float64{first, -9, 0.3})
+			middle := (c.Points[0] + c.Points[1]) / 2
 			require.Less(t, c.share(1), 1e-18)
 			for _, eta := range []float64{-3, 0.1, 2, 6} {
-				want := math.Log(c.share(1)) + o.cut.logPDF(at-eta) - o.cut.logPDF(at)
+				want := math.Log(c.share(1)) + o.cut.logPDF(middle-eta) - o.cut.logPDF(middle)
 				require.InDelta(t, want, c.LogKernelAt(1, eta, 1), 1e-12, "%s %v %v", kind, first, eta)
 			}
 		}
 	}
 	// far from every cut point: log p is log F of the tail
-	c := NewCategories(CumulativeLogitKind, 3).(*ordered).at([]float64{0, 0})
+	c := NewCategories(CumulativeLogitKind, 3).(*ordered).cutsAt([]float64{0, 0})
 	require.InDelta(t, c.Points[0]-800, c.LogKernelAt(0, 800, 1), 1e-12)
 	require.InDelta(t, c.LogKernelAt(0, 800, 1)+c.Points[1]-c.Points[0]+log1mExp(c.Points[0]-c.Points[1]), c.LogKernelAt(1, 800, 1), 1e-12)
-	p := NewCategories(CumulativeProbitKind, 3).(*ordered).at([]float64{0, 0})
+	p := NewCategories(CumulativeProbitKind, 3).(*ordered).cutsAt([]float64{0, 0})
 	require.InEpsilon(t, -math.Pow(40-p.Points[1], 2)/2-math.Log(40-p.Points[1])-halfLog2Pi, p.LogKernelAt(1, 40, 1), 1e-6)
 }
 
@@ -168,7 +168,7 @@ func TestOrderedOfR(t *testing.T) {
 		},
 	} {
 		o := NewCategories(kind, 4).(*ordered)
-		c, e := o.at(o.Sticks(want.cuts)), NewExpansion(o, len(y))
+		c, e := o.cutsAt(o.Sticks(want.cuts)), NewExpansion(o, len(y))
 		eta := make([]float64, len(x))
 		floats.AddScaled(eta, want.slope, x)
 		require.InDelta(t, want.logLik, c.LogProbs(y, eta), 1e-12)
@@ -184,7 +184,7 @@ func TestOrderedOfR(t *testing.T) {
 // Sums over rows equal the sums row by row.
 func TestOrderedRowsInSums(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
-		c := o.at(z)
+		c := o.cutsAt(z)
 		y, eta := rowsOf(o)
 		twice := append(append([]float64(nil), eta...), eta...)
 		slices.Reverse(twice[len(eta):])
@@ -209,8 +209,8 @@ func (c *Cuts) share(k int) float64 { return math.Exp(c.LogKernelAt(float64(k), 
 // rowsOf are some rows of every category.
 func rowsOf(o *ordered) (y, eta []float64) {
 	for k := range o.levels {
-		for _, at := range []float64{-4, -0.3, 0.9, 5} {
-			y, eta = append(y, float64(k)), append(eta, at)
+		for _, predictor := range []float64{-4, -0.3, 0.9, 5} {
+			y, eta = append(y, float64(k)), append(eta, predictor)
 		}
 	}
 	return y, eta
@@ -221,7 +221,7 @@ func TestOrderedDerivatives(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		y, eta := rowsOf(o)
 		const h = 1e-5
-		c, e := o.at(z), NewExpansion(o, len(y))
+		c, e := o.cutsAt(z), NewExpansion(o, len(y))
 		c.Expand(y, eta, e)
 		for i, v := range y {
 			slope, curvature := c.NewtonAt(v, eta[i], 1)
@@ -241,9 +241,9 @@ func TestOrderedDerivatives(t *testing.T) {
 		shifted := func(j int, by float64) (*Cuts, *Expansion) {
 			moved := append([]float64(nil), z...)
 			moved[j] += by
-			at, to := o.at(moved), NewExpansion(o, len(y))
-			at.Expand(y, eta, to)
-			return at, to
+			cuts, to := o.cutsAt(moved), NewExpansion(o, len(y))
+			cuts.Expand(y, eta, to)
+			return cuts, to
 		}
 		cuts, lost := len(z), 1e-6 // digits
 		for k := range o.levels {
@@ -288,7 +288,7 @@ func TestOrderedInGraphs(t *testing.T) {
 	}
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		y, eta := rowsOf(o)
-		c, e := o.at(z), NewExpansion(o, len(y))
+		c, e := o.cutsAt(z), NewExpansion(o, len(y))
 		c.Expand(y, eta, e)
 		values := run(o, y, eta, z, dtypes.Float64)
 		for i, v := range y {
@@ -310,14 +310,14 @@ func TestOrderedInGraphs(t *testing.T) {
 		for i := range eta {
 			eta[i] *= 2000
 		}
-		for _, at := range [][]float64{z, far} {
-			for _, values := range run(o, y, eta, at, dtypes.Float32) {
+		for _, coordinates := range [][]float64{z, far} {
+			for _, values := range run(o, y, eta, coordinates, dtypes.Float32) {
 				for _, v := range values {
 					require.False(t, math.IsNaN(v) || math.IsInf(v, 0))
 				}
 			}
 		}
-		cuts := o.at(far)
+		cuts := o.cutsAt(far)
 		cuts.Expand(y, eta, e)
 		for i, v := range y {
 			a, b := cuts.NewtonAt(v, eta[i], 1)

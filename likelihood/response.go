@@ -14,8 +14,8 @@ import (
 // a 0/1 response, or two numbers other than 0 and 1, are read as 0 and 1 in increasing order, and
 // levels are their texts; levels is nil otherwise. The second argument, such as "target", names the
 // column in errors.
-func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
-	what = fmt.Sprintf("%s %q", what, c.Name)
+func Read(t *table.Table, label string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
+	label = fmt.Sprintf("%s %q", label, c.Name)
 	binary := kind.Binary()
 	if binary && c.Kind == table.Numeric {
 		odd := slices.ContainsFunc(c.Values, func(v float64) bool { return kind.Expected(v) != "" })
@@ -27,21 +27,21 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	case c.Kind == table.Numeric:
 		y = slices.Clone(c.Values)
 	case !binary:
-		return nil, nil, fmt.Errorf("%s: %s: got %s, want numbers for a %s likelihood", t.Path, what, t.TextFound(c), kind)
+		return nil, nil, fmt.Errorf("%s: %s: got %s, want numbers for a %s likelihood", t.Path, label, t.TextFound(c), kind)
 	case len(c.Levels) > 2:
 		const show = 5
 		shown := strings.Join(c.Levels[:min(show, len(c.Levels))], ", ")
-		return nil, nil, fmt.Errorf("%s: %s: got %s (%s, …), want 0 and 1 or two labels for a %s likelihood", t.Path, what, english.Count(len(c.Levels), "label"), shown, kind)
+		return nil, nil, fmt.Errorf("%s: %s: got %s (%s, …), want 0 and 1 or two labels for a %s likelihood", t.Path, label, english.Count(len(c.Levels), "label"), shown, kind)
 	default:
 		if len(c.Levels) == 1 {
-			return nil, nil, nothingToExplain(t, what, c.Levels[0])
+			return nil, nil, nothingToExplain(t, label, c.Levels[0])
 		}
 		levels = c.Levels
 		for _, code := range c.Codes {
 			y = append(y, float64(code))
 		}
 	}
-	if err := Check(t, what, y, kind); err != nil {
+	if err := Check(t, label, y, kind); err != nil {
 		return nil, nil, err
 	}
 	return y, levels, nil
@@ -54,14 +54,14 @@ const mostCategories = 50
 // missing cells, and their texts. levels are the texts in order; the column may lack some. Without
 // levels they are the numbers of the column in increasing order, or its labels if no order matters.
 // Errors name the column as in Read.
-func ReadCategories(t *table.Table, what string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
-	what = fmt.Sprintf("%s %q", what, c.Name)
+func ReadCategories(t *table.Table, label string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
+	label = fmt.Sprintf("%s %q", label, c.Name)
 	labels := c.AsFactor()
 	switch {
 	case levels != nil:
 		for k, level := range levels {
 			if slices.Contains(levels[:k], level) {
-				return nil, nil, fmt.Errorf("%s: the level %q is listed twice", what, level)
+				return nil, nil, fmt.Errorf("%s: the level %q is listed twice", label, level)
 			}
 		}
 		texts = levels
@@ -71,41 +71,41 @@ func ReadCategories(t *table.Table, what string, c *table.Column, kind Kind, lev
 		if len(labels.Levels) > show {
 			shown += ", …"
 		}
-		return nil, nil, fmt.Errorf("%s: %s: got labels (%s) and no order of them: want all of them as levels, from the lowest to the highest, for a %s likelihood", t.Path, what, shown, kind)
+		return nil, nil, fmt.Errorf("%s: %s: got labels (%s) and no order of them: want all of them as levels, from the lowest to the highest, for a %s likelihood", t.Path, label, shown, kind)
 	default:
 		texts = labels.Levels
 		for row, v := range c.Values {
 			if v != math.Trunc(v) {
-				return nil, nil, fmt.Errorf("%s: %s: %s: got %v, want whole numbers or labels for a %s likelihood", t.Path, t.Place(row), what, v, kind)
+				return nil, nil, fmt.Errorf("%s: %s: %s: got %v, want whole numbers or labels for a %s likelihood", t.Path, t.Place(row), label, v, kind)
 			}
 		}
 	}
 	if len(texts) > mostCategories {
-		return nil, nil, fmt.Errorf("%s: %s: got %d categories, want at most %d for a %s likelihood", t.Path, what, len(texts), mostCategories, kind)
+		return nil, nil, fmt.Errorf("%s: %s: got %d categories, want at most %d for a %s likelihood", t.Path, label, len(texts), mostCategories, kind)
 	}
 	for row, code := range labels.Codes {
 		k := slices.Index(texts, labels.Levels[code])
 		if k < 0 {
-			return nil, nil, fmt.Errorf("%s: %s: %s: got %q, want one of the levels %s", t.Path, t.Place(row), what, labels.Levels[code], strings.Join(texts, ", "))
+			return nil, nil, fmt.Errorf("%s: %s: %s: got %q, want one of the levels %s", t.Path, t.Place(row), label, labels.Levels[code], strings.Join(texts, ", "))
 		}
 		y = append(y, float64(k))
 	}
 	if len(labels.Levels) == 1 {
-		return nil, nil, nothingToExplain(t, what, labels.Levels[0])
+		return nil, nil, nothingToExplain(t, label, labels.Levels[0])
 	}
 	return y, texts, nil
 }
 
 // Check reports the first invalid value of a response, and a response that is constant. Errors name
 // the response as in Read.
-func Check(t *table.Table, what string, y []float64, kind Kind) error {
+func Check(t *table.Table, label string, y []float64, kind Kind) error {
 	for row, v := range y {
 		if expected := kind.Expected(v); expected != "" {
-			return fmt.Errorf("%s: %s: %s: got %v, want %s for a %s likelihood", t.Path, t.Place(row), what, v, expected, kind)
+			return fmt.Errorf("%s: %s: %s: got %v, want %s for a %s likelihood", t.Path, t.Place(row), label, v, expected, kind)
 		}
 	}
 	if slices.Min(y) == slices.Max(y) {
-		return nothingToExplain(t, what, y[0])
+		return nothingToExplain(t, label, y[0])
 	}
 	return nil
 }
@@ -140,6 +140,6 @@ func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, e
 	return marked, nil
 }
 
-func nothingToExplain(t *table.Table, what string, value any) error {
-	return fmt.Errorf("%s: %s is %v in every row, so there is nothing to explain", t.Path, what, value)
+func nothingToExplain(t *table.Table, label string, value any) error {
+	return fmt.Errorf("%s: %s is %v in every row, so there is nothing to explain", t.Path, label, value)
 }

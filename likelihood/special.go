@@ -22,8 +22,8 @@ var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -69
 func stirlingRest(x *Node) *Node {
 	var sum *Node
 	for j := range seriesFrom {
-		at := AddScalar(x, float64(j))
-		step := AddScalar(Mul(AddScalar(at, 0.5), Log1P(Reciprocal(at))), -1)
+		shifted := AddScalar(x, float64(j))
+		step := AddScalar(Mul(AddScalar(shifted, 0.5), Log1P(Reciprocal(shifted))), -1)
 		if sum == nil {
 			sum = step
 		} else {

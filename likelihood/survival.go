@@ -49,16 +49,16 @@ func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
 }
 
 // shape is k.
-func (l weibull) shape(given float64) float64 {
+func (l weibull) shape(parameter float64) float64 {
 	if l.constant {
 		return 1
 	}
-	return given
+	return parameter
 }
 
 // cumulated returns u of a time, ended as nodes does, and k.
-func (l weibull) cumulated(y, eta, given float64) (u, ended, shape float64) {
-	shape = l.shape(given)
+func (l weibull) cumulated(y, eta, parameter float64) (u, ended, shape float64) {
+	shape = l.shape(parameter)
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	if y > 0 {
 		ended = 1

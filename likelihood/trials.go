@@ -24,7 +24,7 @@ type Trials struct {
 
 // NewTrials takes the numbers of successes and of all trials of each row from columns with the
 // given names. Errors name the response as in Read.
-func NewTrials(t *table.Table, what string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
+func NewTrials(t *table.Table, label string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
 	for _, counts := range []struct {
 		name   string
 		values []float64
@@ -42,7 +42,7 @@ func NewTrials(t *table.Table, what string, successes, trials []float64, success
 			return nil, fmt.Errorf("%s: %s: got %v successes in %v trials", t.Path, t.Place(row), k, n)
 		}
 		if total += n; total > mostTrials {
-			return nil, fmt.Errorf("%s: the response %s has more than %d trials", t.Path, what, mostTrials)
+			return nil, fmt.Errorf("%s: the response %s has more than %d trials", t.Path, label, mostTrials)
 		}
 		all.Times[row] = int(n)
 		all.LogWays += logBinomial(n, k)

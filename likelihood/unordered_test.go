@@ -92,7 +92,7 @@ func TestUnorderedIsSoftmax(t *testing.T) {
 			}
 			total += math.Log(p[int(v)])
 			for m := range rowEta {
-				at := func(by float64) *Expansion {
+				expansionAt := func(by float64) *Expansion {
 					moved, to := append([]float64(nil), rowEta...), NewExpansion(c, 1)
 					moved[m] += by
 					c.Expand([]float64{v}, moved, to)
@@ -104,7 +104,7 @@ func TestUnorderedIsSoftmax(t *testing.T) {
 					return c.LogProbs([]float64{v}, moved)
 				}
 				require.InDelta(t, (value(h)-value(-h))/(2*h), e.Slope[m][i], 1e-8)
-				up, down := at(h), at(-h)
+				up, down := expansionAt(h), expansionAt(-h)
 				for other := range rowEta {
 					require.InDelta(t, -(up.Slope[other][0]-down.Slope[other][0])/(2*h), e.Curvature[m*predictors+other][i], 1e-8)
 				}
@@ -183,12 +183,12 @@ func TestUnorderedRowsAtOnce(t *testing.T) {
 		sums := make([]float64, 2)
 		for _, repeated := range [][]float64{nil, times} {
 			c.LogProbSums(y, repeated, slices.Concat(eta, far), sums)
-			for set, at := range [][]float64{eta, far} {
+			for set, predictors := range [][]float64{eta, far} {
 				want := 0.0
 				for i := range y {
 					row := make([]float64, m)
 					for k := range row {
-						row[k] = at[k*n+i]
+						row[k] = predictors[k*n+i]
 					}
 					want += timesOf(repeated, i) * c.At(nil).LogProbs(y[i:i+1], row)
 				}

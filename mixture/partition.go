@@ -24,10 +24,10 @@ type partition struct {
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
-	// given[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster beside t
+	// componentsGiven[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster beside t
 	// others, in units where a cluster of n rows has weight n plus concentration.
-	given   [][]float64
-	novelty []float64
+	componentsGiven [][]float64
+	novelty         []float64
 }
 
 // auxiliary is the number of clusters from the prior that a row may open. Not tuned.
@@ -36,7 +36,7 @@ const auxiliary = 3
 // newPartition starts with clusters of equal size, cut from the rows in order.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
 	s := &partition{p: p, random: random, cluster: make([]int, p.Rows()), beta: p.family.startHyper()}
-	s.given, s.novelty = p.sizes()
+	s.componentsGiven, s.novelty = p.sizes()
 	for _, rows := range cut(order, clusters) {
 		for _, i := range rows {
 			s.cluster[i] = len(s.clusters)
@@ -53,10 +53,10 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 
 // sizes returns p(k | t) and the weights of new clusters: t of k components are occupied in
 // k!/(k−t)! ways, and the Dirichlet integrates to 1/(kδ)(kδ+1)⋯(kδ+n−1) times factors of clusters.
-func (p *Problem) sizes() (given [][]float64, novelty []float64) {
+func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
-	given = make([][]float64, most+1)
+	componentsGiven = make([][]float64, most+1)
 	for t := range logV {
 		logs := make([]float64, most)
 		for k := 1; k <= most; k++ {
@@ -67,7 +67,7 @@ func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 		}
 		logV[t] = logsum.Of(logs)
 		if t >= 1 && t <= most {
-			given[t] = logs
+			componentsGiven[t] = logs
 			for k := range logs {
 				logs[k] = math.Exp(logs[k] - logV[t])
 			}
@@ -77,7 +77,7 @@ func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 	for t := 1; t <= most; t++ {
 		novelty[t] = d * math.Exp(logV[t+1]-logV[t]) // 0 at the largest number
 	}
-	return given, novelty
+	return componentsGiven, novelty
 }
 
 func (s *partition) buffer() []float64 {

@@ -48,10 +48,10 @@ func TestQualityOfMethods(t *testing.T) {
 		require.NoError(t, err)
 		want := p.enumerate(betaGrid(), varianceGrid())
 		t.Logf("table %d: exactly %.4f", seed, want)
-		report := func(name string, started float64, state string, at func(k int) (probability, se float64)) (off, sigmas float64) {
+		report := func(name string, started float64, state string, estimateOf func(k int) (probability, se float64)) (off, sigmas float64) {
 			largest := 0.0
 			for k := range want {
-				probability, se := at(k)
+				probability, se := estimateOf(k)
 				off, largest = math.Max(off, math.Abs(probability-want[k])), math.Max(largest, se)
 				sigmas = math.Max(sigmas, math.Abs(probability-want[k])/(1e-4+se))
 			}

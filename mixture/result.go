@@ -140,6 +140,6 @@ func summarize(values []float64) Summary {
 		return Summary{nan, nan, nan}
 	}
 	slices.Sort(values)
-	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
-	return Summary{at(0.5), at(0.025), at(0.975)}
+	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
+	return Summary{quantile(0.5), quantile(0.025), quantile(0.975)}
 }

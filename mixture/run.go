@@ -43,7 +43,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		}
 	}
 	result.Density = s.densities()
-	result.Given, result.Rows = s.given(most + 1)
+	result.Given, result.Rows = s.summariseGiven(most + 1)
 	result.Answer = result.answer()
 	if result.Certificate.Verdict != vti.Failed {
 		result.ModelCheck = s.checkModel(cfg.Sample.Seed)

@@ -205,7 +205,7 @@ func (s *partition) round(length int) roundResult {
 	r := roundResult{probability: make([]float64, s.p.Options.MaxComponents), occupied: make([]float64, s.p.Options.MaxComponents)}
 	for sweep := range length {
 		s.sweep()
-		for k, share := range s.given[len(s.counts)] {
+		for k, share := range s.componentsGiven[len(s.counts)] {
 			r.probability[k] += share / float64(length)
 		}
 		r.occupied[len(s.counts)-1] += 1 / float64(length)

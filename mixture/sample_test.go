@@ -19,9 +19,9 @@ import (
 // components, and sums to one; no more clusters than components are opened.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
-	given, novelty := p.sizes()
+	componentsGiven, novelty := p.sizes()
 	require.Zero(t, novelty[4])
-	require.InDeltaSlice(t, []float64{0, 0, 0, 1}, given[4], 1e-12)
+	require.InDeltaSlice(t, []float64{0, 0, 0, 1}, componentsGiven[4], 1e-12)
 	for clusters := 1; clusters <= 4; clusters++ {
 		total, want := 0.0, make([]float64, 4)
 		for k := clusters; k <= 4; k++ {
@@ -38,7 +38,7 @@ func TestSizes(t *testing.T) {
 		for k := range want {
 			want[k] /= total
 		}
-		require.InDeltaSlice(t, want, given[clusters], 1e-12)
+		require.InDeltaSlice(t, want, componentsGiven[clusters], 1e-12)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 	} {
 		random := stream.Rand(8, name)
 		differences := map[string][]float64{}
-		note := func(what string, before, after []component, beta []float64) {
+		note := func(move string, before, after []component, beta []float64) {
 			for sign, list := range map[float64][]component{-1: before, 1: after} {
 				numbers := []float64{float64(len(list)), 0, 0, 0}
 				for _, c := range list {
@@ -138,7 +138,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 					}
 				}
 				for k, x := range numbers {
-					key := what + string(rune('0'+k))
+					key := move + string(rune('0'+k))
 					if sign < 0 {
 						x = -x
 					}
@@ -164,13 +164,13 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 				s.components[j].weight /= total
 			}
 			s.sort()
-			of := make([]int, n) // the component of each row
-			for i := range of {
+			componentOf := make([]int, n) // the component of each row
+			for i := range componentOf {
 				u := random.Float64() - s.components[0].weight
-				for of[i] = 0; u > 0 && of[i]+1 < k; u -= s.components[of[i]].weight {
-					of[i]++
+				for componentOf[i] = 0; u > 0 && componentOf[i]+1 < k; u -= s.components[componentOf[i]].weight {
+					componentOf[i]++
 				}
-				p.family.simulate(s.components[of[i]], row, random)
+				p.family.simulate(s.components[componentOf[i]], row, random)
 				switch f := p.family.(type) {
 				case normals:
 					f.y[i] = row[0]
@@ -189,7 +189,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 			clusters := p.newPartition(p.order(), 1, random)
 			clusters.beta, clusters.counts, clusters.clusters, clusters.density = before.beta, nil, nil, nil
 			number := map[int]int{}
-			for i, j := range of {
+			for i, j := range componentOf {
 				at, known := number[j]
 				if !known {
 					at = len(number)
@@ -205,14 +205,14 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 			}
 			note("clusters", old, clusters.clusters, before.beta)
 		}
-		for what, list := range differences {
+		for move, list := range differences {
 			mean, square := 0.0, 0.0
 			for d := 0; d < len(list); d += 2 {
 				x := list[d] + list[d+1]
 				mean += x / draws
 				square += x * x / draws
 			}
-			require.LessOrEqual(t, math.Abs(mean), 4.5*math.Sqrt(square/draws), "%s: %s", name, what)
+			require.LessOrEqual(t, math.Abs(mean), 4.5*math.Sqrt(square/draws), "%s: %s", name, move)
 		}
 	}
 }

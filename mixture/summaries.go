@@ -86,7 +86,7 @@ func (p *Problem) shares(row int, s *state, into []float64) {
 	}
 }
 
-func (s *Sample) given(k int) (Given, []Row) {
+func (s *Sample) summariseGiven(k int) (Given, []Row) {
 	p := s.problem
 	var draws []kept
 	for _, d := range s.draws {

@@ -51,7 +51,7 @@ func (in *RegressionInput) indicators(y []float64) (list []*response) {
 		if k == 0 && len(in.Unordered) == 2 {
 			continue
 		}
-		r := &response{name: in.Response.Name + " = " + name, noun: "response", y: make([]float64, len(y)), kind: Binary, at: in.Rows, rows: in.Checked, category: k, order: order}
+		r := &response{name: in.Response.Name + " = " + name, noun: "response", y: make([]float64, len(y)), kind: Binary, rowNames: in.Rows, rows: in.Checked, category: k, order: order}
 		for i, v := range y {
 			r.y[i] = indicator(v, k)
 		}

@@ -78,7 +78,7 @@ func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	}
 	c.list = append(c.list, &check{
 		family: newFamily(len(members), false), first: first,
-		begin: func(d, place int) {
+		prepare: func(d, place int) {
 			if c.ignored != nil {
 				for j := range shapesOf {
 					for at := range columns {

@@ -67,7 +67,7 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 	}))
 
 	want := newFamily(count, false)
-	statistic := func(s *sample, at shape) float64 {
+	statistic := func(s *sample, form shape) float64 {
 		var sum, squares float64
 		var values []float64
 		for i := 0; i < len(y); i += 2 {
@@ -83,7 +83,7 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 			}
 		}
 		for k, v := range values {
-			sum += at.values[k] * v
+			sum += form.values[k] * v
 			squares += v * v
 		}
 		return math.Abs(sum) * math.Sqrt(float64(len(values))/squares)

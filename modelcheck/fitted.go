@@ -98,8 +98,8 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 
 // wholeNumbers returns the edges of bins of the whole numbers from low to high.
 func wholeNumbers(low, high float64) (edges []float64) {
-	for at := low; at <= high+1; at++ {
-		edges = append(edges, at-0.5)
+	for value := low; value <= high+1; value++ {
+		edges = append(edges, value-0.5)
 	}
 	return edges
 }
@@ -121,8 +121,8 @@ func (f *fitting) histogram(y []float64) []float64 {
 	counts := make([]float64, len(f.edges)-1)
 	low, width := f.edges[0], f.edges[1]-f.edges[0]
 	for _, v := range y {
-		if at := math.Floor((v - low) / width); at >= 0 && at < float64(len(counts)) {
-			counts[int(at)]++
+		if bin := math.Floor((v - low) / width); bin >= 0 && bin < float64(len(counts)) {
+			counts[int(bin)]++
 		}
 	}
 	return counts

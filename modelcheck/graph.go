@@ -44,7 +44,7 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	findings = append(findings, copiesFindings(in.Columns, rows)...)
 	responses := make([]*response, len(in.Columns))
 	for j, c := range in.Columns {
-		r := &response{name: c.Name, noun: "node", y: c.Values, at: rows}
+		r := &response{name: c.Name, noun: "node", y: c.Values, rowNames: rows}
 		if in.Kinds != nil {
 			r.kind = in.Kinds[j]
 		}

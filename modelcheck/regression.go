@@ -145,7 +145,7 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 		report.Predictive = counted
 		return report, err
 	}
-	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
+	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, rowNames: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
 	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y)
@@ -176,12 +176,12 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 
 // response is a column whose residuals are checked.
 type response struct {
-	name string
-	noun string // noun in findings: response or node
-	y    []float64
-	kind Kind
-	at   RowNames
-	rows []int // table rows of y; nil: all
+	name     string
+	noun     string // noun in findings: response or node
+	y        []float64
+	kind     Kind
+	rowNames RowNames
+	rows     []int // table rows of y; nil: all
 	// category is the category whose indicator is y, and order [n] numbers the categories of the
 	// rows, for categories without an order; nil: y is the response itself.
 	category int
@@ -211,7 +211,7 @@ func (r *response) names(rows []int) string {
 			rows[k] = r.rows[i]
 		}
 	}
-	return r.at.list(rows)
+	return r.rowNames.list(rows)
 }
 
 // sample is a response, observed or replicated, under one posterior draw.
@@ -269,8 +269,8 @@ type check struct {
 	// compare writes the members of response j for the draw at a place of a block, or stores the
 	// input of finish. Responses are compared in parallel.
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
-	// begin, if not nil, is called before a draw is compared.
-	begin func(d, place int)
+	// prepare, if not nil, is called before a draw is compared.
+	prepare func(d, place int)
 	// finish, if not nil, writes the members of response j for all draws of a block.
 	finish func(j int, observed, replicated [][]float64)
 	// members of response j are [first[j], first[j+1]).
@@ -330,8 +330,8 @@ func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicat
 				draw(from+place, j, b.mean[place], b.sd[place], b.replicate[place])
 			}
 			for _, check := range c.list {
-				if check.begin != nil {
-					check.begin(from+place, place)
+				if check.prepare != nil {
+					check.prepare(from+place, place)
 				}
 			}
 		}

@@ -22,28 +22,28 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 		return Finding{}, false
 	}
 	last := len(values) - 1
-	for _, end := range []struct{ value, near, far float64 }{
+	for _, end := range []struct{ value, neighbour, far float64 }{
 		{values[0], values[1], values[last]}, {values[last], values[last-1], values[0]},
 	} {
-		gap, others := math.Abs(end.near-end.value), math.Abs(end.far-end.near)
+		gap, others := math.Abs(end.neighbour-end.value), math.Abs(end.far-end.neighbour)
 		if !(gap > others) {
 			continue
 		}
-		var at []int
+		var equalRows []int
 		for i, v := range c.Values {
 			if v == end.value {
-				at = append(at, i)
+				equalRows = append(equalRows, i)
 			}
 		}
 		// A few integers can lie like this by chance, and so can a short code among counts.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
-		repeated := len(at) > 1 && len(values) > 10 && gap > 2*others
+		repeated := len(equalRows) > 1 && len(values) > 10 && gap > 2*others
 		if !code && !repeated {
 			continue
 		}
 		return Finding{
-			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, timesText(len(at)), c.Name, min(end.near, end.far), max(end.near, end.far)),
-			Where: "column " + c.Name + ", " + rows.list(at), Statistic: end.value, P: math.NaN(), Verdict: Poor,
+			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, timesText(len(equalRows)), c.Name, min(end.neighbour, end.far), max(end.neighbour, end.far)),
+			Where: "column " + c.Name + ", " + rows.list(equalRows), Statistic: end.value, P: math.NaN(), Verdict: Poor,
 			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
 		}, true
 	}

@@ -65,7 +65,7 @@ func (post *posterior) writeDraws(cfg RunConfig) error {
 		copy(row[1:1+polynomial], d.coefficients)
 		if p.knots != nil {
 			for k, j := range d.fit.columns[polynomial:] {
-				row[1+polynomial+k] = p.knots.at[j-polynomial]
+				row[1+polynomial+k] = p.knots.places[j-polynomial]
 				row[1+polynomial+p.Options.MaxOrder+k] = d.coefficients[polynomial+k]
 			}
 		}

@@ -22,7 +22,7 @@ import (
 // are kept orthogonal to the columns of the set, so that a set costs a few products of columns of
 // the reduced triangle.
 type knots struct {
-	at []float64 // increasing
+	places []float64 // increasing
 
 	degree, most, rows int
 	response           []float64   // reduced, orthogonal to the polynomial part
@@ -40,7 +40,7 @@ func (p *Problem) splines(values []float64) error {
 	inner := p.times[o.Degree : n-1]
 	count := min(o.Candidates, len(inner))
 	for c := range count {
-		k.at = append(k.at, inner[(2*c+1)*len(inner)/(2*count)])
+		k.places = append(k.places, inner[(2*c+1)*len(inner)/(2*count)])
 	}
 	if count < o.Candidates {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s have %s for knots", english.Count(n, "row"), english.Count(count, "place")))
@@ -52,8 +52,8 @@ func (p *Problem) splines(values []float64) error {
 		return fmt.Errorf("up to %d knots at %d places have %.2g sets, more than %.2g: want a smaller --max-order or fewer --candidates", k.most, count, sets, float64(mostSets))
 	}
 	var names []string
-	for _, at := range k.at {
-		names = append(names, fmt.Sprintf("knot at %g", at))
+	for _, place := range k.places {
+		names = append(names, fmt.Sprintf("knot at %g", place))
 	}
 	p.overTime(values, o.Degree, names)
 	k.prepare(p.levels, o.MeanKnots)
@@ -65,7 +65,7 @@ func (k *knots) sets() float64 {
 	total, ways := 0.0, 1.0
 	for size := 0; size <= k.most; size++ {
 		total += ways
-		ways *= float64(len(k.at)-size) / float64(size+1)
+		ways *= float64(len(k.places)-size) / float64(size+1)
 	}
 	return total
 }
@@ -86,7 +86,7 @@ func (k *knots) prepare(d *design, mean float64) {
 		k.explained += d.reduced.At(i, last) * d.reduced.At(i, last)
 	}
 	k.total, k.response = d.total, column(last)
-	for j := range k.at {
+	for j := range k.places {
 		k.columns = append(k.columns, column(k.degree+j))
 	}
 	norm, ways := 0.0, 0.0
@@ -98,7 +98,7 @@ func (k *knots) prepare(d *design, mean float64) {
 	}
 	for size := range poisson {
 		k.logCount = append(k.logCount, poisson[size]-math.Log(norm)-ways)
-		ways += math.Log(float64(len(k.at)-size) / float64(size+1))
+		ways += math.Log(float64(len(k.places)-size) / float64(size+1))
 	}
 }
 
@@ -121,14 +121,14 @@ type walk struct {
 	exact   bool
 }
 
-func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
+func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
 	w := &walk{knots: k, ctx: ctx, visit: visit}
 	for range k.most + 1 {
-		level := make([][]float64, len(k.at))
+		level := make([][]float64, len(k.places))
 		for j := range level {
 			level[j] = make([]float64, len(k.response))
 		}
-		w.columns, w.squares = append(w.columns, level), append(w.squares, make([]float64, len(k.at)))
+		w.columns, w.squares = append(w.columns, level), append(w.squares, make([]float64, len(k.places)))
 	}
 	for j, c := range k.columns {
 		copy(w.columns[0][j], c)
@@ -162,13 +162,13 @@ func (w *walk) add(level, candidate int, explained float64) {
 	case size == w.most-1:
 		w.leaves(level, candidate, explained, product/square)
 	default:
-		for j := candidate + 1; j < len(w.at); j++ {
+		for j := candidate + 1; j < len(w.places); j++ {
 			c := w.columns[level+1][j]
 			copy(c, w.columns[level][j])
 			floats.AddScaled(c, -floats.Dot(column, c)/square, column)
 			w.squares[level+1][j] = floats.Dot(c, c)
 		}
-		for j := candidate + 1; j < len(w.at); j++ {
+		for j := candidate + 1; j < len(w.places); j++ {
 			w.add(level+1, j, explained)
 		}
 	}
@@ -179,7 +179,7 @@ func (w *walk) add(level, candidate int, explained float64) {
 // the response with the last column, over the square of the last column.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	column, square := w.columns[level][candidate], w.squares[level][candidate]
-	for j := candidate + 1; j < len(w.at); j++ {
+	for j := candidate + 1; j < len(w.places); j++ {
 		c := w.columns[level][j]
 		shared := floats.Dot(column, c)
 		left := w.squares[level][j] - shared*shared/square
@@ -237,19 +237,19 @@ func (b *branch) add(set []int, log float64) {
 
 // sum walks over all sets twice: to sum, and to draw.
 func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
-	branches := make([]*branch, len(k.at)+1)
+	branches := make([]*branch, len(k.places)+1)
 	for b := range branches {
-		branches[b] = &branch{math.Inf(-1), make([]float64, k.most+1), make([]float64, k.most+1), make([]float64, len(k.at)), make([][]int, k.most+1)}
+		branches[b] = &branch{math.Inf(-1), make([]float64, k.most+1), make([]float64, k.most+1), make([]float64, len(k.places)), make([][]int, k.most+1)}
 		for size := range branches[b].best {
 			branches[b].best[size] = math.Inf(-1)
 		}
 	}
 	none := k.logJoint(0, k.explained)
-	branches[len(k.at)].add(nil, none)
-	if err := parallel.Do(len(k.at), func(j int) error { return k.from(ctx, j, branches[j].add) }); err != nil {
+	branches[len(k.places)].add(nil, none)
+	if err := parallel.Do(len(k.places), func(j int) error { return k.visitFrom(ctx, j, branches[j].add) }); err != nil {
 		return nil, err
 	}
-	s := &knotSum{logEvidence: math.Inf(-1), count: make([]float64, k.most+1), logCount: make([]float64, k.most+1), inclusion: make([]float64, len(k.at)), best: make([][]int, k.most+1)}
+	s := &knotSum{logEvidence: math.Inf(-1), count: make([]float64, k.most+1), logCount: make([]float64, k.most+1), inclusion: make([]float64, len(k.places)), best: make([][]int, k.most+1)}
 	masses := make([]float64, len(branches))
 	for j, b := range branches {
 		masses[j] = math.Log(floats.Sum(b.count)) + b.top
@@ -269,7 +269,7 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 	prior := 0.0 // log number of sets
 	for size := range s.count {
 		s.logCount[size] = math.Log(s.count[size]) + s.logEvidence - k.logCount[size] - prior
-		prior += math.Log(float64(len(k.at)-size) / float64(size+1))
+		prior += math.Log(float64(len(k.places)-size) / float64(size+1))
 	}
 	var err error
 	s.sets, err = k.draw(ctx, masses, s.logEvidence, draws, random)
@@ -288,14 +288,14 @@ func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float6
 		if len(wanted[j]) == 0 {
 			return nil
 		}
-		if j == len(k.at) {
+		if j == len(k.places) {
 			found[j] = make([][]int, len(wanted[j]))
 			return nil
 		}
 		slices.Sort(wanted[j])
 		below := 0.0
 		var last []int
-		err := k.from(ctx, j, func(set []int, log float64) {
+		err := k.visitFrom(ctx, j, func(set []int, log float64) {
 			below += math.Exp(log - masses[j])
 			for len(found[j]) < len(wanted[j]) && wanted[j][len(found[j])] < below {
 				found[j] = append(found[j], slices.Clone(set))

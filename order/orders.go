@@ -120,10 +120,10 @@ func (p *Problem) basis(t float64) []float64 {
 		return row
 	}
 	degree := p.Options.Degree
-	row := make([]float64, degree+len(p.knots.at))
+	row := make([]float64, degree+len(p.knots.places))
 	legendre(u, row[:degree])
-	for k, at := range p.knots.at {
-		if beyond := u - p.unitTime(at); beyond > 0 {
+	for k, place := range p.knots.places {
+		if beyond := u - p.unitTime(place); beyond > 0 {
 			row[degree+k] = math.Pow(beyond, float64(degree))
 		}
 	}

@@ -59,11 +59,11 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 	}
 	if p.Options.UnitRoot > 0 {
 		for k := range post.orders {
-			given := Number(0)
+			conditional := Number(0)
 			if probability := float64(post.orders[k].Probability); probability > 0 {
-				given = Number(roots[k] / probability)
+				conditional = Number(roots[k] / probability)
 			}
-			post.orders[k].UnitRoot = &given
+			post.orders[k].UnitRoot = &conditional
 		}
 	}
 	for range draws {
@@ -82,7 +82,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 	for k, probability := range sum.count {
 		o := Order{Order: k, Probability: Number(probability), LogBayesFactor: Number(sum.logCount[k] - sum.logCount[0])}
 		for _, j := range sum.best[k] {
-			o.Knots = append(o.Knots, Number(p.knots.at[j]))
+			o.Knots = append(o.Knots, Number(p.knots.places[j]))
 		}
 		post.orders = append(post.orders, o)
 	}

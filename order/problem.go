@@ -106,7 +106,7 @@ func (p *Problem) Priors() []string {
 	var first string
 	switch {
 	case o.Kind == Spline:
-		first = fmt.Sprintf("spline of degree %d: number of knots Poisson(%g) up to %d, at any of %s from %.6g to %.6g", o.Degree, o.MeanKnots, o.MaxOrder, english.Count(len(p.knots.at), "place"), p.knots.at[0], p.knots.at[len(p.knots.at)-1])
+		first = fmt.Sprintf("spline of degree %d: number of knots Poisson(%g) up to %d, at any of %s from %.6g to %.6g", o.Degree, o.MeanKnots, o.MaxOrder, english.Count(len(p.knots.places), "place"), p.knots.places[0], p.knots.places[len(p.knots.places)-1])
 	case o.UnitRoot > 0:
 		first = fmt.Sprintf("autoregression: order uniform on 0 to %d; of orders from 1 a unit root with probability %g", o.MaxOrder, o.UnitRoot)
 	default:

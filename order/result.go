@@ -103,10 +103,10 @@ func central(values []float64) (low, high Number) {
 	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))
 }
 
-func coefficient(name string, all, given []float64) Coefficient {
+func coefficient(name string, all, present []float64) Coefficient {
 	c := Coefficient{Name: name}
 	c.Mean, c.SD = moments(all)
-	c.MeanGiven, c.SDGiven = moments(given)
+	c.MeanGiven, c.SDGiven = moments(present)
 	c.Q025, c.Q975 = central(all)
 	return c
 }

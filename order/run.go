@@ -55,7 +55,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	}
 	if post.knots != nil {
 		for j, probability := range post.knots.inclusion {
-			r.Knots = append(r.Knots, Knot{Number(problem.knots.at[j]), Number(probability)})
+			r.Knots = append(r.Knots, Knot{Number(problem.knots.places[j]), Number(probability)})
 		}
 	}
 	if o.Kind != Autoregression {
@@ -85,8 +85,8 @@ func (post *posterior) answer() string {
 		return fmt.Sprintf("Most probably a polynomial of degree %d (probability %.3f); a constant: %.2g.", most.Order, share, none)
 	case Spline:
 		var places []string
-		for _, at := range most.Knots {
-			places = append(places, fmt.Sprintf("%.6g", float64(at)))
+		for _, knot := range most.Knots {
+			places = append(places, fmt.Sprintf("%.6g", float64(knot)))
 		}
 		if most.Order == 0 {
 			return fmt.Sprintf("Most probably no knot (probability %.3f).", share)
@@ -114,14 +114,14 @@ func (post *posterior) coefficients() (rows []Coefficient) {
 		levels[i] = p.ofLevels(d)
 	}
 	collect := func(name string, value func(d draw) float64, has int) {
-		var all, given []float64
+		var all, present []float64
 		for _, d := range levels {
 			all = append(all, value(d))
 			if d.fit.order == most && has <= most {
-				given = append(given, value(d))
+				present = append(present, value(d))
 			}
 		}
-		rows = append(rows, coefficient(name, all, given))
+		rows = append(rows, coefficient(name, all, present))
 	}
 	collect("mean at the means of the columns", func(d draw) float64 { return d.intercept }, 0)
 	if p.knots == nil {

@@ -273,9 +273,9 @@ func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link boo
 func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) {
 	switch {
 	case link:
-		copy(dst, r.of(draw, eta))
+		copy(dst, r.predictorsOf(draw, eta))
 	case r.Unordered != nil:
-		r.Unordered.Probabilities(r.of(draw, eta), dst)
+		r.Unordered.Probabilities(r.predictorsOf(draw, eta), dst)
 	default:
 		dst[0] = r.Mean(row, draw, eta)
 	}

@@ -113,11 +113,11 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	for k, want := range []float64{4.892997 - 3.599976, 5.447819 - 3.599976} { // of regrid()
 		assert.InDelta(t, want, 2*float64(response.Contrasts[k].Mean), 1e-5)
 	}
-	at := effectsOf(t, EffectsConfig{Of: []Focus{{"x", []string{"1", "4"}}}, By: &Focus{Name: "g"}, Link: true, Contrast: Pairwise})
+	conditional := effectsOf(t, EffectsConfig{Of: []Focus{{"x", []string{"1", "4"}}}, By: &Focus{Name: "g"}, Link: true, Contrast: Pairwise})
 	for k, want := range [][2]float64{{0.7602096, 1.6653520}, {0.8112580, 2.1656620}, {1.0723539, 2.1568712}} {
 		const slope = 0.3017141376448 // of the second draw
-		assert.Equal(t, []string{"a", "b", "c"}[k], at.Contrasts[k].By)
-		assert.InDelta(t, want[0]-want[1]-3*slope, 2*float64(at.Contrasts[k].Mean), 1e-6)
+		assert.Equal(t, []string{"a", "b", "c"}[k], conditional.Contrasts[k].By)
+		assert.InDelta(t, want[0]-want[1]-3*slope, 2*float64(conditional.Contrasts[k].Mean), 1e-6)
 	}
 	data := effectsOf(t, EffectsConfig{Of: g, OverData: true, Contrast: Pairwise})
 	assert.InDelta(t, 3.981879709-5.966366905, 2*float64(data.Contrasts[0].Mean), 1e-8)

@@ -176,7 +176,7 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
 	if r.Unordered != nil {
 		for s := range dst {
-			dst[s] = r.Unordered.LogProbs(r.Y[row:row+1], r.of(s, eta))
+			dst[s] = r.Unordered.LogProbs(r.Y[row:row+1], r.predictorsOf(s, eta))
 		}
 		return
 	}
@@ -186,8 +186,8 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	}
 }
 
-// of returns the linear predictors of a draw.
-func (r *Rows) of(draw int, eta []float64) []float64 {
+// predictorsOf returns the linear predictors of a draw.
+func (r *Rows) predictorsOf(draw int, eta []float64) []float64 {
 	planes := r.Planes()
 	return eta[draw*planes : (draw+1)*planes]
 }
@@ -206,7 +206,7 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 		return r.Under(draw).Draw(eta[draw], r.NoiseScale(row, draw), random)
 	}
 	p := make([]float64, len(r.Categories))
-	r.Unordered.Probabilities(r.of(draw, eta), p)
+	r.Unordered.Probabilities(r.predictorsOf(draw, eta), p)
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
@@ -237,7 +237,7 @@ func (r *Rows) below(row int, drawn float64) float64 {
 }
 
 // each calls f for every row on all cores. The order of rows does not change the results.
-func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []float64)) error {
+func (r *Rows) each(ctx context.Context, activity string, f func(row int, eta []float64)) error {
 	var done atomic.Int64
 	err := parallel.Each(ctx, r.Len(), func(int) func(row int) error {
 		eta := make([]float64, r.Draws()*r.Planes())
@@ -249,7 +249,7 @@ func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []floa
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("%s stopped after %d of %s: %w", what, done.Load(), english.Count(r.Len(), "row"), ctx.Err())
+		return fmt.Errorf("%s stopped after %d of %s: %w", activity, done.Load(), english.Count(r.Len(), "row"), ctx.Err())
 	}
 	return nil
 }

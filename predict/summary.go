@@ -134,7 +134,7 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	}
 	mean, shares := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
 	for s := range r.Draws() {
-		r.categorical(s).Probabilities(r.of(s, eta), shares)
+		r.categorical(s).Probabilities(r.predictorsOf(s, eta), shares)
 		for k, p := range shares {
 			mean[k] += Number(p / float64(r.Draws()))
 		}
@@ -153,8 +153,8 @@ func (r *Rows) categorical(draw int) Categorical {
 func spread(draws []float64, level float64) (sd, low, high Number) {
 	_, variance := stat.PopMeanVariance(draws, nil)
 	slices.Sort(draws)
-	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, draws, nil)) }
-	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
+	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, draws, nil)) }
+	return Number(math.Sqrt(variance)), quantile((1 - level) / 2), quantile((1 + level) / 2)
 }
 
 func observe(predictions []Prediction, scores []float64) *Observed {

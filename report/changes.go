@@ -18,9 +18,9 @@ import (
 var ChangesPage = Page{show: pageOf(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
-	what := cmp.Or(r.Data.Value, "the rate of events")
+	subject := cmp.Or(r.Data.Value, "the rate of events")
 	d := &document.Document{
-		Title:    fmt.Sprintf("When does %s change?", what),
+		Title:    fmt.Sprintf("When does %s change?", subject),
 		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), document.Counted(r.Data.Rows, "row"), picture.Digits(float64(r.Data.From), 5), picture.Digits(float64(r.Data.To), 5), r.Data.Model),
 		Answer:   []string{r.Answer},
 	}
@@ -32,7 +32,7 @@ func changesDocument(s *source, r *changepoint.Result) *document.Document {
 			for _, c := range r.Counts {
 				numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
 			}
-			part.Place(levelsPicture(what, r))
+			part.Place(levelsPicture(subject, r))
 			part.Place(curvePicture(r))
 			part.Place(countsPicture("counts", "Number of changes", "change", "changes", numbers))
 		},
@@ -125,7 +125,7 @@ func placesTable(r *changepoint.Result) *document.Table {
 }
 
 // levelsPicture is the level along time with its band.
-func levelsPicture(what string, result *changepoint.Result) *picture.Picture {
+func levelsPicture(subject string, result *changepoint.Result) *picture.Picture {
 	var list []banded
 	rows := picture.Curve{Ink: picture.Strong, Dotted: true}
 	for _, l := range result.Levels {
@@ -134,7 +134,7 @@ func levelsPicture(what string, result *changepoint.Result) *picture.Picture {
 			rows.X, rows.Y = append(rows.X, float64(l.Time)), append(rows.Y, float64(*l.Observed))
 		}
 	}
-	p := bandPicture("levels", "Level along time", list, result.Data.Time, what, rows)
+	p := bandPicture("levels", "Level along time", list, result.Data.Time, subject, rows)
 	p.Text = "The posterior mean of the level along time, with a band that holds 95%"
 	if len(rows.X) > 0 {
 		p.Text += ", and rows of the table"

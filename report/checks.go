@@ -170,8 +170,8 @@ func worstRows(rows []modelcheck.FittedRow) *document.Table {
 
 func correlation(points []picture.Point) float64 {
 	var x, y []float64
-	for _, at := range points {
-		x, y = append(x, at.X), append(y, at.Y)
+	for _, point := range points {
+		x, y = append(x, point.X), append(y, point.Y)
 	}
 	return stat.Correlation(x, y, nil)
 }

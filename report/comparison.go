@@ -25,8 +25,8 @@ type Compared struct {
 	// them.
 	pairs   []comparing.Pair
 	printed int
-	// title is the title of their table, what names one of them, and model a model.
-	title, what, model string
+	// title is the title of their table, noun names one of them, and model a model.
+	title, noun, model string
 	name               func(comparing.Pair) string
 	estimates          []regression.Estimates // the largest shifts first
 	facts              []string               // in addition to the facts of all comparisons
@@ -48,7 +48,7 @@ func ownName(p comparing.Pair) string { return p.Name + p.Code }
 
 // Selections is a comparison of selections of variables.
 func Selections(c *varsel.Comparison, predictors []string) *Compared {
-	s := &Compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", what: "predictor", model: "model",
+	s := &Compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", noun: "predictor", model: "model",
 		files: []string{"inclusion.csv"}, name: func(p comparing.Pair) string {
 			if p.Code != "" {
 				return modelName(p.Code, predictors)
@@ -71,7 +71,7 @@ func Selections(c *varsel.Comparison, predictors []string) *Compared {
 
 // Graphs is a comparison of discoveries of graphs.
 func Graphs(c *dag.Comparison) *Compared {
-	g := &Compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), what: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
+	g := &Compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), noun: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
 		pairs: slices.DeleteFunc(slices.Clone(c.Edges), func(p comparing.Pair) bool { return max(p.A, p.B) < leastEdge }), printed: printedEdges}
 	g.sort()
 	return g
@@ -79,7 +79,7 @@ func Graphs(c *dag.Comparison) *Compared {
 
 // Regressions is a comparison of hierarchical regressions.
 func Regressions(c *regression.Comparison) *Compared {
-	r := &Compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", what: "term", model: "model", name: ownName,
+	r := &Compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", noun: "term", model: "model", name: ownName,
 		estimates: slices.Clone(c.Estimates), files: []string{"estimates.csv"}}
 	if len(c.Terms) > 0 {
 		r.files = append(r.files, "terms.csv")
@@ -172,7 +172,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 	pairs(c.title, c.pairs, c.printed, c.name)
 	list[0].Open = true
 	models := c.common.Models[:min(printedModels, len(c.common.Models))]
-	if c.what == "" {
+	if c.noun == "" {
 		pairs("Most probable: "+c.model, models, 0, c.name)
 		return list
 	}
@@ -184,7 +184,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 		if p.Code != "" {
 			return c.model + " " + c.name(p)
 		}
-		return c.what + " " + c.name(p)
+		return c.noun + " " + c.name(p)
 	})
 	return append(list, c.estimatesTable(name))
 }
@@ -236,7 +236,7 @@ func sideBySide(ctx context.Context, compare Comparer, sources []*source, docume
 		if err != nil {
 			return nil, err
 		}
-		if c.what == "" {
+		if c.noun == "" {
 			return nil, fmt.Errorf("runs of vti %s cannot be compared", s.header.Command)
 		}
 		others = append(others, c)
@@ -266,9 +266,9 @@ func (c *Compared) sentence(name string) string {
 			worst = p
 		}
 	}
-	text := fmt.Sprintf("A and %s give every %s the same probability to within 0.0001", name, c.what)
+	text := fmt.Sprintf("A and %s give every %s the same probability to within 0.0001", name, c.noun)
 	if math.Abs(float64(worst.Difference)) >= 1e-4 {
-		text = fmt.Sprintf("The largest difference between A and %s is that of %s %s: %s and %s", name, c.what, worst.Name, document.Probability(worst.A, worst.SEA), document.Probability(worst.B, worst.SEB))
+		text = fmt.Sprintf("The largest difference between A and %s is that of %s %s: %s and %s", name, c.noun, worst.Name, document.Probability(worst.A, worst.SEA), document.Probability(worst.B, worst.SEB))
 		if z := math.Abs(float64(worst.Z)); z > 0 {
 			text += fmt.Sprintf(", %s standard errors apart", picture.Digits(z, 2))
 		}
@@ -326,7 +326,7 @@ func probabilities(others []*Compared) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("comparison", "Probabilities in all runs", picture.Column, rows, picture.RowsOptions{Axis: "probability, ± 2 standard errors", Min: 0, Max: 1, Reference: 0.5, Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", document.Counted(len(rows), others[0].what), document.Counted(len(others)+1, "run"))
+	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", document.Counted(len(rows), others[0].noun), document.Counted(len(others)+1, "run"))
 	return p
 }
 

@@ -91,10 +91,10 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 		}
 	}
 	if check != nil {
-		given := map[string]bool{} // advice that was given already
+		printed := map[string]bool{} // advice that was given already
 		for _, f := range check.Findings {
-			if f.Verdict != modelcheck.Good && f.Advice != "" && !given[f.Advice] {
-				given[f.Advice] = true
+			if f.Verdict != modelcheck.Good && f.Advice != "" && !printed[f.Advice] {
+				printed[f.Advice] = true
 				list = append(list, "About the model ("+f.Term()+"): "+f.Advice+".")
 			}
 		}

@@ -35,17 +35,17 @@ func countsPicture(name, title, one, many string, list []probabilityOf) *picture
 }
 
 // banded is a value along an axis with the ends of its interval.
-type banded struct{ at, mean, low, high float64 }
+type banded struct{ x, mean, low, high float64 }
 
 // bandPicture draws a function with the band that holds 95% of the posterior at each place.
 func bandPicture(name, title string, list []banded, xName, yName string, under ...picture.Curve) *picture.Picture {
 	mean, band := picture.Curve{Ink: picture.First}, picture.Curve{Filled: true}
 	for _, one := range list {
-		mean.X, mean.Y = append(mean.X, one.at), append(mean.Y, one.mean)
-		band.X, band.Y = append(band.X, one.at), append(band.Y, one.low)
+		mean.X, mean.Y = append(mean.X, one.x), append(mean.Y, one.mean)
+		band.X, band.Y = append(band.X, one.x), append(band.Y, one.low)
 	}
 	for k := len(list) - 1; k >= 0; k-- {
-		band.X, band.Y = append(band.X, list[k].at), append(band.Y, list[k].high)
+		band.X, band.Y = append(band.X, list[k].x), append(band.Y, list[k].high)
 	}
 	curves := append([]picture.Curve{band}, under...)
 	return picture.Lines(name, title, picture.Column, 180, append(curves, mean), xName, yName)

@@ -91,8 +91,8 @@ func densities(values []float64, probability, least float64, logPrior func(x flo
 	}
 	const most = 2 // a prior without bound leaves the picture there
 	for k := range densityPoints {
-		at := low + (high-low)*float64(k)/(densityPoints-1)
-		prior.X, prior.Y = append(prior.X, at), append(prior.Y, math.Min(most, factor*math.Exp(logPrior(at))))
+		value := low + (high-low)*float64(k)/(densityPoints-1)
+		prior.X, prior.Y = append(prior.X, value), append(prior.Y, math.Min(most, factor*math.Exp(logPrior(value))))
 	}
 	return []picture.Curve{posterior, prior}
 }

@@ -102,8 +102,8 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	for k, l := range list {
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
 		route := make([]picture.Point, len(drawing.Routes[k]))
-		for i, at := range drawing.Routes[k] {
-			route[i] = picture.Point{X: at.X, Y: at.Y}
+		for i, point := range drawing.Routes[k] {
+			route[i] = picture.Point{X: point.X, Y: point.Y}
 		}
 		width := 0.5 + 2.2*l.joined
 		if l.directed {
@@ -114,31 +114,31 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	}
 	for k, l := range list { // labels lie over all lines
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
-		text, at := numbers[k], drawing.Labels[k]
+		text, point := numbers[k], drawing.Labels[k]
 		if text == "" {
 			continue
 		}
 		half := picture.TextWidth(text, picture.SmallSize)/2 + 1.5
-		p.Box(at.X-half, at.Y-5, at.X+half, at.Y+5, picture.Surface, style)
-		p.Label(picture.Point{X: at.X, Y: at.Y}, text, picture.Middle, picture.SmallSize, picture.Strong, style)
+		p.Box(point.X-half, point.Y-5, point.X+half, point.Y+5, picture.Surface, style)
+		p.Label(picture.Point{X: point.X, Y: point.Y}, text, picture.Middle, picture.SmallSize, picture.Strong, style)
 	}
-	for k, at := range drawing.Nodes {
+	for k, point := range drawing.Nodes {
 		w, h := boxes[k].Width/2, boxes[k].Height/2
 		hint := picture.Style{Hint: nodes[k]}
-		p.Box(at.X-w, at.Y-h, at.X+w, at.Y+h, picture.Soft, hint)
-		p.Line([]picture.Point{{X: at.X - w, Y: at.Y - h}, {X: at.X + w, Y: at.Y - h}, {X: at.X + w, Y: at.Y + h}, {X: at.X - w, Y: at.Y + h}, {X: at.X - w, Y: at.Y - h}}, 0.7, picture.Muted)
-		p.Label(picture.Point{X: at.X, Y: at.Y}, names[k], picture.Middle, picture.LabelSize, picture.Strong, hint)
+		p.Box(point.X-w, point.Y-h, point.X+w, point.Y+h, picture.Soft, hint)
+		p.Line([]picture.Point{{X: point.X - w, Y: point.Y - h}, {X: point.X + w, Y: point.Y - h}, {X: point.X + w, Y: point.Y + h}, {X: point.X - w, Y: point.Y + h}, {X: point.X - w, Y: point.Y - h}}, 0.7, picture.Muted)
+		p.Label(picture.Point{X: point.X, Y: point.Y}, names[k], picture.Middle, picture.LabelSize, picture.Strong, hint)
 	}
 	for k, entry := range legend {
-		at := picture.Point{X: legendText, Y: drawing.Height + 8 + legendLine*float64(k)}
-		sample := []picture.Point{{X: 6, Y: at.Y}, {X: 29, Y: at.Y}}
+		point := picture.Point{X: legendText, Y: drawing.Height + 8 + legendLine*float64(k)}
+		sample := []picture.Point{{X: 6, Y: point.Y}, {X: 29, Y: point.Y}}
 		switch entry.kind {
 		case arrowEntry:
 			p.Arrow(sample, 2, 8, picture.First)
 		case lineEntry:
 			p.Line(sample, 2, picture.Second)
 		}
-		p.Label(at, entry.text, picture.Start, picture.SmallSize, picture.Strong)
+		p.Label(point, entry.text, picture.Start, picture.SmallSize, picture.Strong)
 	}
 	return p, nil
 }

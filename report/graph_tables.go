@@ -111,12 +111,12 @@ func (v *discovery) effects() *document.Section {
 }
 
 // effectsPicture draws effects; nil without any.
-func effectsPicture(name, title, what string, rows []picture.Row) *picture.Picture {
+func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Picture {
 	if len(rows) == 0 {
 		return nil
 	}
 	p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-	p.Text = fmt.Sprintf("%s of %s.", what, document.Counted(len(rows), "effect"))
+	p.Text = fmt.Sprintf("%s of %s.", subject, document.Counted(len(rows), "effect"))
 	return p
 }
 

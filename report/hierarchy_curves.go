@@ -134,14 +134,14 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predic
 	}
 	var list []banded
 	for _, m := range effects.Means {
-		at, err := strconv.ParseFloat(m.Values[0], 64)
+		value, err := strconv.ParseFloat(m.Values[0], 64)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, banded{at, float64(m.Mean), float64(m.Low), float64(m.High)})
+		list = append(list, banded{value, float64(m.Mean), float64(m.Low), float64(m.High)})
 	}
 	p := bandPicture(file, "Effect of "+predictor.Name, list, predictor.Name, expected)
 	first, last := list[0], list[len(list)-1]
-	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(first.mean), picture.Number(first.at), picture.Number(last.mean), picture.Number(last.at))
+	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(first.mean), picture.Number(first.x), picture.Number(last.mean), picture.Number(last.x))
 	return p, nil
 }

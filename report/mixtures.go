@@ -154,7 +154,7 @@ func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 			}
 		}
 		x, y := one.Columns[a], one.Columns[b]
-		at := func(angle float64) (float64, float64) {
+		ellipseAt := func(angle float64) (float64, float64) {
 			u, v := math.Cos(angle), math.Sin(angle)
 			return float64(x.Mean.Median) + 2*float64(x.SD.Median)*u,
 				float64(y.Mean.Median) + 2*float64(y.SD.Median)*(correlation*u+math.Sqrt(1-correlation*correlation)*v)
@@ -162,8 +162,8 @@ func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 		const pieces = 60
 		for k := range pieces {
 			var r picture.Reference
-			r.X0, r.Y0 = at(2 * math.Pi * float64(k) / pieces)
-			r.X1, r.Y1 = at(2 * math.Pi * float64(k+1) / pieces)
+			r.X0, r.Y0 = ellipseAt(2 * math.Pi * float64(k) / pieces)
+			r.X1, r.Y1 = ellipseAt(2 * math.Pi * float64(k+1) / pieces)
 			outline = append(outline, r)
 		}
 	}

@@ -60,8 +60,8 @@ func ordersTable(r *order.Result, one string) *document.Table {
 			cells = append(cells, document.Probability(*o.UnitRoot, 0))
 		}
 		var places []string
-		for _, at := range o.Knots {
-			places = append(places, document.Short(at))
+		for _, knot := range o.Knots {
+			places = append(places, document.Short(knot))
 		}
 		if len(r.Knots) > 0 {
 			cells = append(cells, strings.Join(places, ", "))
@@ -143,22 +143,22 @@ func knotsPicture(result *order.Result) *picture.Picture {
 	var bars []picture.Bar
 	best := order.Knot{}
 	for k, one := range result.Knots {
-		at := float64(one.At)
-		from, to := at, at
+		place := float64(one.At)
+		from, to := place, place
 		if k > 0 {
-			from = (at + float64(result.Knots[k-1].At)) / 2
+			from = (place + float64(result.Knots[k-1].At)) / 2
 		}
 		if k+1 < len(result.Knots) {
-			to = (at + float64(result.Knots[k+1].At)) / 2
+			to = (place + float64(result.Knots[k+1].At)) / 2
 		}
 		if k == 0 {
-			from = at - (to - at)
+			from = place - (to - place)
 		}
 		if k+1 == len(result.Knots) {
-			to = at + (at - from)
+			to = place + (place - from)
 		}
 		bars = append(bars, picture.Bar{From: from, To: to, Value: float64(one.Probability), Compared: math.NaN(),
-			Hint: fmt.Sprintf("at %s: %s", picture.Number(at), picture.Probability(float64(one.Probability)))})
+			Hint: fmt.Sprintf("at %s: %s", picture.Number(place), picture.Probability(float64(one.Probability)))})
 		if one.Probability > best.Probability {
 			best = one
 		}

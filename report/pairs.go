@@ -97,17 +97,17 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 	const most = 100
 	for k, one := range all {
 		a, b := v.result.Data.Predictors[one.a], v.result.Data.Predictors[one.b]
-		what := ""
+		relation := ""
 		switch {
 		case one.correlation < -notable:
-			what = "replace each other"
+			relation = "replace each other"
 			apart = append(apart, a+" with "+b)
 		case one.correlation > notable:
-			what = "come together"
+			relation = "come together"
 			with = append(with, a+" with "+b)
 		}
 		if k < most {
-			t.Add(a, b, document.Probability(one.both, 0), document.Probability(one.first*one.second, 0), signed(one.correlation), what)
+			t.Add(a, b, document.Probability(one.both, 0), document.Probability(one.first*one.second, 0), signed(one.correlation), relation)
 		}
 	}
 	p.Text = fmt.Sprintf("Pairs that replace each other: %s. Pairs that come together: %s.", list(apart), list(with))

@@ -95,8 +95,8 @@ func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.
 	const most = 1500 // points that a picture can show apart
 	points = points[:min(len(points), most)]
 	low, high := points[0].X, points[0].X
-	for _, at := range points {
-		low, high = math.Min(low, at.X), math.Max(high, at.X)
+	for _, point := range points {
+		low, high = math.Min(low, point.X), math.Max(high, point.X)
 	}
 	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
 		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")

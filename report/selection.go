@@ -155,17 +155,17 @@ func (v *selection) effectSentence() []string {
 	if c.MeanGivenIn < 0 {
 		direction = "lower"
 	}
-	what := "values of " + v.target
+	outcome := "values of " + v.target
 	switch v.settings["model.likelihood"] {
 	case "logistic":
-		what = "odds of " + v.target
+		outcome = "odds of " + v.target
 	case "poisson":
-		what = "counts of " + v.target
+		outcome = "counts of " + v.target
 	case "categorical":
-		what = "odds of that category of " + v.target + " against the first"
+		outcome = "odds of that category of " + v.target + " against the first"
 	}
 	return []string{fmt.Sprintf("The clearest effect is that of %s: with the others equal, higher values go with %s %s (coefficient %s, 95%% interval %s to %s, if it is in the model).",
-		c.Name, direction, what, picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))}
+		c.Name, direction, outcome, picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))}
 }
 
 func (v *selection) otherwise() string {

@@ -45,11 +45,11 @@ func (v *selection) computation() *computation {
 			found.words = append(found.words, document.WordKHat, document.WordDraws)
 		}
 	}
-	if given := r.Summary; given != nil {
+	if summary := r.Summary; summary != nil {
 		found.basis = append(found.basis,
-			fmt.Sprintf("from statistics of %s, which were not seen: nothing compares the model with them", english.Count(given.Samples, "row")),
-			"coefficients are in "+given.Units)
-		if !given.Reconciled {
+			fmt.Sprintf("from statistics of %s, which were not seen: nothing compares the model with them", english.Count(summary.Samples, "row")),
+			"coefficients are in "+summary.Units)
+		if !summary.Reconciled {
 			found.text = "the statistics contradict each other, or may; see the reasons."
 		}
 	}

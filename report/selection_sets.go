@@ -48,8 +48,8 @@ func (v *selection) regionPicture() *picture.Picture {
 	dots := func(names []string, ink picture.Ink) {
 		for _, name := range names {
 			k := v.places[name]
-			at := f.At(float64(k+1), v.probability(k))
-			f.Dots([]picture.Point{at}, 3.4, ink, picture.Style{Hint: name + ": " + picture.Probability(v.probability(k))})
+			point := f.At(float64(k+1), v.probability(k))
+			f.Dots([]picture.Point{point}, 3.4, ink, picture.Style{Hint: name + ": " + picture.Probability(v.probability(k))})
 		}
 	}
 	in := map[string]bool{}
@@ -69,8 +69,8 @@ func (v *selection) regionPicture() *picture.Picture {
 	for n, set := range v.result.CredibleSets {
 		dots(set.Predictors, []picture.Ink{picture.First, picture.Second, picture.Third}[n%3])
 		lead := v.places[set.Predictors[0]]
-		at := f.At(float64(lead+1), v.probability(lead))
-		f.Label(picture.Point{X: at.X, Y: at.Y - 5}, set.Predictors[0], picture.Middle, picture.SmallSize, picture.Strong)
+		point := f.At(float64(lead+1), v.probability(lead))
+		f.Label(picture.Point{X: point.X, Y: point.Y - 5}, set.Predictors[0], picture.Middle, picture.SmallSize, picture.Strong)
 		said = append(said, fmt.Sprintf("%s around %s", document.Counted(len(set.Predictors), "predictor"), set.Predictors[0]))
 	}
 	p.Text = "Credible sets: " + list(said) + "."

@@ -240,14 +240,14 @@ func (w *weights) outside(set []int32) float64 {
 // draw returns an item that is not in set (ascending, not all items) with probability in proportion
 // to its weight: u is uniform in [0, 1).
 func (w *weights) draw(set []int32, u float64) int32 {
-	at := u * w.outside(set)
+	position := u * w.outside(set)
 	for _, item := range set { // skip the weights of members that lie before
-		if at < w.upTo[item] {
+		if position < w.upTo[item] {
 			break
 		}
-		at += w.each[item]
+		position += w.each[item]
 	}
-	j, _ := slices.BinarySearch(w.upTo, math.Nextafter(at, math.Inf(1)))
+	j, _ := slices.BinarySearch(w.upTo, math.Nextafter(position, math.Inf(1)))
 	item := min(max(int32(j)-1, 0), int32(len(w.each)-1))
 	for slices.Contains(set, item) { // rounding at the edge of a member
 		item = (item + 1) % int32(len(w.each))

@@ -24,8 +24,8 @@ func TestClocksDecideNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, filepath.WalkDir(jumping.Dir(), func(path string, _ fs.DirEntry, err error) error {
 			require.NoError(t, err)
-			at := time.Unix(random.Int64N(130*365*24*3600), 0)
-			return os.Chtimes(path, at, at)
+			moment := time.Unix(random.Int64N(130*365*24*3600), 0)
+			return os.Chtimes(path, moment, moment)
 		}))
 	}
 	require.Equal(t, tree(t, quiet), tree(t, jumping))

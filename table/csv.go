@@ -68,12 +68,12 @@ func cleanText(content []byte) ([]byte, error) {
 			return nil, errors.New("not a table: the file is UTF-16 text; save it as UTF-8")
 		}
 	}
-	for mark, what := range map[string]string{
+	for mark, explanation := range map[string]string{
 		"\x1f\x8b":   "the file is compressed by gzip; unpack it",
 		"PK\x03\x04": "the file is a zip archive or a workbook, such as of Excel; save the sheet as CSV",
 	} {
 		if bytes.HasPrefix(content, []byte(mark)) {
-			return nil, errors.New("not a table: " + what)
+			return nil, errors.New("not a table: " + explanation)
 		}
 	}
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))

@@ -12,7 +12,7 @@ const maxSuggestions = 3
 
 // suggest ends an error about an unknown column: the nearest names, or else the first names.
 func suggest(name string, names []string) string {
-	switch near := Nearest(name, names); len(near) {
+	switch nearest := Nearest(name, names); len(nearest) {
 	case 0:
 		const show = 10
 		if len(names) > show {
@@ -20,9 +20,9 @@ func suggest(name string, names []string) string {
 		}
 		return "the columns are " + quoteAll(names)
 	case 1:
-		return "the nearest is " + quoteAll(near)
+		return "the nearest is " + quoteAll(nearest)
 	default:
-		return "the nearest are " + quoteAll(near)
+		return "the nearest are " + quoteAll(nearest)
 	}
 }
 
@@ -46,13 +46,13 @@ func Nearest(name string, names []string) []string {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
-	var near []string
+	var nearest []string
 	for _, c := range found[:min(len(found), maxSuggestions)] {
 		if c.distance <= limit {
-			near = append(near, c.name)
+			nearest = append(nearest, c.name)
 		}
 	}
-	return near
+	return nearest
 }
 
 // editDistance counts the characters that differ; an exchange of two neighbours counts once.

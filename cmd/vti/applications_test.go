@@ -51,10 +51,10 @@ func (f *toyFlags) Begin(_ context.Context, run *application.Asked[*runs.Asked[i
 	if err != nil {
 		return t, err
 	}
-	return shell.Task{Name: "toy", Compute: func(_ context.Context, at *shell.Session) (shell.Judged, error) {
-		result := &toyResult{runs.NewHead("toy", run.Record.Seed, at.Dir), data.Rows()}
+	return shell.Task{Name: "toy", Compute: func(_ context.Context, session *shell.Session) (shell.Judged, error) {
+		result := &toyResult{runs.NewHead("toy", run.Record.Seed, session.Dir), data.Rows()}
 		result.Answer = "The table has rows."
-		return result, runs.WriteAnswer(at.Dir, result, nil)
+		return result, runs.WriteAnswer(session.Dir, result, nil)
 	}}, nil
 }
 

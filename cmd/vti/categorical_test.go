@@ -44,8 +44,8 @@ func TestCategorical(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	emptyDir(t, "data.csv", parties(80))
-	ask := []string{"varsel", "data.csv", "--target", "party", "--likelihood", "categorical"}
-	got := mustRun(t, tiny(append(ask, "--levels", "right,left,new:one", "--out", "run", "--json")...)...)
+	arguments := []string{"varsel", "data.csv", "--target", "party", "--likelihood", "categorical"}
+	got := mustRun(t, tiny(append(arguments, "--levels", "right,left,new:one", "--out", "run", "--json")...)...)
 	var answer varsel.Result
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &answer))
 	require.Greater(t, float64(answer.Inclusion[0].Certified), 0.95)
@@ -73,7 +73,7 @@ func TestCategorical(t *testing.T) {
 		{"--codes lists", "no lists of predictors: want --codes bits"},
 		{"--trials age", "--trials is for --likelihood logistic"},
 	} {
-		got := vtiCommand(t, append(ask, strings.Fields(wrong.args)...)...)
+		got := vtiCommand(t, append(arguments, strings.Fields(wrong.args)...)...)
 		require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 		require.Contains(t, got.stderr, wrong.says)
 	}

@@ -16,18 +16,18 @@ import (
 func TestDagQuery(t *testing.T) {
 	emptyDir(t, "data.csv", collider(300))
 	mustRun(t, "dag", "data.csv", "--require", "a->c,b->c", "--quiet", "--no-report", "--out", "run")
-	ask := func(args ...string) *dag.Answer {
+	query := func(args ...string) *dag.Answer {
 		var answer dag.Answer
 		require.NoError(t, json.Unmarshal([]byte(mustRun(t, append([]string{"dag", "query", "run", "--json"}, args...)...).stdout), &answer))
 		return &answer
 	}
 	// c = 0.6 a − 0.5 b + noise: within 4 posterior standard deviations
-	mean := ask("E(c | do(a=2))").Expectation
+	mean := query("E(c | do(a=2))").Expectation
 	require.InDelta(t, 1.2, float64(mean.PosteriorMean), 4*float64(mean.SD))
 	require.InDelta(t, math.Sqrt(1.25), float64(mean.PredictiveSD), 0.2)
-	require.InDelta(t, 0, float64(ask("E(a | do(c=2))").Expectation.PosteriorMean), 0.3)
-	require.Greater(t, float64(ask("E(a | c=2)").Expectation.PosteriorMean), 0.5)
-	require.Equal(t, ask("P(c > 1 | b=-1)").Probabilities, ask("P(c > 1 | b=-1)").Probabilities)
+	require.InDelta(t, 0, float64(query("E(a | do(c=2))").Expectation.PosteriorMean), 0.3)
+	require.Greater(t, float64(query("E(a | c=2)").Expectation.PosteriorMean), 0.5)
+	require.Equal(t, query("P(c > 1 | b=-1)").Probabilities, query("P(c > 1 | b=-1)").Probabilities)
 	require.Contains(t, mustRun(t, "dag", "query", "run", "E(c | do(a=2))").stdout, "value of a row")
 
 	require.Equal(t, "[a][b][c|a:b]\n", mustRun(t, "export", "run", "--format", "bnlearn", "--least", "0.9").stdout)

@@ -294,7 +294,7 @@ func TestResumePolicy(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile("groups.csv", []byte(rows), 0o644))
 	for name, test := range map[string]struct {
-		begin, agree, differ []string
+		first, agree, differ []string
 		want                 string
 	}{
 		"dag": {
@@ -320,7 +320,7 @@ func TestResumePolicy(t *testing.T) {
 				testkit.Long(t)
 			}
 			dir := strings.ReplaceAll(name, " ", "-")
-			mustRun(t, append(test.begin, "--out", dir)...)
+			mustRun(t, append(test.first, "--out", dir)...)
 			again := append(strings.Fields(name), "--resume", dir, "--quiet")
 			got := vtiCommand(t, append(slices.Clone(again), test.differ...)...)
 			assert.Equal(t, shell.StatusUsage, got.status)

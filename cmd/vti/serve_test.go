@@ -108,7 +108,7 @@ func TestServeFromUploadToReport(t *testing.T) {
 	var place, heading, verdict string
 	require.NoError(t, chromedp.Run(ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(address), chromedp.Location(&place)))
 	require.NotContains(t, place, "token")
-	ask := func(target string, look bool) chromedp.Tasks {
+	askFor := func(target string, look bool) chromedp.Tasks {
 		shot := func(name string) chromedp.Action {
 			if look {
 				return shots(t, name)
@@ -123,15 +123,15 @@ func TestServeFromUploadToReport(t *testing.T) {
 		}
 	}
 	require.NoError(t, chromedp.Run(ctx, shots(t, "empty"), tabTo("input[type=file]"), chromedp.SetUploadFiles("#file", []string{testdata(t, "diabetes.csv")})))
-	begin := time.Now()
-	require.NoError(t, chromedp.Run(ctx, tabTo("form[enctype] button"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"), ask("y", false)))
-	took := time.Since(begin)
+	start := time.Now()
+	require.NoError(t, chromedp.Run(ctx, tabTo("form[enctype] button"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"), askFor("y", false)))
+	took := time.Since(start)
 	t.Logf("from upload to report in %v", took.Round(10*time.Millisecond))
 	require.Equal(t, "What explains y?", heading)
 	require.Equal(t, "trusted.", verdict)
 
 	require.NoError(t, chromedp.Run(ctx, tabTo("nav.bar a:first-child"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".runs"),
-		tabTo(".names a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"), ask("y", true),
+		tabTo(".names a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"), askFor("y", true),
 		tabTo("nav.bar a:first-child"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".runs"),
 		tabTo(".runs li:nth-child(1) input"), chromedp.KeyEvent(" "), tabTo(".runs li:nth-child(2) input"), chromedp.KeyEvent(" "), shots(t, "home"),
 		tabTo("form[action$=compare] button"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("article", chromedp.ByQuery), chromedp.Location(&place), shots(t, "compared")))

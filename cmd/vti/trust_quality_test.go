@@ -19,7 +19,7 @@ var examplesDir = flag.String("examples", "", "folder with the tables on which a
 
 // exampleAnswer is a stated number of an example with its true value and tolerance.
 type exampleAnswer struct {
-	what               string
+	quantity           string
 	stated, exact, off float64
 }
 
@@ -95,9 +95,9 @@ func TestExamples(t *testing.T) {
 				args = append(args, "--seed", strconv.Itoa(seed+1), "--json", "--quiet", "--no-report", "--out", filepath.Join(t.TempDir(), "run"))
 				verdict, answers := example.read(t, mustRun(t, args...).stdout)
 				for _, a := range answers {
-					t.Logf("%s, seed %d: %v: %s %.4f, exactly %.4f", name, seed+1, verdict, a.what, a.stated, a.exact)
+					t.Logf("%s, seed %d: %v: %s %.4f, exactly %.4f", name, seed+1, verdict, a.quantity, a.stated, a.exact)
 					if verdict == vti.Trusted {
-						require.InDelta(t, a.exact, a.stated, a.off, a.what)
+						require.InDelta(t, a.exact, a.stated, a.off, a.quantity)
 					}
 				}
 			})

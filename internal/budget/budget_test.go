@@ -21,7 +21,7 @@ func TestTimeIsDivided(t *testing.T) {
 		free, cancel := unlimited.Context(context.Background(), Collapsed)
 		defer cancel()
 		for _, step := range []struct {
-			at                              time.Duration
+			elapsed                         time.Duration
 			family, collapsed, births, over bool
 		}{
 			{29 * time.Second, false, false, false, false},
@@ -30,14 +30,14 @@ func TestTimeIsDivided(t *testing.T) {
 			{55 * time.Second, true, true, true, false},
 			{61 * time.Second, true, true, true, true},
 		} {
-			time.Sleep(time.Until(limited.Began.Add(step.at)))
+			time.Sleep(time.Until(limited.Began.Add(step.elapsed)))
 			synctest.Wait()
-			require.Equal(t, step.family, Passed(limited.End(FamilyTraining)), step.at)
-			require.Equal(t, step.collapsed, collapsed.Err() != nil, step.at)
-			require.Equal(t, step.births, Passed(limited.End(Births)), step.at)
-			require.Equal(t, step.over, limited.Over(), step.at)
-			require.Equal(t, step.over, whole.Err() != nil, step.at)
-			require.Equal(t, step.over, unlimited.Or(time.Minute).Over(), step.at)
+			require.Equal(t, step.family, Passed(limited.End(FamilyTraining)), step.elapsed)
+			require.Equal(t, step.collapsed, collapsed.Err() != nil, step.elapsed)
+			require.Equal(t, step.births, Passed(limited.End(Births)), step.elapsed)
+			require.Equal(t, step.over, limited.Over(), step.elapsed)
+			require.Equal(t, step.over, whole.Err() != nil, step.elapsed)
+			require.Equal(t, step.over, unlimited.Or(time.Minute).Over(), step.elapsed)
 		}
 		require.NoError(t, free.Err())
 		require.False(t, unlimited.Over())

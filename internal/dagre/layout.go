@@ -136,8 +136,8 @@ func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
 func (d *Drawing) widen() {
 	left, right := float64(margin), d.Width-margin
 	for _, route := range d.Routes {
-		for _, at := range route {
-			left, right = math.Min(left, at.X), math.Max(right, at.X)
+		for _, point := range route {
+			left, right = math.Min(left, point.X), math.Max(right, point.X)
 		}
 	}
 	for _, places := range slices.Concat([][]Point{d.Nodes, d.Labels}, d.Routes) {
@@ -160,8 +160,8 @@ const (
 func (d *Drawing) stretch(edges []graphEdge) {
 	by := math.Min(mostStretch, d.Width/(pageShape*d.Height))
 	top, bottom := math.Inf(1), math.Inf(-1)
-	for _, at := range d.Nodes {
-		top, bottom = math.Min(top, at.Y), math.Max(bottom, at.Y)
+	for _, point := range d.Nodes {
+		top, bottom = math.Min(top, point.Y), math.Max(bottom, point.Y)
 	}
 	if by <= 1 || top == bottom {
 		return

@@ -77,8 +77,8 @@ func TestNothingRunsThroughNodes(t *testing.T) {
 	}
 }
 
-func onRim(at, middle Point, n Node) bool {
-	return math.Abs(math.Abs(at.Y-middle.Y)-n.Height/2) < 1e-9 && math.Abs(at.X-middle.X) <= n.Width/2
+func onRim(point, middle Point, n Node) bool {
+	return math.Abs(math.Abs(point.Y-middle.Y)-n.Height/2) < 1e-9 && math.Abs(point.X-middle.X) <= n.Width/2
 }
 
 // The same graph is drawn in the same way each time.

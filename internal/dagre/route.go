@@ -44,13 +44,13 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 		d.Labels[k] = Point{found[k].X, found[k].Y}
 		points := found[k].Points
 		inner := points[min(1, len(points)):max(1, len(points)-1)]
-		for _, at := range inner {
-			pair := through(bands, at, d.Nodes[e.From].Y < d.Nodes[e.To].Y)
+		for _, point := range inner {
+			pair := through(bands, point, d.Nodes[e.From].Y < d.Nodes[e.To].Y)
 			switch {
 			case pair != nil:
 				d.Routes[k] = append(d.Routes[k], pair...)
 			case e.LabelWidth > 0: // else nothing is in the way between two layers
-				d.Routes[k] = append(d.Routes[k], at)
+				d.Routes[k] = append(d.Routes[k], point)
 			}
 		}
 		for end, node := range []int{e.From, e.To} {
@@ -75,11 +75,11 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 		node, side := key[0], float64(key[1])
 		for place, p := range list {
 			share := (float64(place)+1)/float64(len(list)+1) - 0.5
-			at := Point{d.Nodes[node].X + share*nodes[node].Width*0.7, d.Nodes[node].Y + (side-0.5)*nodes[node].Height}
+			point := Point{d.Nodes[node].X + share*nodes[node].Width*0.7, d.Nodes[node].Y + (side-0.5)*nodes[node].Height}
 			if p.first {
-				starts[p.edge] = at
+				starts[p.edge] = point
 			} else {
-				ends[p.edge] = at
+				ends[p.edge] = point
 			}
 		}
 	}
@@ -91,10 +91,10 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 
 // through returns the two points between which a route runs straight through the layer of nodes
 // around one of its points; nil if the point lies in no layer.
-func through(bands []band, at Point, down bool) []Point {
+func through(bands []band, point Point, down bool) []Point {
 	for _, b := range bands {
-		if at.Y > b.top-clearance && at.Y < b.bottom+clearance {
-			pair := []Point{{at.X, b.top - clearance}, {at.X, b.bottom + clearance}}
+		if point.Y > b.top-clearance && point.Y < b.bottom+clearance {
+			pair := []Point{{point.X, b.top - clearance}, {point.X, b.bottom + clearance}}
 			if !down {
 				slices.Reverse(pair)
 			}
@@ -121,13 +121,13 @@ func rounded(points []Point) []Point {
 	const corner, steps = 9.0, 6
 	out := points[:1:1]
 	for k := 1; k+1 < len(points); k++ {
-		at := points[k]
-		before, after := toward(at, points[k-1], corner), toward(at, points[k+1], corner)
+		point := points[k]
+		before, after := toward(point, points[k-1], corner), toward(point, points[k+1], corner)
 		for s := range steps + 1 {
 			t := float64(s) / steps
 			out = append(out, Point{
-				(1-t)*(1-t)*before.X + 2*t*(1-t)*at.X + t*t*after.X,
-				(1-t)*(1-t)*before.Y + 2*t*(1-t)*at.Y + t*t*after.Y,
+				(1-t)*(1-t)*before.X + 2*t*(1-t)*point.X + t*t*after.X,
+				(1-t)*(1-t)*before.Y + 2*t*(1-t)*point.Y + t*t*after.Y,
 			})
 		}
 	}

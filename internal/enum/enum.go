@@ -23,12 +23,12 @@ import (
 
 // Names are the names of the values 0, 1, … of a type, in order.
 type Names[T ~int] struct {
-	what  string
+	noun  string
 	names []string
 }
 
 // New takes a noun for the values in errors, and their names.
-func New[T ~int](what string, names ...string) Names[T] { return Names[T]{what, names} }
+func New[T ~int](noun string, names ...string) Names[T] { return Names[T]{noun, names} }
 
 // String returns the name of a value; of an unknown one it says which type and number it is.
 func (n Names[T]) String(value T) string {
@@ -43,13 +43,13 @@ func (n Names[T]) Parse(text string) (T, error) {
 	if at := slices.Index(n.names, text); at >= 0 {
 		return T(at), nil
 	}
-	return 0, fmt.Errorf("unknown %s %q; want %s", n.what, text, n.Choice())
+	return 0, fmt.Errorf("unknown %s %q; want %s", n.noun, text, n.Choice())
 }
 
 // Check returns an error for a value without a name.
 func (n Names[T]) Check(value T) error {
 	if value < 0 || int(value) >= len(n.names) {
-		return fmt.Errorf("got the %s %s, want %s", n.what, n.String(value), n.Choice())
+		return fmt.Errorf("got the %s %s, want %s", n.noun, n.String(value), n.Choice())
 	}
 	return nil
 }

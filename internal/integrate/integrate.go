@@ -309,12 +309,12 @@ func (p *Proposal) Mended(s *Sample) *Proposal {
 		distance[i] = centre.distance(x, work)
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(distance[a], distance[b]), a-b) })
-	near := order[:max(len(order)/nearestShare, len(centre.location)+1)]
+	nearest := order[:max(len(order)/nearestShare, len(centre.location)+1)]
 	for i := range weights {
 		weights[i] = (weights[i] + 1/float64(len(weights))) / 2
 	}
-	about, nearWeights := make([][]float64, len(near)), make([]float64, len(near))
-	for k, i := range near {
+	about, nearWeights := make([][]float64, len(nearest)), make([]float64, len(nearest))
+	for k, i := range nearest {
 		about[k], nearWeights[k] = s.Points[i], weights[i]
 	}
 	floats.Scale(1/floats.Sum(nearWeights), nearWeights)

@@ -70,15 +70,15 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 }
 
 // curvature is the inverse Hessian of a function at a minimum, nowhere wider than the widths.
-func curvature(minus func([]float64) float64, at []float64, problem Problem) *mat.SymDense {
-	dim, width := len(at), problem.Width
+func curvature(minus func([]float64) float64, minimum []float64, problem Problem) *mat.SymDense {
+	dim, width := len(minimum), problem.Width
 	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))
 	scaled := make([]float64, dim) // in units of the widths
 	hessian := mat.NewSymDense(dim, nil)
 	fd.Hessian(hessian, func(u []float64) float64 {
 		x := make([]float64, dim)
 		for i := range x {
-			x[i] = at[i] + u[i]*width[i]
+			x[i] = minimum[i] + u[i]*width[i]
 		}
 		return minus(x)
 	}, scaled, &fd.Settings{Step: step})

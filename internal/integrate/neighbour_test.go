@@ -12,11 +12,11 @@ import (
 
 // apart is a density of three correlated coordinates around a place, without its constant
 // 1.5 log 2π + log spread³.
-func apart(at, spread float64) func(x []float64) float64 {
+func apart(centre, spread float64) func(x []float64) float64 {
 	return func(x []float64) float64 {
 		sum, last := 0.0, 0.0
 		for _, v := range x { // a random walk
-			z := (v - at) / spread
+			z := (v - centre) / spread
 			sum -= (z - last) * (z - last) / 2
 			last = z
 		}
@@ -32,13 +32,13 @@ func TestMarginalProposal(t *testing.T) {
 	require.NoError(t, err)
 	marginal := p.Of([]int{2, 0}, func(x []float64) float64 { return -(x[0]*x[0] + x[1]*x[1]) / 2 })
 	terms, work := make([]float64, len(p.mixture)), make([]float64, 3)
-	for _, at := range [][]float64{{1, 1}, {0.2, 1.5}, {-3, 4}} {
+	for _, point := range [][]float64{{1, 1}, {0.2, 1.5}, {-3, 4}} {
 		sum, step := 0.0, 0.01
 		for x := -60.0; x < 60; x += step {
-			sum += step * math.Exp(p.mixture.logDensity([]float64{at[1], x, at[0]}, work, terms))
+			sum += step * math.Exp(p.mixture.logDensity([]float64{point[1], x, point[0]}, work, terms))
 		}
 		// the tail of t distributions with 3 degrees of freedom beyond the grid
-		require.InEpsilon(t, sum, math.Exp(marginal.mixture.logDensity(at, work[:2], terms)), 2e-3)
+		require.InEpsilon(t, sum, math.Exp(marginal.mixture.logDensity(point, work[:2], terms)), 2e-3)
 	}
 	s := &Sample{}
 	require.NoError(t, marginal.Draw(t.Context(), s, 20_000, random))
@@ -51,7 +51,7 @@ func TestMarginalProposal(t *testing.T) {
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)
-	for name, c := range map[string]struct{ at, spread, share float64 }{
+	for name, c := range map[string]struct{ centre, spread, share float64 }{
 		"the same":        {0, 0.2, 0.3},
 		"three away":      {0.6, 0.2, 0.01},
 		"eight away":      {1.6, 0.2, 0},
@@ -63,7 +63,7 @@ func TestRefined(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 2))
 				p := first
 				for range 2 {
-					p = p.Of([]int{0, 1, 2}, apart(c.at, c.spread))
+					p = p.Of([]int{0, 1, 2}, apart(c.centre, c.spread))
 					s := &Sample{}
 					require.NoError(t, p.Draw(t.Context(), s, 64, random))
 					var err error

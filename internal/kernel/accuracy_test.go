@@ -159,17 +159,17 @@ func testSpecials[T Float](t *testing.T, isa ISA) {
 
 // requireSame compares two results: the same special value or sign of zero, and otherwise within
 // maxUlps of each other, or equal when exact.
-func requireSame[T Float](t *testing.T, found, want T, exact bool, what string) {
+func requireSame[T Float](t *testing.T, found, want T, exact bool, label string) {
 	t.Helper()
 	switch {
 	case want != want:
-		require.True(t, found != found, "%s: want NaN, found %v", what, found)
+		require.True(t, found != found, "%s: want NaN, found %v", label, found)
 	case exact || want == 0 || math.IsInf(float64(want), 0):
 		require.True(t, found == want && math.Signbit(float64(found)) == math.Signbit(float64(want)),
-			"%s: want %v, found %v", what, want, found)
+			"%s: want %v, found %v", label, want, found)
 	default:
 		u := ulps(found, big.NewFloat(float64(want)))
-		require.LessOrEqual(t, u, maxUlps+1.0, "%s: want %v, found %v", what, want, found)
+		require.LessOrEqual(t, u, maxUlps+1.0, "%s: want %v, found %v", label, want, found)
 	}
 }
 

@@ -50,11 +50,11 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 				if found.bools[i] == want.bools[i] && sameBits(found.dst[i], want.dst[i]) {
 					continue
 				}
-				what := fmt.Sprintf("%s(%v, %v), s = %v", name, a[i], b[i], s)
+				label := fmt.Sprintf("%s(%v, %v), s = %v", name, a[i], b[i], s)
 				if found.bools[i] != want.bools[i] {
-					t.Fatalf("%s: want %v, found %v", what, want.bools[i], found.bools[i])
+					t.Fatalf("%s: want %v, found %v", label, want.bools[i], found.bools[i])
 				}
-				requireSame(t, found.dst[i], want.dst[i], name != "Pow", what)
+				requireSame(t, found.dst[i], want.dst[i], name != "Pow", label)
 			}
 		}
 	}

@@ -20,8 +20,8 @@ func (x Matrix[T]) Transpose() Matrix[T] {
 	return Matrix[T]{x.Data, x.Cols, x.Rows, x.ColStride, x.RowStride}
 }
 
-// from returns a pointer to element (i, j).
-func (x *Matrix[T]) from(i, j int) *T { return &x.Data[i*x.RowStride+j*x.ColStride] }
+// element returns a pointer to element (i, j).
+func (x *Matrix[T]) element(i, j int) *T { return &x.Data[i*x.RowStride+j*x.ColStride] }
 
 func (x *Matrix[T]) check(name string, rows, cols int) {
 	if x.Rows != rows || x.Cols != cols {
@@ -79,7 +79,7 @@ type panel struct {
 	width     int      // cols rounded up to whole vectors
 	packed    int      // where the packed panel [k, width] starts, in elements
 	spans     [][]span // the rows of B that are not all zero in the panel, by blocks of blockK
-	begin     int      // first row of the first span, -1 without spans
+	firstRow  int      // first row of the first span, -1 without spans
 }
 
 // span is a range of rows of B, lo <= p < hi.
@@ -126,12 +126,12 @@ func (p *ProductPlan[T]) splitColumns(rhsMask []bool) {
 	width, packed := p.kernels.width(), 0
 	for col := 0; col < p.n; col += width {
 		cols := min(width, p.n-col)
-		q := panel{col: col, cols: cols, packed: packed, begin: -1}
+		q := panel{col: col, cols: cols, packed: packed, firstRow: -1}
 		q.width = (cols + p.kernels.lanes - 1) / p.kernels.lanes * p.kernels.lanes
 		for lo := 0; lo < p.k; lo += blockK {
 			spans := p.findSpans(rhsMask, &q, lo, min(lo+blockK, p.k))
-			if q.begin < 0 && len(spans) > 0 {
-				q.begin = spans[0].lo
+			if q.firstRow < 0 && len(spans) > 0 {
+				q.firstRow = spans[0].lo
 			}
 			q.spans = append(q.spans, spans)
 		}

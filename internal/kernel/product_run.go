@@ -78,7 +78,7 @@ func (t *productTask[T]) run() {
 		}
 		for j := t.panel; j < t.panelEnd; j++ {
 			q := &t.panels[j]
-			if q.begin < 0 {
+			if q.firstRow < 0 {
 				if block == 0 {
 					t.clear(q, t.row, t.rowEnd, true)
 				}
@@ -128,7 +128,7 @@ func (t *productTask[T]) addSpan(j int, s span, a Matrix[T], first int) {
 		end = min(end, t.rowEnd)
 		if needed {
 			t.addRows(&st, row, end)
-		} else if s.lo == st.begin {
+		} else if s.lo == st.firstRow {
 			t.clear(st.panel, row, end, false)
 		}
 		row = end
@@ -146,15 +146,15 @@ func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 		if tiles == 0 {
 			continue
 		}
-		c := t.c.from(row, s.col)
+		c := t.c.element(row, s.col)
 		start, startStride := c, t.c.RowStride
-		if s.lo == s.begin && !t.accumulate {
+		if s.lo == s.firstRow && !t.accumulate {
 			start, startStride = nil, 0
 			if t.epilogue.Bias != nil {
 				start = &t.epilogue.Bias[s.col]
 			}
 		}
-		k.run[s.width/t.kernels.lanes-1](tiles, s.hi-s.lo, s.a.from(row-s.aRow, s.aCol), s.a.RowStride, s.a.ColStride,
+		k.run[s.width/t.kernels.lanes-1](tiles, s.hi-s.lo, s.a.element(row-s.aRow, s.aCol), s.a.RowStride, s.a.ColStride,
 			s.b, s.bStride, c, t.c.RowStride, start, startStride, s.cols, s.next, (s.width+tiles-1)/tiles)
 		row += tiles * k.rows
 	}
@@ -163,7 +163,7 @@ func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 // panelRow returns where row i of panel q is, and the distance to the next row.
 func (t *productTask[T]) panelRow(q *panel, i int) (*T, int) {
 	if t.readInPlace(q, &t.b) {
-		return t.b.from(i, q.col), t.b.RowStride
+		return t.b.element(i, q.col), t.b.RowStride
 	}
 	return &t.packedB[q.packed-t.packedFrom+i*q.width], q.width
 }

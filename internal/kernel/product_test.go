@@ -30,7 +30,7 @@ func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 	}
 	for i := range rows {
 		for j := range cols {
-			*x.from(i, j) = T(rng.NormFloat64())
+			*x.element(i, j) = T(rng.NormFloat64())
 		}
 	}
 	return x
@@ -52,7 +52,7 @@ func newExactProduct[T Float](a, b Matrix[T]) exactProduct {
 	e.roundoff *= float64(a.Cols + 2)
 	for i := range a.Rows {
 		for p := range a.Cols {
-			x := float64(*a.from(i, p))
+			x := float64(*a.element(i, p))
 			for j := range b.Cols {
 				y := x * float64(b.Data[p*b.RowStride+j*b.ColStride])
 				e.value[i*b.Cols+j] += y
@@ -70,11 +70,11 @@ func requireProduct[T Float](t *testing.T, c, start Matrix[T], exact exactProduc
 		for j := range c.Cols {
 			want, bound := exact.value[i*c.Cols+j], exact.bound[i*c.Cols+j]
 			if start.Data != nil {
-				x := float64(*start.from(i, j))
+				x := float64(*start.element(i, j))
 				want += x
 				bound += math.Abs(x) * exact.roundoff
 			}
-			found := float64(*c.from(i, j))
+			found := float64(*c.element(i, j))
 			if needed != nil && !needed[i*c.Cols+j] && found == 0 {
 				continue
 			}
@@ -192,7 +192,7 @@ func TestProductMasks(t *testing.T) {
 						rhs[i*n+j] = rng.IntN(4*n) == 0
 					}
 					if !rhs[i*n+j] {
-						*b.from(i, j) = 0
+						*b.element(i, j) = 0
 					}
 				}
 			}
@@ -263,7 +263,7 @@ func TestProductIsDeterministic(t *testing.T) {
 				Matrix[float32]{b.Data[col:], k, cols, n, 1}, false, nil)
 			for i := range rows {
 				for j := range cols {
-					require.Equal(t, *c.from(row+i, col+j), *block.from(i, j))
+					require.Equal(t, *c.element(row+i, col+j), *block.element(i, j))
 				}
 			}
 		}

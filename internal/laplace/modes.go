@@ -64,9 +64,9 @@ func newMode(ctx context.Context, on Surface, code []int32, active []int, start 
 		return nil, err
 	}
 	k, dim := len(active), len(start)
-	at, hessian := make([]float64, k), make([]float64, k*k)
+	point, hessian := make([]float64, k), make([]float64, k*k)
 	for a, i := range active {
-		at[a] = start[i]
+		point[a] = start[i]
 		for b, j := range active {
 			hessian[a*k+b] = precision[i*dim+j]
 		}
@@ -75,7 +75,7 @@ func newMode(ctx context.Context, on Surface, code []int32, active []int, start 
 	if !ok {
 		return nil, nil
 	}
-	t := proposal.New(at, factor, degrees)
+	t := proposal.New(point, factor, degrees)
 	return &Mode{start, top, t.LogIntegral(top), active, t}, nil
 }
 
@@ -89,8 +89,8 @@ func (m *Mode) draw(random *rand.Rand, theta []float64) {
 	}
 }
 
-// of are the active coordinates of theta [D].
-func (m *Mode) of(theta []float64) []float64 {
+// activeOf are the active coordinates of theta [D].
+func (m *Mode) activeOf(theta []float64) []float64 {
 	x := make([]float64, len(m.active))
 	for a, j := range m.active {
 		x[a] = theta[j]
@@ -100,15 +100,15 @@ func (m *Mode) of(theta []float64) []float64 {
 
 // logDensity is the log density at theta [D].
 func (m *Mode) logDensity(theta []float64) float64 {
-	x := m.of(theta)
+	x := m.activeOf(theta)
 	return m.t.LogDensity(x, x)
 }
 
-// near reports whether another mode is this one, found again: a climb ends well within a hundredth
-// of a standard deviation, and two maxima are never that close.
-func (m *Mode) near(other *Mode) bool {
+// matches reports whether another mode is this one, found again: a climb ends well within a
+// hundredth of a standard deviation, and two maxima are never that close.
+func (m *Mode) matches(other *Mode) bool {
 	const closeTo = 0.05
-	x := m.of(other.Theta)
+	x := m.activeOf(other.Theta)
 	return m.t.Square(x, x) < closeTo*closeTo
 }
 
@@ -129,7 +129,7 @@ func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int
 		if err != nil {
 			return found, err
 		}
-		if mode == nil || slices.ContainsFunc(m.modes, func(known *Mode) bool { return known.near(mode) }) {
+		if mode == nil || slices.ContainsFunc(m.modes, func(known *Mode) bool { return known.matches(mode) }) {
 			vain++
 			continue
 		}

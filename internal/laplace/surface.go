@@ -39,20 +39,20 @@ func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (
 type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
 	// its second derivatives along the active coordinates.
-	expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (value float64, err error)
+	expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (value float64, err error)
 	// along moves a point, where the log density is best, by the best of a step [k] and of a half,
 	// a quarter and so on of it, and returns by how much the density rises: 0 where it does not,
 	// and the point stays.
-	along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error)
+	along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error)
 }
 
 // expansion is the surface of a target that knows it.
 type expansion Expansion
 
-func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
+func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (float64, error) {
 	k := len(active)
 	curvature := make([]float64, k*k)
-	value := e(code, at, slope, curvature)
+	value := e(code, point, slope, curvature)
 	for a := range k {
 		for b := range a + 1 {
 			hessian.SetSym(a, b, curvature[a*k+b])
@@ -62,9 +62,9 @@ func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at,
 }
 
 // along stops at the first length that is better than the length after it.
-func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error) {
-	next := slices.Clone(at)
-	from := slices.Clone(at)
+func (e expansion) along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error) {
+	next := slices.Clone(point)
+	from := slices.Clone(point)
 	for i := range 2*len(active) + 1 {
 		for a, j := range active {
 			next[j] = from[j] + step[a]*math.Ldexp(1, -i)
@@ -72,7 +72,7 @@ func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, 
 		value := e(code, next, nil, nil)
 		if finite(value) && value-best > rise {
 			rise = value - best
-			copy(at, next)
+			copy(point, next)
 		} else if rise > 0 {
 			break
 		}
@@ -92,9 +92,9 @@ func stopped(ctx gocontext.Context) error {
 // As a surface it takes Hessians from central differences, all rows of one in a batch.
 type gradients func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
 
-func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
-	points := mat.NewDense(2*len(active)+1, len(at), nil)
-	spread(points, at, active)
+func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (float64, error) {
+	points := mat.NewDense(2*len(active)+1, len(point), nil)
+	spread(points, point, active)
 	values, slopes, err := g(ctx, code, points)
 	if err != nil {
 		return 0, err
@@ -109,11 +109,11 @@ func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, at,
 }
 
 // along tries all lengths in one batch.
-func (g gradients) along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error) {
-	points := mat.NewDense(2*len(active)+1, len(at), nil)
+func (g gradients) along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error) {
+	points := mat.NewDense(2*len(active)+1, len(point), nil)
 	for i := range 2*len(active) + 1 {
 		row := points.RawRowView(i)
-		copy(row, at)
+		copy(row, point)
 		for a, j := range active {
 			row[j] += step[a] * math.Ldexp(1, -i)
 		}
@@ -122,7 +122,7 @@ func (g gradients) along(ctx gocontext.Context, code []int32, active []int, at, 
 	for i, value := range values {
 		if finite(value) && value-best > rise {
 			rise = value - best
-			copy(at, points.RawRowView(i))
+			copy(point, points.RawRowView(i))
 		}
 	}
 	return rise, err

@@ -77,7 +77,7 @@ var ErrMost = errors.New("the integral over a line did not converge")
 
 // Integrate integrates the exponential of a log density, which may be −Inf and return an error,
 // which ends the integral. Given is kept with the nodes.
-func Integrate[T any](o Options, logDensity func(x float64) (value float64, given T, err error)) (*Integral[T], error) {
+func Integrate[T any](o Options, logDensity func(x float64) (value float64, kept T, err error)) (*Integral[T], error) {
 	l := newLattice(o, logDensity)
 	if err := l.scan(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], err
 type lattice[T any] struct {
 	Options
 	logDensity func(x float64) (float64, T, error)
-	at         []int // ascending
+	indices    []int // ascending
 	nodes      []Node[T]
 	top        float64
 	count      int // of evaluations
@@ -126,28 +126,28 @@ func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)
 
 func (l *lattice[T]) x(i int) float64 { return l.From + float64(i)*l.Step }
 
-func (l *lattice[T]) evaluate(at []int, to []Node[T]) error {
-	if l.count += len(at); l.count > l.Most {
+func (l *lattice[T]) evaluate(indices []int, to []Node[T]) error {
+	if l.count += len(indices); l.count > l.Most {
 		return ErrMost
 	}
-	if l.Parallel && len(at) > 1 {
-		if err := parallel.Do(len(at), func(k int) error { return l.one(at[k], &to[k]) }); err != nil {
+	if l.Parallel && len(indices) > 1 {
+		if err := parallel.Do(len(indices), func(k int) error { return l.evaluateOne(indices[k], &to[k]) }); err != nil {
 			return err
 		}
 	} else {
-		for k, i := range at {
-			if err := l.one(i, &to[k]); err != nil {
+		for k, i := range indices {
+			if err := l.evaluateOne(i, &to[k]); err != nil {
 				return err
 			}
 		}
 	}
-	for _, node := range to[:len(at)] {
+	for _, node := range to[:len(indices)] {
 		l.top = math.Max(l.top, node.LogDensity)
 	}
 	return nil
 }
 
-func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
+func (l *lattice[T]) evaluateOne(i int, node *Node[T]) (err error) {
 	node.X = l.x(i)
 	node.LogDensity, node.Given, err = l.logDensity(node.X)
 	if err == nil && !(node.LogDensity <= math.MaxFloat64) {
@@ -158,31 +158,31 @@ func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
 
 func (l *lattice[T]) scan() error {
 	count := 1 + max(int((l.To-l.From)/l.Step), 0)
-	l.at, l.nodes = rank.UpTo(count), make([]Node[T], count)
-	return l.evaluate(l.at, l.nodes)
+	l.indices, l.nodes = rank.UpTo(count), make([]Node[T], count)
+	return l.evaluate(l.indices, l.nodes)
 }
 
 // extend adds nodes at both ends until they are negligible, or the density ends.
 func (l *lattice[T]) extend() error {
-	first, last := l.at[0], l.at[len(l.at)-1]
+	first, last := l.indices[0], l.indices[len(l.indices)-1]
 	below, above := make([]Node[T], 0, usualNodes), make([]Node[T], 0, usualNodes)
 	low, high := &l.nodes[0], &l.nodes[len(l.nodes)-1]
 	next, nodes := make([]int, 0, 2), make([]Node[T], 2)
 	for {
 		down, up := l.matters(*low) && l.x(first-1) >= l.Low, l.matters(*high) && l.x(last+1) <= l.High
-		at := next
+		added := next
 		if down {
 			first--
-			at = append(at, first)
+			added = append(added, first)
 		}
 		if up {
 			last++
-			at = append(at, last)
+			added = append(added, last)
 		}
-		if len(at) == 0 {
+		if len(added) == 0 {
 			break
 		}
-		if err := l.evaluate(at, nodes); err != nil {
+		if err := l.evaluate(added, nodes); err != nil {
 			return err
 		}
 		if down {
@@ -190,7 +190,7 @@ func (l *lattice[T]) extend() error {
 			low = &below[len(below)-1]
 		}
 		if up {
-			above = append(above, nodes[len(at)-1])
+			above = append(above, nodes[len(added)-1])
 			high = &above[len(above)-1]
 		}
 	}
@@ -200,16 +200,16 @@ func (l *lattice[T]) extend() error {
 	if len(below)+len(above) == 0 {
 		return nil
 	}
-	at := make([]int, 0, len(below)+len(l.at)+len(above))
-	for i := first; i < l.at[0]; i++ {
-		at = append(at, i)
+	indices := make([]int, 0, len(below)+len(l.indices)+len(above))
+	for i := first; i < l.indices[0]; i++ {
+		indices = append(indices, i)
 	}
-	at = append(at, l.at...)
-	for i := at[len(at)-1] + 1; i <= last; i++ {
-		at = append(at, i)
+	indices = append(indices, l.indices...)
+	for i := indices[len(indices)-1] + 1; i <= last; i++ {
+		indices = append(indices, i)
 	}
 	slices.Reverse(below)
-	l.at, l.nodes = at, slices.Concat(below, l.nodes, above)
+	l.indices, l.nodes = indices, slices.Concat(below, l.nodes, above)
 	return nil
 }
 
@@ -246,7 +246,7 @@ func (l *lattice[T]) resolved() bool {
 func (l *lattice[T]) sums() (fine, coarse float64) {
 	var parts [2]float64
 	for k, node := range l.nodes {
-		parts[l.at[k]&1] += math.Exp(node.LogDensity - l.top)
+		parts[l.indices[k]&1] += math.Exp(node.LogDensity - l.top)
 	}
 	return l.top + math.Log((parts[0]+parts[1])*l.Step), l.top + math.Log(parts[0]*2*l.Step)
 }
@@ -255,10 +255,10 @@ func (l *lattice[T]) sums() (fine, coarse float64) {
 func (l *lattice[T]) refine() error {
 	l.Step /= 2
 	var between []int
-	for k := range l.at {
-		l.at[k] *= 2
+	for k := range l.indices {
+		l.indices[k] *= 2
 	}
-	for k, i := range l.at {
+	for k, i := range l.indices {
 		if !l.matters(l.nodes[k]) && !l.hides(k) {
 			continue
 		}
@@ -275,15 +275,15 @@ func (l *lattice[T]) refine() error {
 	if err := l.evaluate(between, fresh); err != nil {
 		return err
 	}
-	at, nodes := make([]int, 0, len(l.at)+len(between)), make([]Node[T], 0, len(l.at)+len(between))
-	for k, i := range l.at {
+	indices, nodes := make([]int, 0, len(l.indices)+len(between)), make([]Node[T], 0, len(l.indices)+len(between))
+	for k, i := range l.indices {
 		for len(between) > 0 && between[0] < i {
-			at, nodes = append(at, between[0]), append(nodes, fresh[0])
+			indices, nodes = append(indices, between[0]), append(nodes, fresh[0])
 			between, fresh = between[1:], fresh[1:]
 		}
-		at, nodes = append(at, i), append(nodes, l.nodes[k])
+		indices, nodes = append(indices, i), append(nodes, l.nodes[k])
 	}
-	l.at, l.nodes = append(at, between...), append(nodes, fresh...)
+	l.indices, l.nodes = append(indices, between...), append(nodes, fresh...)
 	return nil
 }
 

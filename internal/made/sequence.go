@@ -22,7 +22,7 @@ func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node
 	block := int(math.Ceil(math.Sqrt(float64(inputs))))
 	for start := 0; start < inputs; start += block {
 		end := min(start+block, inputs)
-		s.begin(start, end)
+		s.startBlock(start, end)
 		for i := start; i < end; i++ {
 			x := draw(i, s.outputs(i))
 			x.AssertDims(batch, 1)
@@ -63,8 +63,8 @@ type stage struct {
 	first   int         // its first column
 }
 
-// begin computes the partial products for the columns from first to last−1.
-func (s *stage) begin(batch, first, last int) {
+// computePartial computes the partial products for the columns from first to last−1.
+func (s *stage) computePartial(batch, first, last int) {
 	s.first = first
 	if first == last {
 		return
@@ -140,13 +140,13 @@ func newSequence(b *Bound, batch int) *sequence {
 	return s
 }
 
-// begin starts the block of inputs from first to last−1.
-func (s *sequence) begin(first, last int) {
+// startBlock starts the block of inputs from first to last−1.
+func (s *sequence) startBlock(first, last int) {
 	for _, stage := range s.hidden {
-		stage.begin(s.batch, s.done, s.counts[last-1])
+		stage.computePartial(s.batch, s.done, s.counts[last-1])
 	}
 	for h, head := range s.heads {
-		head.begin(s.batch, s.starts[h][first], s.starts[h][last])
+		head.computePartial(s.batch, s.starts[h][first], s.starts[h][last])
 	}
 }
 

@@ -73,11 +73,11 @@ func (e *TooLarge) Error() string {
 // Check fails with a *TooLarge when work needs more bytes than there are. Its first argument names
 // the sizes that need them: "Batch 1000000". bytes should be a lower bound, so that nothing that
 // fits is refused.
-func Check(what string, bytes float64) error {
+func Check(subject string, bytes float64) error {
 	if bytes <= Total() {
 		return nil
 	}
-	return &TooLarge{what, bytes, Total()}
+	return &TooLarge{subject, bytes, Total()}
 }
 
 // Text is a number of bytes in words: "1.5 GiB".

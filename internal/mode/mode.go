@@ -71,8 +71,8 @@ func Climb(x []float64, value func(x []float64) float64, newton func(x, step []f
 			for k := range x {
 				trial[k] = x[k] + share*step[k]
 			}
-			if at := value(trial); at >= r.Value+rise*share*r.Decrement && at <= math.MaxFloat64 {
-				r.Value = at
+			if reached := value(trial); reached >= r.Value+rise*share*r.Decrement && reached <= math.MaxFloat64 {
+				r.Value = reached
 				copy(x, trial)
 				break
 			}

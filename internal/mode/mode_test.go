@@ -153,15 +153,15 @@ func TestHidden(t *testing.T) {
 func differences(value func(x []float64) float64, gradient func(x, to []float64)) Density {
 	return Density{Value: value, Expand: func(x, to, curvature []float64) {
 		d := len(x)
-		at, above, below := slices.Clone(x), make([]float64, d), make([]float64, d)
+		point, above, below := slices.Clone(x), make([]float64, d), make([]float64, d)
 		gradient(x, to)
 		for b := range d {
 			h := 6e-6 * math.Max(1, math.Abs(x[b])) // ε^(1/3): truncation against rounding
-			at[b] = x[b] + h
-			gradient(at, above)
-			at[b] = x[b] - h
-			gradient(at, below)
-			at[b] = x[b]
+			point[b] = x[b] + h
+			gradient(point, above)
+			point[b] = x[b] - h
+			gradient(point, below)
+			point[b] = x[b]
 			for a := range d { // the mean of both differences of a pair
 				curvature[max(a, b)*d+min(a, b)] += (below[a] - above[a]) / (4 * h)
 			}

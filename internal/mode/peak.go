@@ -5,11 +5,11 @@ import "math"
 // Peak climbs a log density from a start, by Newton's method on differences with steps of at most
 // 1, and returns where it is largest and the curvature there, which is at least the curvature of
 // the prior.
-func Peak(density func(x float64) float64, start, prior float64) (at, curvature float64) {
+func Peak(density func(x float64) float64, start, prior float64) (peak, curvature float64) {
 	const h = 1e-3
-	at = start
+	peak = start
 	for range 100 {
-		here, above, below := density(at), density(at+h), density(at-h)
+		here, above, below := density(peak), density(peak+h), density(peak-h)
 		slope := (above - below) / (2 * h)
 		curvature = -(above - 2*here + below) / (h * h)
 		// far away the curvature may be negative
@@ -17,10 +17,10 @@ func Peak(density func(x float64) float64, start, prior float64) (at, curvature 
 		if slope == 0 || math.IsNaN(step) {
 			break
 		}
-		at += step
+		peak += step
 		if math.Abs(step) < 1e-9 {
 			break
 		}
 	}
-	return at, math.Max(curvature, prior)
+	return peak, math.Max(curvature, prior)
 }

@@ -112,9 +112,9 @@ func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
 	}
 	f := Frame{p, x, y}
 	for _, t := range yTicks {
-		at := y.At(t.Value)
-		f.Line([]Point{{x.From, at}, {x.To, at}}, 0.5, Grid)
-		f.Label(Point{x.From - tickLength - 2, at}, t.Label, End, SmallSize, Muted)
+		position := y.At(t.Value)
+		f.Line([]Point{{x.From, position}, {x.To, position}}, 0.5, Grid)
+		f.Label(Point{x.From - tickLength - 2, position}, t.Label, End, SmallSize, Muted)
 	}
 	f.bottomAxis(xName)
 	f.Line([]Point{{x.From, y.To}, {x.From, y.From}}, 0.7, Muted)
@@ -127,9 +127,9 @@ func (f Frame) bottomAxis(name string) {
 	f.Line([]Point{{f.X.From, base}, {f.X.To, base}}, 0.7, Muted)
 	ticks := f.X.ticks(max(2, int((f.X.To-f.X.From)/38)))
 	for _, t := range ticks {
-		at := f.X.At(t.Value)
-		f.Line([]Point{{at, base}, {at, base + tickLength}}, 0.7, Muted)
-		f.Label(Point{at, base + tickLength + 6}, t.Label, Middle, SmallSize, Muted)
+		position := f.X.At(t.Value)
+		f.Line([]Point{{position, base}, {position, base + tickLength}}, 0.7, Muted)
+		f.Label(Point{position, base + tickLength + 6}, t.Label, Middle, SmallSize, Muted)
 	}
 	middle := (f.X.From + f.X.To) / 2
 	// a long name may use the whole width

@@ -38,11 +38,11 @@ func Curves(name, title string, width, height float64, curves []Curve, spike flo
 	}
 	f.bottomAxis(axis)
 	if spike >= leastSpike {
-		at, tip := f.X.At(0), f.Y.At(spike)
-		f.Line([]Point{{at, f.Y.From}, {at, tip}}, 2.2, Strong, Style{Hint: "probability of exactly zero: " + Probability(spike)})
+		position, tip := f.X.At(0), f.Y.At(spike)
+		f.Line([]Point{{position, f.Y.From}, {position, tip}}, 2.2, Strong, Style{Hint: "probability of exactly zero: " + Probability(spike)})
 		text := Probability(spike)
 		half := TextWidth(text, SmallSize) / 2
-		f.Label(Point{math.Max(half, math.Min(at, width-half)), tip - 6}, text, Middle, SmallSize, Strong)
+		f.Label(Point{math.Max(half, math.Min(position, width-half)), tip - 6}, text, Middle, SmallSize, Strong)
 	}
 	f.Legend(legend...)
 	return p
@@ -122,8 +122,8 @@ type Reference struct{ X0, Y0, X1, Y1 float64 }
 func Scatter(name, title string, width, height float64, points []Point, references []Reference, xName, yName string) *Picture {
 	p := New(name, title, width, height)
 	var xs, ys []float64
-	for _, at := range points {
-		xs, ys = append(xs, at.X), append(ys, at.Y)
+	for _, point := range points {
+		xs, ys = append(xs, point.X), append(ys, point.Y)
 	}
 	// a line to compare with is seen, however far it is from the points
 	for _, r := range references {
@@ -131,9 +131,9 @@ func Scatter(name, title string, width, height float64, points []Point, referenc
 	}
 	f := NewFrame(p, Around(xs...), Around(ys...), xName, yName)
 	var places []Point
-	for _, at := range points {
-		if f.X.Holds(at.X) && f.Y.Holds(at.Y) {
-			places = append(places, f.At(at.X, at.Y))
+	for _, point := range points {
+		if f.X.Holds(point.X) && f.Y.Holds(point.Y) {
+			places = append(places, f.At(point.X, point.Y))
 		}
 	}
 	size := 3.4
@@ -162,10 +162,10 @@ func (f Frame) clip(r Reference) (Reference, bool) {
 		a, b := (low-start)/slope, (high-start)/slope
 		from, to = math.Max(from, math.Min(a, b)), math.Min(to, math.Max(a, b))
 	}
-	at := func(t float64) (x, y float64) { return r.X0 + t*(r.X1-r.X0), r.Y0 + t*(r.Y1-r.Y0) }
+	pointAt := func(t float64) (x, y float64) { return r.X0 + t*(r.X1-r.X0), r.Y0 + t*(r.Y1-r.Y0) }
 	var cut Reference
-	cut.X0, cut.Y0 = at(from)
-	cut.X1, cut.Y1 = at(to)
+	cut.X0, cut.Y0 = pointAt(from)
+	cut.X1, cut.Y1 = pointAt(to)
 	return cut, from < to
 }
 

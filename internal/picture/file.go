@@ -120,8 +120,8 @@ func (c canvas) draw(m mark) {
 	c.SetColor(ink)
 	switch m.shape {
 	case line, area:
-		for _, at := range m.points {
-			c.LineTo(pixel(at.X), pixel(at.Y))
+		for _, point := range m.points {
+			c.LineTo(pixel(point.X), pixel(point.Y))
 		}
 		if m.shape == area {
 			c.ClosePath()
@@ -135,8 +135,8 @@ func (c canvas) draw(m mark) {
 		}
 		c.Stroke()
 	case dots:
-		for _, at := range m.points {
-			c.DrawCircle(pixel(at.X), pixel(at.Y), pixel(m.width/2))
+		for _, point := range m.points {
+			c.DrawCircle(pixel(point.X), pixel(point.Y), pixel(m.width/2))
 			c.Fill()
 		}
 	case label:

@@ -59,14 +59,14 @@ func (m mark) write(out *strings.Builder, attributes string) {
 		tip = "<title>" + html.EscapeString(m.style.Hint) + "</title>"
 	}
 	var path strings.Builder
-	for k, at := range m.points {
+	for k, point := range m.points {
 		switch {
 		case m.shape == dots:
-			path.WriteString("M" + place(at.X) + " " + place(at.Y) + "h0")
+			path.WriteString("M" + place(point.X) + " " + place(point.Y) + "h0")
 		case k == 0:
-			path.WriteString("M" + place(at.X) + " " + place(at.Y))
+			path.WriteString("M" + place(point.X) + " " + place(point.Y))
 		default:
-			path.WriteString("L" + place(at.X) + " " + place(at.Y))
+			path.WriteString("L" + place(point.X) + " " + place(point.Y))
 		}
 	}
 	switch m.shape {

@@ -126,18 +126,18 @@ func (p *Picture) Dots(points []Point, diameter float64, ink Ink, style ...Style
 }
 
 // Label writes a text, centred on y.
-func (p *Picture) Label(at Point, s string, anchor Anchor, size float64, ink Ink, style ...Style) {
+func (p *Picture) Label(point Point, s string, anchor Anchor, size float64, ink Ink, style ...Style) {
 	if s != "" {
-		p.marks = append(p.marks, mark{shape: label, points: []Point{at}, ink: ink, text: s, anchor: anchor, size: size, style: styleOf(style)})
+		p.marks = append(p.marks, mark{shape: label, points: []Point{point}, ink: ink, text: s, anchor: anchor, size: size, style: styleOf(style)})
 	}
 }
 
 // Place puts another picture on this one, its upper left corner at a place.
-func (p *Picture) Place(other *Picture, at Point) {
+func (p *Picture) Place(other *Picture, point Point) {
 	for _, m := range other.marks {
 		points := make([]Point, len(m.points))
 		for k, from := range m.points {
-			points[k] = Point{from.X + at.X, from.Y + at.Y}
+			points[k] = Point{from.X + point.X, from.Y + point.Y}
 		}
 		m.points = points
 		p.marks = append(p.marks, m)

@@ -127,23 +127,23 @@ func (f Frame) row(row Row, y float64, options RowsOptions) {
 	n := float64(len(row.Intervals))
 	height := math.Min(9, 11/math.Max(1, n))
 	for k, i := range row.Intervals {
-		at := y + (float64(k)-(n-1)/2)*height
+		position := y + (float64(k)-(n-1)/2)*height
 		if options.Bars && !math.IsNaN(i.Mid) {
 			ink := Soft
 			if i.Ink == Second {
 				ink = Faint
 			}
-			f.Box(f.X.At(0), at-height*0.42, f.X.At(i.Mid), at+height*0.42, ink, Style{Hint: i.Hint})
+			f.Box(f.X.At(0), position-height*0.42, f.X.At(i.Mid), position+height*0.42, ink, Style{Hint: i.Hint})
 		}
 		if !math.IsNaN(i.Low) && !math.IsNaN(i.High) && i.High > i.Low {
-			f.Line([]Point{{f.X.At(i.Low), at}, {f.X.At(i.High), at}}, 1.4, i.Ink, Style{Hint: i.Hint})
+			f.Line([]Point{{f.X.At(i.Low), position}, {f.X.At(i.High), position}}, 1.4, i.Ink, Style{Hint: i.Hint})
 		}
 		if k == 0 && !math.IsNaN(row.From) && f.X.At(row.From) != f.X.At(i.Mid) {
-			f.Arrow([]Point{{f.X.At(row.From), at - 3}, {f.X.At(i.Mid), at}}, 0.7, 4, Second)
-			f.Dots([]Point{{f.X.At(row.From), at - 3}}, 2.6, Second)
+			f.Arrow([]Point{{f.X.At(row.From), position - 3}, {f.X.At(i.Mid), position}}, 0.7, 4, Second)
+			f.Dots([]Point{{f.X.At(row.From), position - 3}}, 2.6, Second)
 		}
 		if f.X.Holds(i.Mid) {
-			f.Dots([]Point{{f.X.At(i.Mid), at}}, 4.6, i.Ink, Style{Hint: i.Hint})
+			f.Dots([]Point{{f.X.At(i.Mid), position}}, 4.6, i.Ink, Style{Hint: i.Hint})
 		}
 	}
 }

@@ -41,12 +41,12 @@ func TestMeanLog1p(t *testing.T) {
 	for i := range x {
 		x[i] = math.Exp(float64(i)/20 - 49.95) // up to 1
 	}
-	for _, at := range []float64{1 - 1e-12, 0.5, 1.1e-3, 0.9e-3, 1e-9, -1e-9, -1.1e-3, -1, -1e10, -1e150, -1e300} {
+	for _, argument := range []float64{1 - 1e-12, 0.5, 1.1e-3, 0.9e-3, 1e-9, -1e-9, -1.1e-3, -1, -1e10, -1e150, -1e300} {
 		want := 0.0
 		for _, v := range x {
-			want += math.Log1p(-at*v) / float64(len(x))
+			want += math.Log1p(-argument*v) / float64(len(x))
 		}
-		require.InEpsilon(t, want, meanLog1p(at, x), 1e-11, at)
+		require.InEpsilon(t, want, meanLog1p(argument, x), 1e-11, argument)
 	}
 }
 

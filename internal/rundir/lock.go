@@ -26,7 +26,7 @@ func Lock(dir string) (release func(), err error) { return lockWith(filepath.Joi
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
 // lockWith locks a directory or a file, named in errors, with the lock file at path.
-func lockWith(path, what string) (release func(), err error) {
+func lockWith(path, name string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
@@ -40,11 +40,11 @@ func lockWith(path, what string) (release func(), err error) {
 			if id, err := strconv.Atoi(strings.TrimSpace(string(holder))); err == nil {
 				process += fmt.Sprintf(" (process %d)", id)
 			}
-			return nil, fmt.Errorf("%s is in use: %s is running there; wait until it has ended", what, process)
+			return nil, fmt.Errorf("%s is in use: %s is running there; wait until it has ended", name, process)
 		}
 		if err != nil {
 			_ = file.Close()
-			return nil, fmt.Errorf("locking %s: %w", what, err)
+			return nil, fmt.Errorf("locking %s: %w", name, err)
 		}
 		// The holder before may have removed the file between our opening and locking it.
 		if !sameFile(file, path) {
@@ -60,7 +60,7 @@ func lockWith(path, what string) (release func(), err error) {
 		}
 		if err != nil {
 			release()
-			return nil, fmt.Errorf("locking %s: %w", what, err)
+			return nil, fmt.Errorf("locking %s: %w", name, err)
 		}
 		return release, nil
 	}

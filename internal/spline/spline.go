@@ -38,9 +38,9 @@ func NewNatural(x []float64, knots int) *Natural {
 	}
 	s := &Natural{low: distinct[0], width: distinct[len(distinct)-1] - distinct[0], knots: make([]float64, knots)}
 	for i := range s.knots {
-		at := float64(i) * float64(len(distinct)-1) / float64(knots-1)
-		below := min(int(at), len(distinct)-2)
-		value := distinct[below] + (at-float64(below))*(distinct[below+1]-distinct[below])
+		position := float64(i) * float64(len(distinct)-1) / float64(knots-1)
+		below := min(int(position), len(distinct)-2)
+		value := distinct[below] + (position-float64(below))*(distinct[below+1]-distinct[below])
 		s.knots[i] = (value - s.low) / s.width
 	}
 	penalty := mat.NewSymDense(q, nil)

@@ -21,21 +21,21 @@ func TestNatural(t *testing.T) {
 	s := NewNatural(x, 7)
 	require.Equal(t, 5, s.Functions())
 	s.Turn(x)
-	at := func(x float64) []float64 {
+	functionsAt := func(x float64) []float64 {
 		values := make([]float64, s.Functions())
 		s.At(x, values)
 		return values
 	}
 	sums, alongX, squares := make([]float64, 5), make([]float64, 5), 0.0
 	for _, v := range x {
-		floats.Add(sums, at(v))
-		floats.AddScaled(alongX, v-1e6, at(v))
-		squares += floats.Dot(at(v), at(v)) / float64(len(x))
+		floats.Add(sums, functionsAt(v))
+		floats.AddScaled(alongX, v-1e6, functionsAt(v))
+		squares += floats.Dot(functionsAt(v), functionsAt(v)) / float64(len(x))
 	}
 	require.InDelta(t, 1, squares, 1e-12)
 	across := 0.0
 	for _, v := range x {
-		across += at(v)[0] * at(v)[1]
+		across += functionsAt(v)[0] * functionsAt(v)[1]
 	}
 	require.InDelta(t, 0, across, 1e-10)
 	for j := range sums {
@@ -45,7 +45,7 @@ func TestNatural(t *testing.T) {
 	low, high := floats.Min(x), floats.Max(x)
 	const step = 1e-3
 	second := func(x float64, b []float64) float64 {
-		return (floats.Dot(b, at(x-step)) - 2*floats.Dot(b, at(x)) + floats.Dot(b, at(x+step))) / (step * step)
+		return (floats.Dot(b, functionsAt(x-step)) - 2*floats.Dot(b, functionsAt(x)) + floats.Dot(b, functionsAt(x+step))) / (step * step)
 	}
 	ratio := 0.0
 	for range 3 {

@@ -35,13 +35,13 @@ func Released(ctx *context.Context, losses, step, steps *Node) *Node {
 	// half before, and whether q(m) was released.
 	variable := ctx.VariableWithValue("hold", []float64{firstHalf, 0, 0, math.MaxFloat64, 0}).SetTrainable(false)
 	state := variable.ValueGraph(g)
-	at := func(i int) *Node { return Reshape(SliceAxis(state, 0, AxisElem(i))) }
-	end, before, open := at(0), at(3), GreaterThan(at(4), ScalarZero(g, dtypes.Float64))
+	element := func(i int) *Node { return Reshape(SliceAxis(state, 0, AxisElem(i))) }
+	end, before, open := element(0), element(3), GreaterThan(element(4), ScalarZero(g, dtypes.Float64))
 
 	loss := FiniteMean(losses)
 	finite := IsFinite(loss)
-	sum := Add(at(1), Where(finite, loss, ZerosLike(loss)))
-	count := Add(at(2), ConvertDType(finite, dtypes.Float64))
+	sum := Add(element(1), Where(finite, loss, ZerosLike(loss)))
+	count := Add(element(2), ConvertDType(finite, dtypes.Float64))
 	mean := Div(sum, MaxScalar(count, 1))
 	ended := GreaterOrEqual(step, end)
 	settled := LessThan(Abs(Sub(before, mean)), Scalar(g, dtypes.Float64, settledFall))

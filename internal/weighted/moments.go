@@ -78,11 +78,11 @@ func sums(terms []float64, group []int) []float64 {
 	if group == nil {
 		return terms
 	}
-	of := make([]float64, slices.Max(group)+1)
+	groupSums := make([]float64, slices.Max(group)+1)
 	for i, v := range terms {
-		of[group[i]] += v
+		groupSums[group[i]] += v
 	}
-	return of
+	return groupSums
 }
 
 // MomentsOfChains estimates moments from draws of several chains; chain numbers the chain of each

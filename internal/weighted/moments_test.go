@@ -17,7 +17,7 @@ import (
 // the draw and a variance about it, they are right too, and smaller.
 func TestMomentsErrors(t *testing.T) {
 	const samples, draws = 400, 1000
-	for name, given := range map[string]float64{"draws": 0, "expectations": 0.8} {
+	for name, expectationSD := range map[string]float64{"draws": 0, "expectations": 0.8} {
 		t.Run(name, func(t *testing.T) {
 			random := stream.Rand(1, "moments/"+name)
 			var means, sds []float64
@@ -26,8 +26,8 @@ func TestMomentsErrors(t *testing.T) {
 				for i := range weight {
 					x := 1.3 * random.NormFloat64()
 					weight[i] = math.Exp(x*x/(2*1.69) - x*x/2)
-					value[i] = 3 + 2*math.Sqrt(1-given*given)*x
-					z := 2 * given * random.NormFloat64()
+					value[i] = 3 + 2*math.Sqrt(1-expectationSD*expectationSD)*x
+					z := 2 * expectationSD * random.NormFloat64()
 					within[i] = z * z
 				}
 				m := MomentsOf(weight, value, within, nil)

@@ -18,27 +18,27 @@ type Summary struct {
 // Summarise describes a quantity that is in some draws only and zero in the others: over all draws,
 // and given that it is in. in are the draws that have it, which are sorted by value; mass is the
 // weight of all draws together. Unknown numbers, such as the mean of no draws, are NaN.
-func Summarise(in []Value, mass float64, levels []float64) (all, given Summary) {
+func Summarise(in []Value, mass float64, levels []float64) (all, included Summary) {
 	var inMass, first, second float64
 	for _, v := range in {
 		inMass += v.Weight
 		first += v.Weight * v.Value
 	}
-	all.Mean, given.Mean = first/mass, first/inMass
+	all.Mean, included.Mean = first/mass, first/inMass
 	for _, v := range in {
-		second += v.Weight * (v.Value - given.Mean) * (v.Value - given.Mean)
+		second += v.Weight * (v.Value - included.Mean) * (v.Value - included.Mean)
 	}
-	given.SD = math.Sqrt(second / inMass)
+	included.SD = math.Sqrt(second / inMass)
 	if inMass > 0 { // law of total variance over in and out
 		share := inMass / mass
-		all.SD = math.Sqrt(share*given.SD*given.SD + share*(1-share)*given.Mean*given.Mean)
+		all.SD = math.Sqrt(share*included.SD*included.SD + share*(1-share)*included.Mean*included.Mean)
 	}
 	slices.SortFunc(in, func(a, b Value) int { return cmp.Compare(a.Value, b.Value) })
 	for _, level := range levels {
 		all.Quantiles = append(all.Quantiles, quantile(in, mass-inMass, level))
-		given.Quantiles = append(given.Quantiles, quantile(in, 0, level))
+		included.Quantiles = append(included.Quantiles, quantile(in, 0, level))
 	}
-	return all, given
+	return all, included
 }
 
 // quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by

@@ -13,12 +13,12 @@ var levels = []float64{0.025, 0.975}
 
 func TestSummariseByHand(t *testing.T) {
 	// Out with weight 4, in with values −1, 2, 3 of weights 1, 2, 3.
-	all, given := Summarise([]Value{{2, 2}, {-1, 1}, {3, 3}}, 10, levels)
+	all, included := Summarise([]Value{{2, 2}, {-1, 1}, {3, 3}}, 10, levels)
 	require.InDelta(t, 12.0/10, all.Mean, 1e-12)
-	require.InDelta(t, 12.0/6, given.Mean, 1e-12)
+	require.InDelta(t, 12.0/6, included.Mean, 1e-12)
 	second := (1*1 + 2*4 + 3*9.0) / 10
 	require.InDelta(t, math.Sqrt(second-1.44), all.SD, 1e-12)
-	require.InDelta(t, math.Sqrt((1*9+2*0+3*1)/6.0), given.SD, 1e-12)
+	require.InDelta(t, math.Sqrt((1*9+2*0+3*1)/6.0), included.SD, 1e-12)
 	require.Equal(t, []float64{-1, 3}, all.Quantiles)
 }
 
@@ -30,16 +30,16 @@ func TestSummariseUniformWithPointMass(t *testing.T) {
 	for i := range in {
 		in[i] = Value{4*random.Float64() - 1, 1}
 	}
-	all, given := Summarise(in, float64(n), levels)
+	all, included := Summarise(in, float64(n), levels)
 	// Standard error of these quantiles is about 0.008; tolerance 5 of them.
 	require.InDelta(t, -0.8, all.Quantiles[0], 0.04)
 	require.InDelta(t, 2.8, all.Quantiles[1], 0.04)
-	require.InDelta(t, -0.9, given.Quantiles[0], 0.04)
+	require.InDelta(t, -0.9, included.Quantiles[0], 0.04)
 	require.InDelta(t, 0.5, all.Mean, 0.05)
 }
 
 func TestSummariseNeverIn(t *testing.T) {
-	all, given := Summarise(nil, 2, levels)
+	all, included := Summarise(nil, 2, levels)
 	require.Equal(t, Summary{Quantiles: []float64{0, 0}}, all)
-	require.True(t, math.IsNaN(given.Mean) && math.IsNaN(given.SD) && math.IsNaN(given.Quantiles[0]))
+	require.True(t, math.IsNaN(included.Mean) && math.IsNaN(included.SD) && math.IsNaN(included.Quantiles[0]))
 }

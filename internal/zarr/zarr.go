@@ -100,7 +100,7 @@ func (w *Writer) put(key string, value any) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-func (w *Writer) begin(group, name, kind string, fill any, shape Shape, chunks []int) (folder string, err error) {
+func (w *Writer) startArray(group, name, kind string, fill any, shape Shape, chunks []int) (folder string, err error) {
 	if strings.ContainsAny(name, `/\`) || name == "" || name[0] == '.' {
 		return "", fmt.Errorf("zarr: %q cannot be the name of an array", name)
 	}
@@ -156,7 +156,7 @@ func (w *Writer) Floats(group, name string, shape Shape, values []float64) error
 		panic(fmt.Sprintf("zarr: Writer.Floats: got %d values for an array of %d", len(values), shape.Size()))
 	}
 	chunks, key := whole(shape)
-	folder, err := w.begin(group, name, "<f8", "NaN", shape, chunks)
+	folder, err := w.startArray(group, name, "<f8", "NaN", shape, chunks)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (w *Writer) Integers(group, name string, shape Shape, values []int64) error
 		panic(fmt.Sprintf("zarr: Writer.Integers: got %d values for an array of %d", len(values), shape.Size()))
 	}
 	chunks, key := whole(shape)
-	folder, err := w.begin(group, name, "<i8", nil, shape, chunks)
+	folder, err := w.startArray(group, name, "<i8", nil, shape, chunks)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (w *Writer) Texts(group, name string, dim string, values []string) error {
 	}
 	shape := Shape{{dim, len(values)}}
 	chunks, key := whole(shape)
-	folder, err := w.begin(group, name, "<U"+strconv.Itoa(width), nil, shape, chunks)
+	folder, err := w.startArray(group, name, "<U"+strconv.Itoa(width), nil, shape, chunks)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 	wide := min(max(1, chunkValues/max(height, 1)), max(last, 1))
 	chunks, key := whole(shape)
 	chunks[len(chunks)-1] = wide
-	folder, err := w.begin(group, name, "<f8", "NaN", shape, chunks)
+	folder, err := w.startArray(group, name, "<f8", "NaN", shape, chunks)
 	if err != nil {
 		return err
 	}

@@ -83,8 +83,8 @@ func (e *watchedExecutable) Execute(inputs []backends.Buffer, donate []bool, dev
 	}
 	w.Launches++
 	w.Donated, w.Kept = 0, 0
-	for _, given := range donate {
-		if given {
+	for _, donated := range donate {
+		if donated {
 			w.Donated++
 		} else {
 			w.Kept++

@@ -77,12 +77,12 @@ next to it.`,
 
 // readFocus reads NAME or NAME=VALUE,VALUE….
 func readFocus(flag, text string) (predict.Focus, error) {
-	name, values, given := strings.Cut(text, "=")
+	name, values, hasValues := strings.Cut(text, "=")
 	focus := predict.Focus{Name: strings.TrimSpace(name)}
-	if focus.Name == "" || given && values == "" {
+	if focus.Name == "" || hasValues && values == "" {
 		return focus, fmt.Errorf("--%s: got %q, want NAME or NAME=VALUE,VALUE…", flag, text)
 	}
-	if given {
+	if hasValues {
 		focus.Values = strings.Split(values, ",")
 	}
 	return focus, nil
@@ -182,11 +182,11 @@ const printEvery = 5
 
 func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 	level := fmt.Sprintf("%g%%", 100*float64(e.Level))
-	what := "Marginal means"
+	title := "Marginal means"
 	if curve {
-		what = "Conditional effects"
+		title = "Conditional effects"
 	}
-	fmt.Fprintf(w, "%s of %s, %s, averaged over the models of %d posterior draws\n", what, strings.Join(e.Of, " × "), e.Axis(), e.Draws)
+	fmt.Fprintf(w, "%s of %s, %s, averaged over the models of %d posterior draws\n", title, strings.Join(e.Of, " × "), e.Axis(), e.Draws)
 	for _, h := range e.Held {
 		fmt.Fprintf(w, "  %s: %s\n", h.Name, h.Value)
 	}

@@ -185,8 +185,8 @@ type exporter struct {
 	groups []string
 }
 
-// begin makes a group with the coordinates of chains and draws.
-func (e *exporter) begin(name string, withDraws bool) error {
+// startGroup makes a group with the coordinates of chains and draws.
+func (e *exporter) startGroup(name string, withDraws bool) error {
 	e.groups = append(e.groups, name)
 	err := e.w.Group(name, map[string]any{
 		"inference_library": "vti", "inference_library_version": vti.Version, "creation_library": "vti", "density_scale": e.stored.DensityScale,
@@ -208,7 +208,7 @@ func (e *exporter) begin(name string, withDraws bool) error {
 
 // posterior writes the draws of parameters and indicators, and the statistics of the sampler.
 func (e *exporter) posterior() error {
-	if err := e.begin("posterior", true); err != nil {
+	if err := e.startGroup("posterior", true); err != nil {
 		return err
 	}
 	columns := e.stored.Numbered()
@@ -218,7 +218,7 @@ func (e *exporter) posterior() error {
 			return err
 		}
 	}
-	if err := e.begin("sample_stats", true); err != nil {
+	if err := e.startGroup("sample_stats", true); err != nil {
 		return err
 	}
 	stats := map[string]func(i int) float64{
@@ -242,9 +242,9 @@ func (e *exporter) posterior() error {
 
 // variable is an array of the posterior: the columns of draws with one name before their labels.
 type variable struct {
-	name   string
-	labels []string // nil for a number
-	at     []int    // of sites, then of coordinates
+	name    string
+	labels  []string // nil for a number
+	columns []int    // of sites, then of coordinates
 }
 
 // variablesOf groups columns such as beta[bmi] and sd(Days | Subject) by the text before the
@@ -268,7 +268,7 @@ func variablesOf(columns []string) (list []*variable) {
 			byName[name] = v
 			list = append(list, v)
 		}
-		if v.at = append(v.at, at); labelled {
+		if v.columns = append(v.columns, at); labelled {
 			v.labels = append(v.labels, label)
 		}
 	}
@@ -283,9 +283,9 @@ func (e *exporter) variable(v *variable) error {
 		}
 		return e.stored.Values(i)[at-sites]
 	}
-	values := make([]float64, 0, len(e.chosen)*len(v.at))
+	values := make([]float64, 0, len(e.chosen)*len(v.columns))
 	for _, i := range e.chosen {
-		for _, at := range v.at {
+		for _, at := range v.columns {
 			values = append(values, value(i, at))
 		}
 	}
@@ -330,7 +330,7 @@ func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 			}
 		}},
 	} {
-		if err := e.begin(group.name, true); err != nil {
+		if err := e.startGroup(group.name, true); err != nil {
 			return err
 		}
 		if err := e.w.Integers(group.name, dim.Name, zarr.Shape{dim}, places); err != nil {
@@ -340,7 +340,7 @@ func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 			return err
 		}
 	}
-	if err := e.begin("observed_data", false); err != nil {
+	if err := e.startGroup("observed_data", false); err != nil {
 		return err
 	}
 	if err := e.w.Integers("observed_data", dim.Name, zarr.Shape{dim}, places); err != nil {

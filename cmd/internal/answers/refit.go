@@ -49,7 +49,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 		return nil, shell.Failed(err)
 	}
 	r := &refitter{a, all, header, data, dir, nil}
-	if _, given := header.Flags["levels"]; !given {
+	if _, recorded := header.Flags["levels"]; !recorded {
 		for _, category := range categories {
 			quoted := &strings.Builder{}
 			cells := csv.NewWriter(quoted)

@@ -64,12 +64,12 @@ func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 // repeated is the command that draws one problem of a study again, up to the number.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
-	given := cli.GivenFlags(cmd.Flags())
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	flags := cli.GivenFlags(cmd.Flags())
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if slices.Contains([]string{"replicates", "only", "shard", "shards", "out", "json", "quiet"}, name) {
 			continue
 		}
-		for _, value := range given[name] {
+		for _, value := range flags[name] {
 			words = append(words, fmt.Sprintf("--%s=%s", name, rundir.Quoted(value)))
 		}
 	}
@@ -220,8 +220,8 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	}
 	for _, one := range s.Wrong {
 		fmt.Fprintf(w, "  %d: %s\n", one.Number, one.About)
-		for _, what := range one.What {
-			fmt.Fprintf(w, "    %s\n", what)
+		for _, finding := range one.What {
+			fmt.Fprintf(w, "    %s\n", finding)
 		}
 		for _, command := range []string{one.Command, one.Repeat} {
 			if command != "" {

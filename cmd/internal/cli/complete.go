@@ -56,15 +56,15 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 }
 
 // Arguments accepts from least to most arguments, with a name for errors; with most 0 any number.
-func Arguments(least, most int, what string) cobra.PositionalArgs {
+func Arguments(least, most int, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) >= least && (most == 0 || len(args) <= most):
 			return nil
 		case len(args) == 0 && most == 0:
-			return fmt.Errorf("expected %s, found none (see %s --help)", what, cmd.CommandPath())
+			return fmt.Errorf("expected %s, found none (see %s --help)", noun, cmd.CommandPath())
 		}
-		return fmt.Errorf("expected %s, found %s (see %s --help)", what, english.Count(len(args), "argument"), cmd.CommandPath())
+		return fmt.Errorf("expected %s, found %s (see %s --help)", noun, english.Count(len(args), "argument"), cmd.CommandPath())
 	}
 }
 

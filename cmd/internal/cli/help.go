@@ -201,8 +201,8 @@ func FlagError(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return UnknownCommand(cmd, args[0])
 	}
-	if given := cmd.Flags().Args(); cmd.HasSubCommands() && len(given) > 0 && cmd.Args != nil && cmd.Args(cmd, given) != nil {
-		return UnknownCommand(cmd, given[0])
+	if arguments := cmd.Flags().Args(); cmd.HasSubCommands() && len(arguments) > 0 && cmd.Args != nil && cmd.Args(cmd, arguments) != nil {
+		return UnknownCommand(cmd, arguments[0])
 	}
 	suggestion := ""
 	var invalid *pflag.InvalidValueError
@@ -223,19 +223,19 @@ func FlagError(cmd *cobra.Command, args []string, err error) error {
 		cmd.Flags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
 		slices.Sort(names)
-		var near []string
+		var similar []string
 		for _, name := range table.Nearest(missing.GetSpecifiedName(), slices.Compact(names)) {
-			near = append(near, "--"+name)
+			similar = append(similar, "--"+name)
 		}
-		suggestion = didYouMean(near)
+		suggestion = didYouMean(similar)
 	}
 	return fmt.Errorf("%w%s (see %s --help)", err, suggestion, cmd.CommandPath())
 }
 
 // didYouMean asks for names that are near, of which there may be none.
-func didYouMean(near []string) string {
-	if len(near) == 0 {
+func didYouMean(similar []string) string {
+	if len(similar) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+	return "; did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
 }

@@ -91,7 +91,7 @@ func CommandName(cmd *cobra.Command) string {
 // contradictions adds to list the flags given with which the record would be another: it compares
 // the record of the flags of the run with the record of the same flags and one more, and where they
 // differ, the latter with the record of the run.
-func contradictions[R Record](given *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
+func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
 	header := record.Head()
 	stored, err := Leaves(record)
 	if err != nil {
@@ -113,7 +113,7 @@ func contradictions[R Record](given *pflag.FlagSet, record R, fresh func() Flags
 	if err != nil {
 		before = nil // the record of another version: no flag can be compared
 	}
-	given.Visit(func(flag *pflag.Flag) {
+	flags.Visit(func(flag *pflag.Flag) {
 		if slices.Contains(free, flag.Name) || flag.Name == "out" || flag.Name == "device" {
 			return
 		}

@@ -12,24 +12,24 @@ import (
 
 // Shards are the flags of commands whose work can be split among processes that share a directory.
 type Shards struct {
-	one   string // "I/N"
+	part  string // "I/N"
 	count int    // N, where the scheduler has the index
 }
 
 func (f *Shards) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.one, "shard", "", "compute shard I of N, given as `I/N` with I from 0")
+	flags.StringVar(&f.part, "shard", "", "compute shard I of N, given as `I/N` with I from 0")
 	flags.Var(Count{&f.count, 1}, "shards", "number of shards; the scheduler gives the index of this one")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards")
 }
 
 // Given reports whether this process is one of several.
-func (f *Shards) Given() bool { return f.one != "" || f.count > 0 }
+func (f *Shards) Given() bool { return f.part != "" || f.count > 0 }
 
 // Own is the part of this process: the part in the flags, or the part that the scheduler assigns.
 // Without either it is everything.
 func (f *Shards) Own() (*shard.Shard, error) {
-	text, from := f.one, "--shard"
+	text, from := f.part, "--shard"
 	if f.count > 0 {
 		index, variable, found, err := study.FromScheduler()
 		if err != nil {

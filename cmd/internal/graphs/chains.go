@@ -44,10 +44,10 @@ func (f *rjmcmcDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Re
 		return t, err
 	}
 	config := d.Record.ChainSizes.Config(d.Record.Seed)
-	t = d.task("rjmcmc-dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
-		config.Resume = at.Resume
-		config.Progress = cli.ChainProgress(at.Shown, d.problem.LogJacobian())
-		return dag.RunReversibleJump(ctx, at.Device, d.problem, config, d.truth, at.Dir)
+	t = d.task("rjmcmc-dag", func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
+		config.Resume = session.Resume
+		config.Progress = cli.ChainProgress(session.Shown, d.problem.LogJacobian())
+		return dag.RunReversibleJump(ctx, session.Device, d.problem, config, d.truth, session.Dir)
 	})
 	t.Computes, t.Resumable = true, true
 	return t, config.Validate()

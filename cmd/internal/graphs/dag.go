@@ -153,16 +153,16 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 	}
 	return shell.Task{
 		Name: "dag", Files: dag.Files(), Computes: true, Resumable: true, Intro: d.PrintProblem,
-		Check: func(_ context.Context, at *shell.Session) error {
+		Check: func(_ context.Context, session *shell.Session) error {
 			check := config
-			check.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
-			return d.Record.CheckCheckpoint(at.Device, d.problem, check)
+			check.Checkpoint = filepath.Join(session.Dir, rundir.PosteriorFile)
+			return d.Record.CheckCheckpoint(session.Device, d.problem, check)
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			return dag.RunGraphFlow(ctx, at.Device, d.problem, dag.RunConfig{
-				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Islands: d.Record.Islands,
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			return dag.RunGraphFlow(ctx, session.Device, d.problem, dag.RunConfig{
+				Fit: session.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Islands: d.Record.Islands,
 				Undivided: d.Record.Undivided, Cold: d.Record.Cold,
-				Truth: d.truth, Dir: at.Dir, Status: at.Said,
+				Truth: d.truth, Dir: session.Dir, Status: session.Said,
 			})
 		},
 	}, nil
@@ -174,22 +174,22 @@ func (d *discovery) walk() (shell.Task, error) {
 	if err := config.Validate(); err != nil {
 		return shell.Task{}, err
 	}
-	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
-		config.Shard = at.Shard
-		if at.Again { // shards have to agree
+	t := d.task("dag", func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
+		config.Shard = session.Shard
+		if session.Again { // shards have to agree
 			config.MaxTime = 0
 		}
-		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Resume: at.Resume && !at.Again, Status: at.Status})
+		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: session.Dir, Resume: session.Resume && !session.Again, Status: session.Status})
 	})
 	t.Resumable = d.Record.Resumable()
 	return t, nil
 }
 
 func (d *discovery) particles() shell.Task {
-	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+	t := d.task("dag", func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
-			Chains: d.Record.Structure == dag.Chains, Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
-			MaxTime: d.Record.MaxTime(), Resume: at.Resume && !at.Again,
+			Chains: d.Record.Structure == dag.Chains, Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: session.Dir, Status: session.Status, Shard: session.Shard,
+			MaxTime: d.Record.MaxTime(), Resume: session.Resume && !session.Again,
 		})
 	})
 	t.Resumable = true
@@ -198,17 +198,17 @@ func (d *discovery) particles() shell.Task {
 
 // sum is the task of a discovery that sums closed forms over all graphs.
 func (d *discovery) sum(name string) shell.Task {
-	return d.task(name, func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+	return d.task(name, func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
 		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
-			Command: d.Record.Command, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status,
-			Progress: at.Counting("family"),
+			Command: d.Record.Command, Seed: d.Record.Seed, Truth: d.truth, Dir: session.Dir, Status: session.Status,
+			Progress: session.Counting("family"),
 		})
 	})
 }
 
 // task is the task of a discovery that neither needs a device nor can be resumed.
-func (d *discovery) task(name string, compute func(ctx context.Context, at *shell.Session) (*dag.Result, error)) shell.Task {
-	return shell.Task{Name: name, Files: dag.Files(), Intro: d.PrintProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-		return compute(ctx, at)
+func (d *discovery) task(name string, compute func(ctx context.Context, session *shell.Session) (*dag.Result, error)) shell.Task {
+	return shell.Task{Name: name, Files: dag.Files(), Intro: d.PrintProblem, Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+		return compute(ctx, session)
 	}}
 }

@@ -94,15 +94,15 @@ func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression
 func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
 	return shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.trains(), Intro: r.PrintProblem, Check: r.checkCheckpoint,
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
 			family, ok, err := r.Record.PlateFamily()
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				return r.trainFamily(ctx, at, family)
+				return r.trainFamily(ctx, session, family)
 			}
-			return r.trainMarginal(ctx, at, stepsPerLaunch)
+			return r.trainMarginal(ctx, session, stepsPerLaunch)
 		},
 	}
 }
@@ -114,39 +114,39 @@ func (r *hierarchical) trains() bool {
 }
 
 // checkCheckpoint returns the reason why training cannot continue from the checkpoint.
-func (r *hierarchical) checkCheckpoint(ctx context.Context, at *shell.Session) error {
+func (r *hierarchical) checkCheckpoint(ctx context.Context, session *shell.Session) error {
 	family, ok, err := r.Record.PlateFamily()
 	if err != nil {
 		return err
 	}
 	if ok {
 		config := r.Record.FamilyRun(family)
-		config.Dir = at.Dir
-		return r.regression.CheckFamilyCheckpoint(ctx, at.Device, config)
+		config.Dir = session.Dir
+		return r.regression.CheckFamilyCheckpoint(ctx, session.Device, config)
 	}
 	config := r.Record.FitConfig(r.regression)
-	config.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
-	return r.regression.CheckCheckpoint(ctx, at.Device, config)
+	config.Checkpoint = filepath.Join(session.Dir, rundir.PosteriorFile)
+	return r.regression.CheckCheckpoint(ctx, session.Device, config)
 }
 
 // trainMarginal trains the flow that learns everything but the effects that are integrated out.
-func (r *hierarchical) trainMarginal(ctx context.Context, at *shell.Session, stepsPerLaunch int) (*regression.Result, error) {
+func (r *hierarchical) trainMarginal(ctx context.Context, session *shell.Session, stepsPerLaunch int) (*regression.Result, error) {
 	config := r.Record.FitConfig(r.regression)
-	config = at.Training(config, stepsPerLaunch, !r.regression.Options.Select)
-	return r.regression.Run(ctx, at.Device, regression.Run{
-		Fit: config, Certify: at.Certifying(r.Job, r.Record.CertifyDraws), Dir: at.Dir, Precision: r.Record.Precision, MaxTime: r.Record.MaxTime(), Again: at.Again,
-		Status: at.Said,
+	config = session.Training(config, stepsPerLaunch, !r.regression.Options.Select)
+	return r.regression.Run(ctx, session.Device, regression.Run{
+		Fit: config, Certify: session.Certifying(r.Job, r.Record.CertifyDraws), Dir: session.Dir, Precision: r.Record.Precision, MaxTime: r.Record.MaxTime(), Again: session.Again,
+		Status: session.Said,
 	})
 }
 
 // trainFamily trains a family over the effects of all groupings.
-func (r *hierarchical) trainFamily(ctx context.Context, at *shell.Session, family hbm.Family) (*regression.Result, error) {
+func (r *hierarchical) trainFamily(ctx context.Context, session *shell.Session, family hbm.Family) (*regression.Result, error) {
 	config := r.Record.FamilyRun(family)
-	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.Dir, at.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
-	config.Status = at.Said
+	config.Dir, config.Fit.Resume, config.Fit.LogEvery = session.Dir, session.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
+	config.Status = session.Said
 	config.Fit.Progress = func(info vti.Info) {
 		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, -info.Loss)
-		at.Shown.Line(console.TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
+		session.Shown.Line(console.TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
 	}
-	return r.regression.RunFamily(ctx, at.Device, config)
+	return r.regression.RunFamily(ctx, session.Device, config)
 }

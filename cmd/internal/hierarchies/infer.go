@@ -87,9 +87,9 @@ func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferF
 	}
 	return a.Execute(cmd.Context(), job, shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.PrintProblem,
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			return r.regression.Infer(ctx, at.Device, regression.InferRun{
-				Model: model, Shape: trained.Shape, Fit: trained.FamilyRun(family).Fit, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			return r.regression.Infer(ctx, session.Device, regression.InferRun{
+				Model: model, Shape: trained.Shape, Fit: trained.FamilyRun(family).Fit, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: session.Dir,
 			})
 		},
 	})

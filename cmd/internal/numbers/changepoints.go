@@ -70,22 +70,22 @@ func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*chan
 		Name: "changepoints", Files: changepoint.Files(), Intro: func() {
 			run.Introduce(changesTitle(problem), problem.Notes, problem.Priors())
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			return changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: run.Record.Seed, Dir: at.Dir, Status: at.Status})
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			return changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: run.Record.Seed, Dir: session.Dir, Status: session.Status})
 		},
 	}, nil
 }
 
 func changesTitle(p *changepoint.Problem) string {
 	o := p.Options
-	what := fmt.Sprintf("events, by %s", o.Time)
+	title := fmt.Sprintf("events, by %s", o.Time)
 	if o.Kind != changepoint.Events {
-		what = fmt.Sprintf("rows of %s", o.Value)
+		title = fmt.Sprintf("rows of %s", o.Value)
 		if o.Time != "" {
-			what += ", by " + o.Time
+			title += ", by " + o.Time
 		}
 	}
-	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), what, o.Kind)
+	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), title, o.Kind)
 }
 
 // optionalNumber is a flag that takes a number, which stays nil when it is not given.

@@ -88,11 +88,11 @@ func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.
 	}
 	return shell.Task{
 		Name: "mixture", Files: mixture.Files(), Intro: mixtureIntro(run, problem),
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			config := mixture.RunConfig{Dir: at.Dir, Sample: mixture.SampleConfig{
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			config := mixture.RunConfig{Dir: session.Dir, Sample: mixture.SampleConfig{
 				Seed: record.Seed, Sweeps: record.Sweeps, Error: record.Error,
 				Progress: func(sweeps int, se float64) {
-					at.Status(fmt.Sprintf("%d sweeps, standard error %.4f", sweeps, se))
+					session.Status(fmt.Sprintf("%d sweeps, standard error %.4f", sweeps, se))
 				},
 			}}
 			return mixture.Run(ctx, problem, config)

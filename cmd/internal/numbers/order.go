@@ -59,8 +59,8 @@ func (f *orderFlags) Begin(_ context.Context, run *application.Asked[*order.Reco
 		Intro: func() {
 			run.Introduce(fmt.Sprintf("%s: %s", problem.Path, problem.Options.Value), problem.Notes, problem.Priors())
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			return order.Run(ctx, problem, order.RunConfig{Seed: run.Record.Seed, Dir: at.Dir})
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			return order.Run(ctx, problem, order.RunConfig{Seed: run.Record.Seed, Dir: session.Dir})
 		},
 	}, nil
 }

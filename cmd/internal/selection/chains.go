@@ -70,10 +70,10 @@ func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*var
 func (s *selection) sampling(config rjmcmc.Config) shell.Task {
 	return shell.Task{
 		Name: "rjmcmc", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.PrintProblem,
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			config.Resume = at.Resume
-			config.Progress = cli.ChainProgress(at.Shown, s.problem.Design.LogJacobian())
-			return varsel.RunChains(ctx, at.Device, s.problem, config, at.Dir)
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			config.Resume = session.Resume
+			config.Progress = cli.ChainProgress(session.Shown, s.problem.Design.LogJacobian())
+			return varsel.RunChains(ctx, session.Device, s.problem, config, session.Dir)
 		},
 	}
 }

@@ -47,7 +47,7 @@ func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Rec
 }
 
 func (s *selection) enumeration() shell.Task {
-	return shell.Task{Name: "exact", Files: varsel.Files(), Intro: s.PrintProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-		return varsel.RunExact(ctx, s.problem, at.Counting("model"), at.Dir)
+	return shell.Task{Name: "exact", Files: varsel.Files(), Intro: s.PrintProblem, Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+		return varsel.RunExact(ctx, s.problem, session.Counting("model"), session.Dir)
 	}}
 }

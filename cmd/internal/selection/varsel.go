@@ -179,24 +179,24 @@ func (s *selection) training(stepsPerLaunch int) (shell.Task, error) {
 	}
 	return shell.Task{
 		Name: "varsel", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.PrintProblem,
-		Check: func(_ context.Context, at *shell.Session) (err error) {
+		Check: func(_ context.Context, session *shell.Session) (err error) {
 			check := config
 			if s.Record.From != "" {
-				if check.Begin, err = s.problem.BeginFrom(at.Device, s.Record.From); err != nil {
+				if check.Begin, err = s.problem.BeginFrom(session.Device, s.Record.From); err != nil {
 					return err
 				}
 				check.Tempering = 0
 			}
-			check.Resume, check.Checkpoint = true, filepath.Join(at.Dir, rundir.PosteriorFile)
-			_, err = vti.Load(at.Device, s.problem.Posterior(), check)
+			check.Resume, check.Checkpoint = true, filepath.Join(session.Dir, rundir.PosteriorFile)
+			_, err = vti.Load(session.Device, s.problem.Posterior(), check)
 			return err
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			return varsel.Run(ctx, at.Device, s.problem, varsel.RunConfig{
-				Fit: at.Training(config, stepsPerLaunch, false), Certify: at.Certifying(s.Job, s.Record.Draws), Dir: at.Dir, Precision: s.Record.Precision,
+		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
+			return varsel.Run(ctx, session.Device, s.problem, varsel.RunConfig{
+				Fit: session.Training(config, stepsPerLaunch, false), Certify: session.Certifying(s.Job, s.Record.Draws), Dir: session.Dir, Precision: s.Record.Precision,
 				From: s.Record.From, FromOnly: s.Record.FromOnly,
-				MaxTime: s.Record.MaxTime(), Again: at.Again,
-				Status: at.Said,
+				MaxTime: s.Record.MaxTime(), Again: session.Again,
+				Status: session.Said,
 			})
 		},
 	}, config.Validate()

@@ -95,7 +95,7 @@ func (s *server) contents(ctx context.Context, name string) (*contents, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readingTime)
 	defer cancel()
-	printed, err := s.ask(ctx, "serve", "columns", path.Join(tablesDir, name))
+	printed, err := s.runCommand(ctx, "serve", "columns", path.Join(tablesDir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func (s *server) contents(ctx context.Context, name string) (*contents, error) {
 	return c, nil
 }
 
-// ask runs a command of the program in the workspace, and returns its output. Its error is the last
-// message of the command.
-func (s *server) ask(ctx context.Context, args ...string) ([]byte, error) {
+// runCommand runs a command of the program in the workspace, and returns its output. Its error is
+// the last message of the command.
+func (s *server) runCommand(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := s.program(ctx, args...)
 	cmd.Dir = s.space.dir
 	detach(cmd)

@@ -146,8 +146,8 @@ func (f field) Options() (options []option) {
 		stem, number, found := strings.Cut(choice, ":")
 		if before, after, hash := strings.Cut(o.Before, "#"); found && hash {
 			o.Before, o.After, o.Number = before, after, number
-			if given, same := strings.CutPrefix(value, stem+":"); same {
-				o.On, o.Number = true, given
+			if entered, same := strings.CutPrefix(value, stem+":"); same {
+				o.On, o.Number = true, entered
 			}
 		}
 		options = append(options, o)
@@ -169,32 +169,32 @@ func (q *question) flags(sent url.Values, files []string) (map[string][]string, 
 	values := map[string][]string{}
 	for _, g := range q.form(nil, files, nil) {
 		for _, f := range g.Fields {
-			given := slices.DeleteFunc(slices.Clone(sent["f."+f.Name]), func(value string) bool { return value == "" })
-			if len(given) == 0 {
+			answers := slices.DeleteFunc(slices.Clone(sent["f."+f.Name]), func(value string) bool { return value == "" })
+			if len(answers) == 0 {
 				continue
 			}
-			switch number := strings.TrimSpace(sent.Get("n." + f.Name + "." + given[0])); {
-			case f.Kind() == "file" && !slices.Contains(files, given[0]):
-				return nil, fmt.Errorf("%s: there is no table called %.100q", f.Label(), given[0])
+			switch number := strings.TrimSpace(sent.Get("n." + f.Name + "." + answers[0])); {
+			case f.Kind() == "file" && !slices.Contains(files, answers[0]):
+				return nil, fmt.Errorf("%s: there is no table called %.100q", f.Label(), answers[0])
 			case f.Type == "stringArray":
-				given = strings.FieldsFunc(strings.Join(given, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
+				answers = strings.FieldsFunc(strings.Join(answers, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
 			case f.DescribedFlag.Columns && f.Several():
 				var line strings.Builder
 				w := csv.NewWriter(&line)
-				_ = w.Write(given) // to memory
+				_ = w.Write(answers) // to memory
 				w.Flush()
-				given = []string{strings.TrimSuffix(line.String(), "\n")}
+				answers = []string{strings.TrimSuffix(line.String(), "\n")}
 			case number != "":
-				stem, _, _ := strings.Cut(given[0], ":")
-				given = []string{stem + ":" + number}
+				stem, _, _ := strings.Cut(answers[0], ":")
+				answers = []string{stem + ":" + number}
 			}
-			for _, value := range given {
+			for _, value := range answers {
 				if len(value) > 10000 || strings.ContainsFunc(value, unicode.IsControl) {
 					return nil, fmt.Errorf("%s: the value is too long, or has control characters", f.Label())
 				}
 			}
-			if given[0] != f.Default {
-				values[f.Name] = given
+			if answers[0] != f.Default {
+				values[f.Name] = answers
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := path.Join(runsDir, v.ID, report.File)
 	if _, err := s.space.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		if _, err := s.ask(r.Context(), "report", path.Join(runsDir, v.ID)); err != nil {
+		if _, err := s.runCommand(r.Context(), "report", path.Join(runsDir, v.ID)); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (s *server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.Sort(chosen)
 	name := strings.Join(chosen, "+")
-	if _, err := s.ask(r.Context(), append(args, "--out="+path.Join(comparedDir, name+".html"))...); err != nil {
+	if _, err := s.runCommand(r.Context(), append(args, "--out="+path.Join(comparedDir, name+".html"))...); err != nil {
 		return refused(err)
 	}
 	return s.to(w, r, "/compared/"+url.PathEscape(name))

@@ -194,8 +194,8 @@ func (b *browser) upload(name, content string) (int, string) {
 	return response.StatusCode, text
 }
 
-// ask uploads a table, asks the toy, and returns the path of the run.
-func (b *browser) ask(form url.Values) string {
+// askToy uploads a table, asks the toy, and returns the path of the run.
+func (b *browser) askToy(form url.Values) string {
 	b.t.Helper()
 	status, to := b.upload("x.csv", "a,b\n1,2\n")
 	require.Equal(b.t, http.StatusSeeOther, status, to)
@@ -342,7 +342,7 @@ func TestUploads(t *testing.T) {
 func TestForms(t *testing.T) {
 	b := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600))
-	run := b.ask(url.Values{
+	run := b.askToy(url.Values{
 		"f.column": {"b"}, "f.columns": {"a", "b"}, "f.lines": {"x->y\r\ny->z"}, "f.prior": {"few:2"}, "n.prior.few:2": {"5"}, "f.mode": {"slow"},
 		"f.words": {"--out=elsewhere; $(rm)"}, "f.check": {"true"}, "f.matrix": {"tables/x.csv"},
 		"f.out": {"x"}, "f.resume": {"x"}, "f.no-report": {"true"}, "f.unknown": {"x"}, // which the form does not have
@@ -382,7 +382,7 @@ func TestForms(t *testing.T) {
 func TestQueue(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
-	first, second, third := b.ask(nil), b.ask(nil), b.ask(nil)
+	first, second, third := b.askToy(nil), b.askToy(nil), b.askToy(nil)
 	b.reaches(first, running)
 	require.Eventually(t, func() bool {
 		_, text := b.get(first + "/progress")
@@ -434,7 +434,7 @@ func TestStopBeforeTheProgramListens(t *testing.T) {
 	}
 	b := open(t, t.TempDir())
 	b.queue.program = func(context.Context, ...string) *exec.Cmd { return exec.Command(sleep, "60") }
-	run := b.ask(nil)
+	run := b.askToy(nil)
 	b.reaches(run, running)
 	b.post(run+"/stop", nil)
 	b.reaches(run, stopped)
@@ -465,7 +465,7 @@ func TestProcessesThatAreGone(t *testing.T) {
 // A failed run says why, and explains its exit status.
 func TestFailures(t *testing.T) {
 	b := open(t, t.TempDir())
-	run := b.ask(url.Values{"f.words": {"bad"}})
+	run := b.askToy(url.Values{"f.words": {"bad"}})
 	b.reaches(run, failed)
 	_, text := b.get(run)
 	require.Contains(t, text, "--words: expected good words &lt;b&gt;, found bad ones")

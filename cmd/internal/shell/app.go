@@ -85,7 +85,7 @@ func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Wri
 		}
 	}()
 	cmd := root(a)
-	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error { return cli.FlagError(at, args, err) })
+	cmd.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return cli.FlagError(command, args, err) })
 	cmd.SetArgs(args)
 	cmd.SetOut(printed)
 	cmd.SetErr(stderr)

@@ -116,7 +116,7 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 		defer device.Close()
 		s.Device = device
 	}
-	release, err := a.begin(ctx, j, t, s)
+	release, err := a.openDirectory(ctx, j, t, s)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	return device, err
 }
 
-// begin locks the directory of the run until release is called. For a new run it makes the
+// openDirectory locks the directory of the run until release is called. For a new run it makes the
 // directory and stores the record; for a resumed one it checks the state.
-func (a *App) begin(ctx context.Context, j *Job, t Task, s *Session) (release func(), err error) {
+func (a *App) openDirectory(ctx context.Context, j *Job, t Task, s *Session) (release func(), err error) {
 	if s.Resume {
 		s.Dir = j.Resume
 		a.Dir = s.Dir
