@@ -24,8 +24,8 @@ type partition struct {
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
-	// componentsGiven[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster beside t
-	// others, in units where a cluster of n rows has weight n plus concentration.
+	// componentsGiven[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster
+	// beside t others, in units where a cluster of n rows has weight n plus concentration.
 	componentsGiven [][]float64
 	novelty         []float64
 }
