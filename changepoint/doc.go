@@ -5,10 +5,11 @@
 // the positions and the shared parameter the levels have conjugate priors, so that the evidence of
 // every segment has a closed form. The sum over all positions is then a recursion along time
 // (Fearnhead 2006), with the number of changes as a second index. The shared parameter is
-// integrated by quadrature. For events, positions are times, and the recursion sums over the nodes
-// of Gauss–Legendre rules between events, where densities are smooth.
+// integrated out by quadrature. For events, positions are times, over which the density is
+// integrated. It is smooth between events, so that the recursion sums over the nodes of
+// Gauss–Legendre rules there.
 //
-// Values are standardised: a series has mean 0 and sd 1 on the working scale.
+// Values are standardised: on the working scale a series has mean 0 and standard deviation 1.
 //
 //	t, err := table.ReadFile("nile.csv")
 //	// handle err

@@ -10,21 +10,23 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// moments are the candidate segments of a Poisson process in a window. Given the number of changes,
-// the density is a product over segments that is smooth in every place between two events, so that
-// the integral over places is a sum over the nodes of Gauss–Legendre rules between events.
+// moments holds the data of a Poisson process in a window, and candidate times of changes. Given
+// the number of changes, the density is a product over segments that is smooth in every time of
+// change between two events. The integral over these times is therefore a sum over the nodes of
+// Gauss–Legendre rules between events.
 type moments struct {
 	times      []float64 // boundary i is at times[i], the ends of the window included
-	logWeights []float64 // by boundary; the weights of the ends are unused
-	counts     []int     // events up to each boundary
-	// node i stands for the interval from cells[i-1] to cells[i]
+	logWeights []float64 // by boundary; the weights of the two ends are not used
+	counts     []int     // number of events up to each boundary
+	// Node i stands for the interval from cells[i-1] to cells[i].
 	cells []float64
-	// the rate of a segment is Gamma(shape, exposure), exposure in the units of time
+	// The rate of a segment has the prior Gamma(shape, exposure), with exposure in units of time.
+	// even reports whether the prior of places is Spaced.
 	shape, exposure float64
 	even            bool
 }
 
-// newMoments places nodes between events, which are sorted and lie in the window.
+// newMoments places nodes between events, which are sorted and lie in the window [from, to].
 func newMoments(events []float64, from, to float64, nodes int, shape, exposure float64, even bool) *moments {
 	m := &moments{times: []float64{from}, logWeights: []float64{0}, counts: []int{0}, cells: []float64{from}, shape: shape, exposure: exposure, even: even}
 	x, w := make([]float64, nodes), make([]float64, nodes)
@@ -34,9 +36,9 @@ func newMoments(events []float64, from, to float64, nodes int, shape, exposure f
 		if end <= last {
 			continue
 		}
-		count, _ := slices.BinarySearch(events, end) // events before this gap ends
+		count, _ := slices.BinarySearch(events, end) // number of events before this gap ends
 		quad.Legendre{}.FixedLocations(x, w, last, end)
-		if x[0] > x[nodes-1] { // the order of its nodes is not documented
+		if x[0] > x[nodes-1] { // Legendre does not document the order of its nodes
 			slices.Reverse(x)
 			slices.Reverse(w)
 		}
@@ -68,8 +70,9 @@ func (m *moments) logSegment(from, to int) float64 {
 	return density
 }
 
-// logConstant is the log constant of the prior density of k places: the even-numbered order
-// statistics of 2k+1 uniform moments (Green 1995, section 4), or k uniform moments.
+// logConstant returns the log constant of the prior density of k places. If even is true, they are
+// the even-numbered order statistics of 2k+1 uniform times (Green 1995, section 4), otherwise k
+// uniform times.
 func (m *moments) logConstant(k int) float64 {
 	window := math.Log(m.length(0, len(m.times)-1))
 	if m.even {

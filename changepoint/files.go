@@ -6,7 +6,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// These files are written by a run in addition to the files of every run.
+// Names of the files that a run writes in addition to the files of every run.
 const (
 	CountsFile = "counts.csv"
 	CurveFile  = "curve.csv"
@@ -26,8 +26,9 @@ func (r *Result) write(dir string) error {
 	})
 }
 
-// writeDraws writes draws in both formats, if there is a run directory. A model with k changes uses
-// the first k places and the first k+1 segments; levels are integrated out of the densities.
+// writeDraws writes the draws as Parquet and CSV, if there is a run directory. Columns are numbered
+// by place and by segment; a draw with k changes uses the first k places and the first k+1
+// segments. Levels are integrated out of the densities.
 func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
 	most := 0
 	for _, d := range list {

@@ -17,31 +17,33 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// greenChain is the sampler of Green (1995, section 4). Its state is heights and places, and births
-// and deaths of places keep the logarithm of the weighted mean height.
+// greenChain is the sampler of Green (1995, section 4). Its state is the heights of the rate and
+// the places of changes. Births and deaths of places keep the logarithm of the weighted mean
+// height.
 type greenChain struct {
 	p       *Problem
 	places  []float64 // with both ends of the window
 	heights []float64
 	random  *rand.Rand
-	// power tempers the likelihood.
+	// power is the power of the likelihood.
 	power float64
 }
 
-// segment is the tempered log likelihood and the prior of the length of [from, to) at a height.
+// segment returns the tempered log likelihood of [from, to) at a height, plus the log factor of its
+// length in the prior of places.
 func (c *greenChain) segment(from, to, height float64) float64 {
 	first, _ := slices.BinarySearch(c.p.times, from)
 	last, _ := slices.BinarySearch(c.p.times, to)
 	return c.power*(float64(last-first)*math.Log(height)-height*(to-from)) + math.Log(to-from)
 }
 
-// prior is the log prior density of a height.
+// prior returns the log prior density of a height.
 func (c *greenChain) prior(height float64) float64 {
 	a, b := c.p.Options.RateShape, c.p.Options.RateExposure
 	return a*math.Log(b) - logGamma(a) + (a-1)*math.Log(height) - b*height
 }
 
-// step makes one move: of a height, a place, a birth or a death.
+// step makes one of four moves: of a height or of a place, a birth or a death.
 func (c *greenChain) step() {
 	k := len(c.heights) - 1
 	low, high := c.places[0], c.places[k+1]
@@ -52,7 +54,7 @@ func (c *greenChain) step() {
 		old := c.heights[j]
 		h := old * math.Exp(c.random.Float64()-0.5)
 		from, to := c.places[j], c.places[j+1]
-		// uniform in log h: the prior per log height
+		// The proposal is uniform in log h, so that the ratio needs the prior per log height.
 		if accept(c.segment(from, to, h) - c.segment(from, to, old) + c.prior(h) - c.prior(old) + math.Log(h/old)) {
 			c.heights[j] = h
 		}
@@ -88,7 +90,7 @@ func (c *greenChain) step() {
 		if k == 0 {
 			return
 		}
-		j := c.random.IntN(k) // the heights j and j+1 become one
+		j := c.random.IntN(k) // the heights j and j+1 become one height
 		from, place, to := c.places[j], c.places[j+1], c.places[j+2]
 		left, right := c.heights[j], c.heights[j+1]
 		share := (place - from) / (to - from)
@@ -101,14 +103,16 @@ func (c *greenChain) step() {
 	}
 }
 
-// split divides a height: share log left + (1−share) log right = log h, right/left = (1−u)/u.
+// split divides a height h into two, with share log left + (1−share) log right = log h and
+// right/left = (1−u)/u.
 func split(h, share, u float64) (left, right float64) {
 	ratio := (1 - u) / u
 	return h * math.Pow(ratio, share-1), h * math.Pow(ratio, share)
 }
 
-// birth is the log acceptance ratio of a birth from k changes. It is made of posteriors, proposals
-// (a place in the window against one of k+1) and the Jacobian (left+right)²/h.
+// birth returns the log acceptance ratio of a birth from k changes. Its factors are the ratio of
+// posteriors, the ratio of proposals (a place in the window against one of k+1 places) and the
+// Jacobian (left+right)²/h.
 func (c *greenChain) birth(from, place, to, h, left, right float64, k int, window float64) float64 {
 	return c.segment(from, place, left) + c.segment(place, to, right) - c.segment(from, to, h) +
 		c.prior(left) + c.prior(right) - c.prior(h) +
@@ -128,9 +132,9 @@ func TestJacobianOfTheSplit(t *testing.T) {
 	require.InDelta(t, square(left+right)/h, numeric, 1e-6)
 }
 
-// The exact posterior of coal agrees with a tempered reversible-jump sampler that shares no code
-// with it: p(k) and rates within 0.01. It also agrees with the recursion on counts by year. The
-// most probable first change is around 1890.
+// The exact posterior of the coal data agrees with a tempered reversible-jump sampler that shares
+// no code with it: p(k | data) and rates agree to within 0.01. It also agrees with the recursion on
+// counts by year. The most probable first change is around 1890.
 func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	testkit.Long(t)
 	p := coal(t)
@@ -163,7 +167,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	moments := []float64{1860.5, 1885.5, 1900.5, 1935.5, 1955.5}
 	shares := make([][]float64, chains)
 	rates := make([][]float64, chains)
-	counted := make([][]float64, chains) // the numbers of changes
+	counted := make([][]float64, chains) // the number of changes after each round
 	err = parallel.Do(chains, func(c int) error {
 		random := stream.Rand(uint64(c), "green")
 		ladder := make([]*greenChain, rungs)
@@ -205,7 +209,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	t.Logf("p(k) by chains  %.4f", mean[:9])
 	require.Less(t, floats.Distance(post.Probabilities, mean, math.Inf(1)), 0.01)
 
-	// The error of a mean over this number of exact draws is about 0.002.
+	// A mean over these exact draws has a standard error of about 0.002.
 	draws := post.sample(40_000, stream.Rand(1, "draws"))
 	for m, moment := range moments {
 		exact, chain := 0.0, 0.0
@@ -224,7 +228,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	}
 }
 
-// logLikelihood is the log likelihood of the state, not tempered.
+// logLikelihood returns the log likelihood of the state, not tempered.
 func (c *greenChain) logLikelihood() float64 {
 	total := 0.0
 	for j, h := range c.heights {

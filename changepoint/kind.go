@@ -7,15 +7,16 @@ type Kind int
 
 // The kinds.
 const (
-	// AnyKind is Events without a column of values, else Mean.
+	// AnyKind stands for Events if there is no column of values, and for Mean otherwise.
 	AnyKind Kind = iota
 	// Mean is the level of a series, about which rows scatter with a common standard deviation.
 	Mean
 	// Variance is the variance of a series about a common mean.
 	Variance
-	// Both is the level and the variance, which change together.
+	// Both is the level together with the variance.
 	Both
-	// Slope is a line with a level and a slope; rows scatter with a common standard deviation.
+	// Slope is a line in each segment, with a level and a slope; rows scatter about it with a
+	// common standard deviation.
 	Slope
 	// Rate is the rate of counts.
 	Rate

@@ -13,20 +13,22 @@ import (
 // family is the distribution of the rows of one segment, with the parameters of the segment
 // integrated out. Rows are on the working scale.
 type family interface {
-	// logEvidence is log p(rows from+1 … to) in closed form; from and to count rows.
+	// logEvidence returns log p(rows from+1 … to) in closed form; from and to count rows.
 	logEvidence(from, to int) float64
+	// draw draws the level of a segment from its posterior.
 	draw(from, to int, random *rand.Rand) level
 }
 
 // level is the state of a series within one segment, on the working scale.
 type level struct {
-	mean  float64 // mean of a row, at the middle of the segment where there is a slope
-	sd    float64 // sd of a row about its mean
-	slope float64 // per length of the series
+	mean  float64 // mean of a row; with a slope, at the middle of the segment
+	sd    float64 // standard deviation of a row about its mean
+	slope float64 // change of the mean per length of the series
 }
 
-// cumulated holds cumulated sums, entry i over the first i rows, and their rounding errors. Without
-// the errors, a row larger than the others by many powers of ten would leave them no digits.
+// cumulated holds cumulated sums, entry i over the first i terms, and their rounding errors.
+// Without the errors, sums over other rows would have no correct digits after a row that is larger
+// by many powers of ten.
 type cumulated struct{ high, low []float64 }
 
 func cumulate(count int, term func(i int) float64) cumulated {
@@ -40,18 +42,19 @@ func cumulate(count int, term func(i int) float64) cumulated {
 	return c
 }
 
-// between is the sum over rows from+1 … to.
+// between returns the sum over rows from+1 … to.
 func (c cumulated) between(from, to int) float64 {
 	return c.high[to] - c.high[from] + (c.low[to] - c.low[from])
 }
 
-// sums holds sums over rows y less their median, near which most rows are, and over their times u.
+// sums holds cumulated sums over the rows y less their median, near which most rows are, and over
+// their times u.
 type sums struct {
 	middle           float64
 	y, yy, u, uu, uy cumulated
 }
 
-// newSums cumulates rows y at u, their times in units of the length of the series.
+// newSums cumulates the rows y at the times u, in units of the length of the series.
 func newSums(y, u []float64) *sums {
 	s := &sums{middle: stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(y)), nil)}
 	rest := func(i int) float64 { return y[i] - s.middle }
@@ -63,13 +66,14 @@ func newSums(y, u []float64) *sums {
 	return s
 }
 
-// segment returns the sum of the rows from+1 … to, and their sum of squares about their mean.
+// segment returns the sum of the rows from+1 … to, and the sum of squares about their mean.
 func (s *sums) segment(from, to int) (sum, squares float64) {
 	n, rest := float64(to-from), s.y.between(from, to)
 	return rest + n*s.middle, math.Max(0, s.yy.between(from, to)-rest*rest/n)
 }
 
-// means are levels μ ~ N(0, levelSD²) with noise of a common known σ.
+// means is the family of levels μ ~ N(0, levelSD²) with noise of a common known standard deviation
+// σ.
 type means struct {
 	*sums
 	sigma, levelSD float64
@@ -80,7 +84,8 @@ func (f means) logEvidence(from, to int) float64 {
 	return f.logEvidenceOf(float64(to-from), sum, squares)
 }
 
-// logEvidenceOf takes the sum of n rows, and their squares about their mean or line.
+// logEvidenceOf returns the log evidence of n rows from their sum and the sum of squares about
+// their mean or line.
 func (f means) logEvidenceOf(n, sum, squares float64) float64 {
 	s2, t2 := f.sigma*f.sigma, f.levelSD*f.levelSD
 	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)
@@ -93,15 +98,16 @@ func (f means) draw(from, to int, random *rand.Rand) level {
 	return level{mean: sum/s2*variance + math.Sqrt(variance)*random.NormFloat64(), sd: f.sigma}
 }
 
-// slopes are lines: the level at the middle of the segment ~ N(0, levelSD²) and the slope ~ N(0,
-// slopeSD²), with noise of a common known σ. About the mean time of the segment the two are
-// orthogonal, so that each has a separate factor.
+// slopes is the family of lines: the level at the middle of the segment is N(0, levelSD²) and the
+// slope N(0, slopeSD²), with noise of a common known standard deviation σ. If times are counted
+// from the mean time of the segment, level and slope are orthogonal, so that each has a separate
+// factor in the evidence.
 type slopes struct {
 	means
 	slopeSD float64
 }
 
-// moments returns Σ(u−ū)² and Σ(u−ū)y of a segment.
+// moments returns Σ(u−ū)² and Σ(u−ū)y of a segment, ū the mean time of its rows.
 func (f slopes) moments(from, to int) (spread, product float64) {
 	n := float64(to - from)
 	u, y := f.u.between(from, to), f.y.between(from, to)
@@ -127,7 +133,7 @@ func (f slopes) draw(from, to int, random *rand.Rand) level {
 	return drawn
 }
 
-// variances are variances σ² ~ InverseGamma(shape, scale) about a common known mean.
+// variances is the family of variances σ² ~ InverseGamma(shape, scale) about a common known mean.
 type variances struct {
 	*sums
 	mean, shape, scale float64
@@ -150,8 +156,8 @@ func (f variances) draw(from, to int, random *rand.Rand) level {
 	return level{mean: f.mean, sd: math.Sqrt(b / stream.Gamma(a, random))}
 }
 
-// normals have a separate mean and variance in each segment: σ² ~ InverseGamma(shape, scale) and μ
-// given σ ~ N(0, σ²/κ).
+// normals is the family with a separate mean μ and variance in each segment: σ² ~
+// InverseGamma(shape, scale), and μ given σ ~ N(0, σ²/κ).
 type normals struct {
 	*sums
 	kappa, shape, scale float64
@@ -177,10 +183,11 @@ func (f normals) draw(from, to int, random *rand.Rand) level {
 	return level{mean: mean + sd/math.Sqrt(kappa)*random.NormFloat64(), sd: sd}
 }
 
-// rates are Poisson counts whose rate per row is Gamma(shape, exposure), exposure in rows.
+// rates is the family of Poisson counts whose rate per row is Gamma(shape, exposure), with exposure
+// in rows.
 type rates struct {
 	*sums
-	logFactorials   []float64 // cumulated log y!
+	logFactorials   []float64 // cumulated sums of log y!
 	shape, exposure float64
 }
 

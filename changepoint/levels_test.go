@@ -13,12 +13,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// smallSeries returns rows and times of a series of eight rows.
+// smallSeries returns the values and times of a series of eight rows.
 func smallSeries() (y, u []float64) {
 	return []float64{-0.9, -0.4, -1.2, 0.1, 1.1, 0.8, 1.4, -0.7}, []float64{0, 0.1, 0.3, 0.4, 0.55, 0.7, 0.9, 1}
 }
 
-// integral is the integral of exp(logf) by the trapezoidal rule.
+// integral returns the log of the integral of exp(logf), by the midpoint rule.
 func integral(low, high float64, steps int, logf func(x float64) float64) float64 {
 	total, h := 0.0, (high-low)/float64(steps)
 	for i := range steps {
@@ -27,7 +27,7 @@ func integral(low, high float64, steps int, logf func(x float64) float64) float6
 	return math.Log(total)
 }
 
-// Levels and lines are multivariate normal.
+// The evidence of levels and lines is a multivariate normal density.
 func TestNormalSegmentsAreMultivariateNormal(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)
@@ -58,12 +58,12 @@ func TestNormalSegmentsAreMultivariateNormal(t *testing.T) {
 	}
 }
 
-// The other families agree with numerical integrals.
+// The evidences of the other families agree with numerical integrals.
 func TestSegmentsAreIntegrals(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)
 	logNormal := func(x, mean, sd float64) float64 { return distuv.Normal{Mu: mean, Sigma: sd}.LogProb(x) }
-	// over log σ, of σ² ~ InverseGamma
+	// This is the log prior density of log σ, for σ² ~ InverseGamma.
 	logScale := func(x float64) float64 {
 		v := math.Exp(2 * x)
 		return varianceShape*math.Log(varianceScale) - logGamma(varianceShape) - (varianceShape+1)*math.Log(v) - varianceScale/v + math.Log(2*v)
@@ -108,8 +108,8 @@ func TestSegmentsAreIntegrals(t *testing.T) {
 	require.InDelta(t, want, f.logEvidence(1, 4), 1e-6)
 }
 
-// Draws have the means of their posteriors, to four standard errors: a false alarm in about 1 of
-// 2,000 seeds.
+// Draws have the means of their posteriors, to within four standard errors: a false alarm in about
+// 1 of 2,000 seeds.
 func TestDrawsOfSegments(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)

@@ -57,8 +57,8 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	return &report, err
 }
 
-// checkEvents compares the times between events, in units of their expected number, with the
-// process: they are exponential and independent (the time-rescaling theorem).
+// checkEvents compares the times between events, in units of their expected number of events, with
+// the process. By the time-rescaling theorem they are exponential and independent.
 func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.Report {
 	const replicated = modelcheck.MinDraws
 	n := len(post.problem.times)
@@ -96,10 +96,11 @@ func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.
 	return report
 }
 
-// rescale computes the expected numbers of events between neighbouring events under a draw.
+// rescale writes to gaps the expected number of events between each event and the next under a
+// draw.
 func (post *Posterior) rescale(d draw, gaps []float64) {
 	bounds := post.bounds(d.places)
-	// cumulated is the expected number of events up to a time
+	// cumulated returns the expected number of events up to a time.
 	cumulated := func(time float64) float64 {
 		total := 0.0
 		for j, l := range d.levels {
@@ -118,13 +119,15 @@ func (post *Posterior) rescale(d draw, gaps []float64) {
 	}
 }
 
-// variation is the log of the coefficient of variation, about 0 for exponential gaps.
+// variation returns the log of the coefficient of variation of gaps, which is about 0 for
+// exponential gaps.
 func variation(gaps []float64) float64 {
 	mean, variance := stat.PopMeanVariance(gaps, nil)
 	return 0.5 * math.Log(variance/(mean*mean))
 }
 
-// dependence is the correlation of neighbouring gaps, transformed to bounded values.
+// dependence returns the correlation of neighbouring gaps, each transformed to 1 − exp(−gap), which
+// is bounded.
 func dependence(gaps []float64) float64 {
 	u := make([]float64, len(gaps))
 	for i, g := range gaps {

@@ -9,32 +9,37 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Options sets columns, model and priors. The zero value of every number is its default.
+// Options sets columns, model and priors. For every number, 0 stands for the default.
 type Options struct {
-	// Time is the column of times, Value the column of values; without values the rows are events.
+	// Time is the column of times, Value the column of values. Without values the rows are events.
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
-	Kind  Kind   `json:"model"`
-	// MeanChanges is the mean of the Poisson prior of the number of changes (default 3), cut at
-	// MaxChanges (default 30), as in Green (1995, section 4).
+	// Kind is the quantity that changes.
+	Kind Kind `json:"model"`
+	// MeanChanges is the mean of the Poisson prior of the number of changes (default 3). The prior
+	// is cut at MaxChanges (default 30), as in Green (1995, section 4).
 	MeanChanges float64 `json:"mean_changes,omitempty"`
 	MaxChanges  int     `json:"max_changes,omitempty"`
 	// Places is the prior of the places of changes given their number.
 	Places Places `json:"places,omitempty"`
-	// Shortest is the smallest number of rows of a segment of a series (default 1, and 2 where a
-	// variance changes).
+	// Shortest is the least number of rows of a segment of a series. The default is 2 where a
+	// variance changes, and 1 otherwise.
 	Shortest int `json:"shortest,omitempty"`
-	// From and To are the window in which events were observed; nil: the first and the last event.
+	// From and To are the ends of the window in which events were observed. If they are nil, the
+	// window goes from the first event to the last.
 	From *float64 `json:"from,omitempty"`
 	To   *float64 `json:"to,omitempty"`
-	// LevelSD is the prior sd of the levels of a series, in units of its sd (default 1).
+	// LevelSD is the prior standard deviation of the levels of a series, in units of the series'
+	// standard deviation (default 1).
 	LevelSD float64 `json:"level_sd,omitempty"`
 	// RateShape and RateExposure set the prior of rates of counts and events, Gamma(RateShape,
-	// RateExposure): RateShape events in RateExposure rows or units of time. The defaults are 1 and
-	// the mean exposure per event of the whole table.
+	// RateExposure). It is worth RateShape events in RateExposure rows or units of time. RateShape
+	// is 1 by default, and RateExposure by default makes the prior mean the mean rate of the whole
+	// table.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Centre and Spread, where Spread is not 0, replace mean and sd of the values in the priors.
+	// Centre and Spread replace the mean and standard deviation of the values in the priors, if
+	// Spread is not 0.
 	Centre float64 `json:"centre,omitempty"`
 	Spread float64 `json:"spread,omitempty"`
 	// Uneven accepts a series whose times are not evenly spaced. Places of changes are still
@@ -51,8 +56,8 @@ const (
 	DefaultPlaces Places = iota
 	// Uniform gives all sets of places the same density.
 	Uniform
-	// Spaced prefers sets without short segments: the even-numbered order statistics of 2k+1
-	// uniform places (Green 1995).
+	// Spaced prefers places without short segments between them. The places are distributed like
+	// the even-numbered order statistics of 2k+1 uniform places (Green 1995).
 	Spaced
 )
 

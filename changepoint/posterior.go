@@ -23,7 +23,8 @@ type Posterior struct {
 	// LogEvidences[k] is log p(data | k), and Probabilities[k] is p(k | data).
 	LogEvidences  []float64
 	Probabilities []float64
-	// Error bounds the effect of quadrature on p(k | data), from the difference to half the nodes.
+	// Error bounds the effect of quadrature on p(k | data). It is computed from the change of p(k |
+	// data) with half the nodes.
 	Error float64
 
 	problem *Problem
@@ -31,15 +32,17 @@ type Posterior struct {
 	places  segments
 	moments *moments  // for events
 	prior   []float64 // log p(k)
-	// shares[q][k] is the posterior probability of node q and k changes.
+	// shares[q][k] is the posterior probability of node q together with k changes.
 	shares [][]float64
 }
 
-// negligibleShare is the probability of a node and a number of changes below which sums omit it.
+// negligibleShare is the probability of a node together with a number of changes below which sums
+// omit it.
 const negligibleShare = 1e-10
 
-// Posterior sums over all numbers and places of changes. It takes O(n² MaxChanges) operations for
-// each node of the quadrature, and memory for a few hundred numbers per row.
+// Posterior computes the posterior from sums over all numbers and places of changes. It takes O(n²
+// MaxChanges) operations for each node of the quadrature, n the number of rows, and memory for a
+// few hundred numbers per row.
 func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 	if p.Options.Kind == Events {
 		return p.eventPosterior(ctx)
@@ -63,7 +66,8 @@ func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 
 func square(x float64) float64 { return x * x }
 
-// seriesNodes returns the nodes of the shared parameter: one where there is none.
+// seriesNodes returns the nodes of the quadrature over the shared parameter. There is a single node
+// if no parameter is shared.
 func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	s := newSums(p.y, p.unitTimes())
 	switch p.Options.Kind {
@@ -81,22 +85,25 @@ func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 }
 
-// alone returns the one node of a family without a shared parameter.
+// alone returns the single node of a family without a shared parameter.
 func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 	r, err := newRecursion(ctx, p.rows(f), p.Options.MaxChanges)
 	return []*node{{family: f, recursion: r}}, err
 }
 
-// firstNodes is the first number of nodes between events, mostPlaces the most in all; by hand.
+// firstNodes is the number of nodes between neighbouring events at first, mostPlaces the largest
+// number of all nodes; chosen by hand.
 const (
 	firstNodes = 2
 	mostPlaces = 6000
 )
 
-// placeError is the accepted difference of a probability between two quadratures; by hand.
+// placeError is the accepted difference of a probability between a quadrature and one with half the
+// nodes; chosen by hand.
 const placeError = 1e-4
 
-// eventPosterior doubles the nodes between events until all p(k) are stable.
+// eventPosterior doubles the number of nodes between events until all p(k | data) are stable, or
+// until there would be more than mostPlaces nodes.
 func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 	from, to := p.window()
 	var last *Posterior
@@ -142,10 +149,12 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 	return post
 }
 
-// logJacobian is the log density in the units of the table less the log density of working values.
+// logJacobian returns the log density of the values in the units of the table, less their log
+// density on the working scale.
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
-// both completes the sums of the nodes with probability above negligibleShare.
+// both completes the sums of the nodes that have a probability above negligibleShare with any
+// number of changes.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
 		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}
@@ -164,7 +173,7 @@ func (post *Posterior) both(ctx gocontext.Context) error {
 	return parallel.Do(len(kept), func(q int) error { return kept[q].recursion.both(ctx) })
 }
 
-// Expected is the posterior mean of the number of changes.
+// Expected returns the posterior mean of the number of changes.
 func (post *Posterior) Expected() (mean float64) {
 	for k, p := range post.Probabilities {
 		mean += float64(k) * p
@@ -172,7 +181,7 @@ func (post *Posterior) Expected() (mean float64) {
 	return mean
 }
 
-// Most is the most probable number of changes.
+// Most returns the most probable number of changes.
 func (post *Posterior) Most() int { return floats.MaxIdx(post.Probabilities) }
 
 // Anywhere returns the probability of a change at each place, averaged over numbers of changes.
@@ -193,7 +202,7 @@ func (post *Posterior) Anywhere() []float64 {
 	return curve
 }
 
-// Place returns the distribution of the j-th of k changes over candidate places, 1 ≤ j ≤ k.
+// Place returns the distribution over candidate places of the j-th of k changes, 1 ≤ j ≤ k.
 func (post *Posterior) Place(k, j int) []float64 {
 	probabilities := make([]float64, post.places.places())
 	total := 0.0
@@ -210,9 +219,10 @@ func (post *Posterior) Place(k, j int) []float64 {
 
 // draw is one draw from the posterior.
 type draw struct {
-	places []int // boundaries
+	places []int // as boundaries
 	levels []level
-	// logP is log p(k, places, shared, data) with levels integrated out, in working units.
+	// logP is log p(k, places, shared parameter, data) with levels integrated out, in working
+	// units.
 	logP float64
 }
 
@@ -242,7 +252,7 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	return d
 }
 
-// bounds returns places with both ends.
+// bounds returns the places together with both ends, as boundaries.
 func (post *Posterior) bounds(places []int) []int {
 	return append(append([]int{0}, places...), post.places.places()+1)
 }

@@ -31,7 +31,7 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	return p
 }
 
-// subsets calls visit with every increasing list of k boundaries between 1 and n.
+// subsets calls visit with every increasing list of k boundaries from 1 to n.
 func subsets(n, k int, visit func(places []int)) {
 	places := make([]int, k)
 	var choose func(j, from int)
@@ -48,8 +48,9 @@ func subsets(n, k int, visit func(places []int)) {
 	choose(0, 1)
 }
 
-// The recursions agree with the sum over all sets of places, for numbers, places and evidences, and
-// the quadrature over the shared parameter agrees with a fine one.
+// The recursions agree with the sum over all sets of places, in the probabilities of numbers and
+// places of changes and in the evidences. The quadrature over the shared parameter agrees with a
+// finer one.
 func TestPosteriorIsThatOfAllPartitions(t *testing.T) {
 	y, _ := smallSeries()
 	counts := []float64{2, 0, 1, 5, 7, 4, 0, 1}
@@ -158,8 +159,8 @@ func TestPriorOfPlacesIsNormalised(t *testing.T) {
 	}
 }
 
-// coal is the problem of Green (1995, section 4): explosions in British coal mines, with times in
-// years. The test is skipped without the data of the repository's tests.
+// coal returns the problem of Green (1995, section 4): explosions in British coal mines, with times
+// in years.
 func coal(t *testing.T) *Problem {
 	t.Helper()
 	data, err := table.ReadFile(filepath.Join("..", "testdata", "coal.csv"))
@@ -170,7 +171,8 @@ func coal(t *testing.T) *Problem {
 	return p
 }
 
-// Boundaries increase, weights are the lengths of cells, and cells hold their nodes.
+// Boundaries increase, the weights of nodes are the lengths of their cells, and cells hold their
+// nodes.
 func TestNodesBetweenEvents(t *testing.T) {
 	m := newMoments([]float64{1, 1, 2.5, 4}, 1, 6, 3, 1, 1, true)
 	require.Equal(t, 9, m.places())
@@ -221,7 +223,7 @@ func TestBadInput(t *testing.T) {
 
 func pointer(x float64) *float64 { return &x }
 
-// A run writes all its files, and the first line answers the question.
+// A run writes all its files, and its first line answers the question.
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	y := make([]float64, 40)

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a series or a set of events with its priors.
+// Problem is a series, or a set of events, with its priors.
 type Problem struct {
 	// Options holds the caller's options, with defaults filled in.
 	Options Options
@@ -24,20 +24,21 @@ type Problem struct {
 
 	times []float64 // of the rows or events, increasing
 	y     []float64 // values on the working scale; nil for events
-	// the value in the table is centre + scale · y
+	// A value in the table is centre + scale · y.
 	centre, scale float64
 	numbers       []int // row numbers in the file
 	unit          string
 	resolution    float64 // the smallest nonzero difference of two values, on the working scale
 }
 
-// fewestRows is the smallest accepted number of rows or events: two segments of two.
+// fewestRows is the least accepted number of rows or events: two segments of two rows.
 const fewestRows = 4
 
-// MostRows is the largest number of rows or events: the time of the sums grows with its square.
+// MostRows is the largest number of rows or events. The time that the sums take grows with its
+// square.
 const MostRows = 20_000
 
-// wanted describes the content of columns.
+// wanted describes the contents of columns in errors.
 const wanted = "numbers (times as decimal years, or days)"
 
 // NewProblem reads times and values from a table and checks them. Its errors name the cell.
@@ -127,7 +128,8 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	return nil
 }
 
-// limit checks that the rows can hold the requested changes; asked 0 stands for the default.
+// limit checks that the rows can hold the requested number of changes; asked 0 stands for the
+// default.
 func (p *Problem) limit(t *table.Table, asked int) error {
 	n := len(p.y)
 	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {
@@ -143,8 +145,8 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 	return nil
 }
 
-// tiedShare is the share of tied events at which times count as rounded. Continuous times have no
-// ties; a few may be entered twice.
+// tiedShare is the share of events with equal times at which times count as rounded. Continuous
+// times are never equal, except for a few events that may have been entered twice.
 const tiedShare = 0.1
 
 func (p *Problem) readEvents(t *table.Table) error {
@@ -182,7 +184,7 @@ func (p *Problem) readEvents(t *table.Table) error {
 	return nil
 }
 
-// Rows is the number of rows or events.
+// Rows returns the number of rows or events.
 func (p *Problem) Rows() int { return len(p.times) }
 
 // window returns the times of the first and the last boundary.

@@ -9,30 +9,31 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// segments are the data between candidate places of changes. Boundaries are numbered: 0 is the
-// start, 1 to N the candidate places in order, N+1 the end.
+// segments holds the data between candidate places of changes. Boundaries are numbered: 0 is the
+// start, 1 to N are the candidate places in order, and N+1 is the end.
 type segments interface {
-	// places is N.
+	// places returns N.
 	places() int
-	// logWeight is the log weight of a place, 1 ≤ i ≤ N: 0 where places are rows, the log
-	// quadrature weight where they are times.
+	// logWeight returns the log weight of a place i, 1 ≤ i ≤ N. It is 0 where places are rows, and
+	// the log quadrature weight where places are times.
 	logWeight(i int) float64
-	// logSegment is the log density of the data between boundaries from < to, with the factor of
-	// this segment in the prior of the places; −Inf where no segment is allowed.
+	// logSegment returns the log density of the data between the boundaries from < to, plus the log
+	// factor of this segment in the prior of the places. It is −Inf where no segment is allowed.
 	logSegment(from, to int) float64
-	// logConstant is the log factor of the prior of k places that does not depend on the segments.
+	// logConstant returns the log factor of the prior of k places that does not depend on the
+	// segments.
 	logConstant(k int) float64
 }
 
-// recursion holds the sums over all sets of at most K places (Fearnhead 2006, section 2, with the
-// number of changes as a second index, so that it may have any prior).
+// recursion holds the sums over all sets of at most K places (Fearnhead 2006, section 2). Here the
+// number of changes is a second index, so that it may have any prior.
 type recursion struct {
 	data segments
-	// forward[k][i] is the log sum over the k places before boundary i ≥ 1 of the densities of the
-	// data up to i, the weight of i included.
+	// forward[k][i] is the log of a sum over the k places before boundary i ≥ 1: the sum of the
+	// densities of the data up to i. It includes the weight of i.
 	forward [][]float64
-	// backward[k][i] is the log sum over the k places after boundary i ≤ N of the densities of the
-	// data after i; nil until both is called.
+	// backward[k][i] is the log of a sum over the k places after boundary i ≤ N: the sum of the
+	// densities of the data after i. It is nil until both is called.
 	backward [][]float64
 	// logEvidence[k] is log p(data | k).
 	logEvidence []float64
@@ -84,12 +85,12 @@ func (r *recursion) both(ctx gocontext.Context) error {
 	return nil
 }
 
-// place returns log p(the j-th of k places is boundary i, data | k) for 1 ≤ j ≤ k.
+// place returns log p(the j-th of k places is boundary i, data | k), 1 ≤ j ≤ k.
 func (r *recursion) place(k, j, i int) float64 {
 	return r.forward[j-1][i] + r.backward[k-j][i] + r.data.logConstant(k)
 }
 
-// sample draws k places from their posterior given k: boundaries in increasing order.
+// sample draws k places from their posterior given k. It returns boundaries in increasing order.
 func (r *recursion) sample(k int, random *rand.Rand) []int {
 	places := make([]int, k)
 	to := r.data.places() + 1
@@ -104,8 +105,8 @@ func (r *recursion) sample(k int, random *rand.Rand) []int {
 	return places
 }
 
-// best returns the k places with the largest joint probability given k, or the largest density
-// where places are times. It takes O(N² k) operations.
+// best returns the k places with the largest joint probability given k. Where places are times, it
+// returns the places with the largest joint density. It takes O(N² k) operations.
 func (r *recursion) best(k int) []int {
 	last := r.data.places() + 1
 	value, from := matrix(k+1, last+1), make([][]int, k+1)
@@ -133,7 +134,7 @@ func (r *recursion) best(k int) []int {
 	return places
 }
 
-// logDot is log Σ exp(a + b), −Inf for empty a.
+// logDot returns log Σ exp(a_i + b_i), −Inf for empty a.
 func logDot(a, b []float64) float64 {
 	largest := math.Inf(-1)
 	for i, x := range a {
@@ -165,7 +166,7 @@ func matrix(rows, columns int) [][]float64 {
 	return m
 }
 
-// logChoose is log C(n, k), −Inf where there is no such choice.
+// logChoose returns the log of the binomial coefficient C(n, k), −Inf where it is 0.
 func logChoose(n, k int) float64 {
 	if k < 0 || n < k {
 		return math.Inf(-1)

@@ -19,13 +19,13 @@ type Result struct {
 	run.Head
 	Data        DataSummary       `json:"data"`
 	Certificate CertificateReport `json:"certificate"`
-	// over all numbers of changes, in nats
+	// LogEvidence is the log evidence over all numbers of changes, in nats.
 	LogEvidence Number `json:"log_evidence"`
 	// Counts has an entry for each number of changes, from 0.
 	Counts []Count `json:"changes"`
 	// Expected is the posterior mean of the number of changes.
 	Expected Number `json:"expected_changes"`
-	// Given holds places and levels given the most probable number of changes.
+	// Given describes places and levels given the most probable number of changes.
 	Given Given `json:"given_most_probable"`
 	// Curve holds the probability of a change at each place, averaged over the number of changes.
 	Curve []CurvePoint `json:"curve"`
@@ -35,6 +35,8 @@ type Result struct {
 
 // DataSummary describes the data.
 type DataSummary struct {
+	// Rows is the number of rows or events. Time and Value are names of columns, and Model is the
+	// name of the kind.
 	Rows  int    `json:"rows"`
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
@@ -46,54 +48,61 @@ type DataSummary struct {
 
 // CertificateReport is the verdict on the computation.
 type CertificateReport struct {
+	// Verdict is the verdict, Basis the kind of computation that it rests on.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
-	// Error bounds the effect of quadrature on a probability of a number of changes.
-	Error   Number   `json:"quadrature_error"`
+	// Error bounds the effect of quadrature on the probability of any number of changes.
+	Error Number `json:"quadrature_error"`
+	// Reasons explain a lowered verdict.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Count is a number of changes with its probability.
 type Count struct {
+	// Probability is the posterior probability of this number of changes.
 	Changes     int    `json:"changes"`
 	Probability Number `json:"probability"`
-	LogEvidence Number `json:"log_evidence"` // log p(data | this number)
+	LogEvidence Number `json:"log_evidence"` // log p(data | this number of changes)
 }
 
 // Given describes places and segments given a number of changes.
 type Given struct {
+	// Changes is the number of changes that is given.
 	Changes  int       `json:"changes"`
 	Places   []Place   `json:"places"`
 	Segments []Segment `json:"segments"`
 }
 
-// Place is the distribution of the place of one change.
+// Place describes the distribution of the place of one change.
 type Place struct {
-	// Joint is its place in the jointly most probable set of places.
+	// Joint is the place of this change in the jointly most probable set of places.
 	Joint Number `json:"joint"`
 	// Mode is the most probable place of this change alone. In a series the change lies between the
 	// row at Before and the row at Mode.
 	Mode   Number `json:"mode"`
 	Before Number `json:"before"`
+	// Median is the posterior median of the place.
 	Median Number `json:"median"`
-	// Q025 and Q975 are the ends of the central 95 percent.
+	// Q025 and Q975 are the ends of the central 95 percent interval.
 	Q025 Number `json:"q025"`
 	Q975 Number `json:"q975"`
-	// Set is the smallest set of places that holds the change with probability of at least
-	// CredibleMass, as intervals.
+	// Set is the smallest set of places that holds the change with a probability of at least
+	// CredibleMass, as intervals. Probability is the probability of Set.
 	Set         [][2]Number `json:"credible_set"`
 	Probability Number      `json:"set_probability"`
 }
 
-// Segment is the state of a series between two changes.
+// Segment describes the state of a series between two changes.
 type Segment struct {
-	Mean Summary  `json:"mean"` // mean of a row, or events per unit of time
-	SD   *Summary `json:"sd,omitempty"`
-	// Slope is per unit of time.
+	Mean Summary `json:"mean"` // mean of a row, or events per unit of time
+	// SD is the standard deviation of a row about its mean.
+	SD *Summary `json:"sd,omitempty"`
+	// Slope is the change of the mean per unit of time.
 	Slope *Summary `json:"slope,omitempty"`
 }
 
-// Summary describes a marginal distribution.
+// Summary holds the mean, the standard deviation and the 2.5 and 97.5 percent quantiles of a
+// marginal distribution.
 type Summary struct {
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
@@ -101,25 +110,31 @@ type Summary struct {
 	Q975 Number `json:"q975"`
 }
 
-// CurvePoint is a candidate place: between two rows of a series, or an interval for events.
+// CurvePoint is the probability of a change at one candidate place: between two rows of a series,
+// or in an interval of time for events.
 type CurvePoint struct {
+	// From and To are the times of the two rows, or the ends of the interval. Probability is the
+	// posterior probability of a change between them.
 	From        Number `json:"from"`
 	To          Number `json:"to"`
 	Probability Number `json:"probability"`
 }
 
-// LevelPoint is the level at one time: the mean of a row, the sd of a row for the model variance,
-// or the rate of events.
+// LevelPoint describes the level at one time: the mean of a row, the standard deviation of a row
+// for the model variance, or the rate of events.
 type LevelPoint struct {
+	// Mean is the posterior mean of the level at Time; Q025 and Q975 are the ends of its central 95
+	// percent interval.
 	Time Number `json:"time"`
 	Mean Number `json:"mean"`
 	Q025 Number `json:"q025"`
 	Q975 Number `json:"q975"`
-	// Observed is the value of the row; nil for events, and where the level is an sd.
+	// Observed is the value of the row. It is nil for events, and where the level is a standard
+	// deviation.
 	Observed *Number `json:"observed,omitempty"`
 }
 
-// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
+// ExitStatus returns the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // CredibleMass is the probability of credible sets.
@@ -133,7 +148,7 @@ func summarize(values []float64) Summary {
 	return Summary{Number(mean), Number(sd), quantile(0.025), quantile(0.975)}
 }
 
-// interval returns the interval of time of boundary i, 1 ≤ i ≤ N.
+// interval returns the interval of time of boundary i, 1 ≤ i ≤ N, in which a change at i lies.
 func (post *Posterior) interval(i int) (from, to float64) {
 	if post.moments != nil {
 		return post.moments.cells[i-1], post.moments.cells[i]

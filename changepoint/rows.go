@@ -5,8 +5,8 @@ import "math"
 // rows holds the segments of a series: boundary i lies after row i.
 type rows struct {
 	family   family
-	count    int // rows of the series
-	shortest int // smallest number of rows of a segment
+	count    int // number of rows of the series
+	shortest int // least number of rows of a segment
 	even     bool
 }
 
@@ -24,15 +24,16 @@ func (s rows) logSegment(from, to int) float64 {
 	return s.family.logEvidence(from, to)
 }
 
-// logConstant is minus the logarithm of the number of partitions into k+1 segments, or of C(n+k,
-// 2k+1), the sum over partitions of the product of the lengths.
+// logConstant returns minus the log of the sum, over all partitions into k+1 segments, of the
+// product of the segments' factors in the prior. The factors are 1, or with the prior Spaced the
+// lengths of the segments, whose products sum to C(n+k, 2k+1) for n rows.
 func (s rows) logConstant(k int) float64 {
 	if s.even {
 		return -logChoose(s.count+k, 2*k+1)
 	}
 	partitions := logChoose(s.count-(k+1)*(s.shortest-1)-1, k)
 	if math.IsInf(partitions, -1) {
-		return partitions // no partitions, and no evidence
+		return partitions // there is no partition, and so no evidence
 	}
 	return -partitions
 }

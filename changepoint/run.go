@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig configures Run. The zero value is usable.
+// RunConfig configures Run. The zero value is ready to use.
 type RunConfig struct {
-	// Seed is the seed of the draws; probabilities, as exact sums, do not depend on it.
+	// Seed is the seed of the draws. Probabilities are exact sums, and do not depend on it.
 	Seed uint64
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
@@ -22,15 +22,15 @@ type RunConfig struct {
 	Status func(string)
 }
 
-// Limits on the number of draws and on the operations for them. fewestDraws suffices for the model
-// check.
+// Limits on the number of draws, and on the number of operations that it takes to draw them.
+// fewestDraws suffices for the model check.
 const (
 	mostDraws      = 10_000
 	fewestDraws    = 1000
 	drawOperations = 400_000_000
 )
 
-// levelPoints is the number of times at which the level of events is computed, for the figure.
+// levelPoints is the number of times at which the figure shows the level of events.
 const levelPoints = 400
 
 // Run finds the exact posterior, draws from it, checks the model and writes the run directory.
@@ -74,8 +74,8 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// edgeMass is the probability of the largest number of changes above which the verdict is doubtful,
-// because larger numbers that the prior excludes may have as much.
+// edgeMass is the probability of the largest number of changes above which the verdict is doubtful.
+// Larger numbers, which the prior excludes, might then be as probable.
 const edgeMass = 0.01
 
 func (post *Posterior) certificate() CertificateReport {
@@ -87,7 +87,7 @@ func (post *Posterior) certificate() CertificateReport {
 	return CertificateReport{Verdict: j.Verdict, Basis: vti.ExactSum, Error: Number(post.Error), Reasons: j.Reasons}
 }
 
-// answer is the first line: the number of changes, and their places.
+// answer returns the first line of the output: the number of changes, and their places.
 func (r *Result) answer() string {
 	none := float64(r.Counts[0].Probability)
 	most := r.Counts[r.Given.Changes]

@@ -16,32 +16,35 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Priors are vague, and on the working scale, where a series has mean 0 and sd 1.
+// The priors are vague. They are on the working scale, on which a series has mean 0 and standard
+// deviation 1.
 const (
-	// noiseMedian and noiseSD set the prior of the common noise, log σ ~ N(log noiseMedian,
-	// noiseSD²): with 95 percent from a fortieth of the sd of the series to ten times the sd.
+	// noiseMedian and noiseSD set the prior of the common standard deviation σ of the noise, log σ
+	// ~ N(log noiseMedian, noiseSD²). Its central 95 percent reach from a fortieth to ten times the
+	// standard deviation of the series.
 	noiseMedian, noiseSD = 0.5, 1.5
-	// varianceShape and varianceScale stand for one earlier observation with a tenth of the
-	// variance.
+	// varianceShape and varianceScale set the prior of variances, which is worth one earlier
+	// observation with a tenth of the series' variance.
 	varianceShape, varianceScale = 0.5, 0.05
-	// levelWeight is κ: a level with a separate variance has a prior sd of ten times its sd.
+	// levelWeight is κ. A level in a segment with its own variance has a prior standard deviation
+	// of ten times the segment's standard deviation.
 	levelWeight = 0.01
-	// slopeSD is the prior sd of a slope per length of the series. A line through the whole series
-	// has a slope of at most √12.
+	// slopeSD is the prior standard deviation of slopes, per length of the series. A line through
+	// the whole series has a slope of at most √12.
 	slopeSD = 10
 )
 
-// node is a value of the shared parameter, with the sums given this value.
+// node is a value of the shared parameter, with the sums over places given this value.
 type node struct {
 	shared    float64
 	family    family // family of the rows; nil for events
 	recursion *recursion
-	logPrior  float64 // log prior density of the shared parameter; 0 without one
-	// logWeight is logPrior with the weight of the quadrature.
+	logPrior  float64 // log prior density of the shared parameter; 0 if none is shared
+	// logWeight is logPrior plus the log weight of the node in the quadrature.
 	logWeight float64
 }
 
-// logPriorCount is log p(k), truncated and normalised.
+// logPriorCount returns log p(k), truncated and normalised.
 func (p *Problem) logPriorCount() []float64 {
 	logs := make([]float64, p.Options.MaxChanges+1)
 	for k := range logs {
@@ -64,29 +67,30 @@ func (p *Problem) unitTimes() []float64 {
 	return u
 }
 
-// shared is a parameter of all segments: its prior, the family given its value, and its integral.
+// shared describes a parameter of all segments: its log prior density, the family of the rows given
+// its value, and the settings of the integral over it.
 type shared struct {
 	logPrior func(x float64) float64
 	family   func(x float64) family
 	where    line.Options
 }
 
-// Constants of the quadrature. Its error is computed, and lowers the verdict where it matters.
+// Constants of the quadrature. Its error is estimated, and lowers the verdict where it matters.
 const (
-	// tailNats is the distance below the maximum at which log densities are negligible.
+	// tailNats is the depth below the maximum, in nats, at which a log density is negligible.
 	tailNats = 25
-	// quadratureError is the accepted difference between the log integrals over all nodes and over
-	// every second node; the error of all nodes is about its square.
+	// quadratureError is the accepted difference, in nats, between the log integrals over all nodes
+	// and over every second node. The error of the sum over all nodes is about its square.
 	quadratureError = 0.003
-	// mostNodes stops a quadrature that does not converge.
+	// mostNodes is the number of nodes at which a quadrature that does not converge stops.
 	mostNodes = 400
-	// scanDistance is the distance of the first nodes; in a short range there are scanPoints of
-	// them. The density may have two modes, with nearly all variation as noise, or with every few
-	// rows as a segment.
+	// scanDistance is the distance of the first nodes in the shared parameter. In a short range
+	// their distance is the range over scanPoints. The density may have two modes: one where nearly
+	// all variation is noise, and one where every few rows are a segment.
 	scanDistance, scanPoints = 0.3, 12
 )
 
-// between sets a search for modes in a range.
+// between returns the settings of a search for modes and an integral in a range.
 func between(from, to float64) line.Options {
 	return line.Options{
 		From: from, To: to, Step: math.Min(scanDistance, (to-from)/scanPoints), Low: math.Inf(-1), High: math.Inf(1),
@@ -94,11 +98,11 @@ func between(from, to float64) line.Options {
 	}
 }
 
-// errNoNoise means that rows within segments do not differ.
+// errNoNoise means that the rows within each segment do not differ.
 var errNoNoise = errors.New("the rows of each segment are equal up to rounding, so that there is no noise to speak of: want values with noise, or counts with --model rate")
 
-// integrate returns the nodes of the integral over a shared parameter, in order. It fails where the
-// density is largest at the lower end, within the usual distance of nodes.
+// integrate returns the nodes of the integral over a shared parameter, in ascending order. It fails
+// if the density is largest at the lower end of the range, to within the usual distance of nodes.
 func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
 	counts, top, topShared := p.logPriorCount(), math.Inf(-1), 0.0
@@ -134,10 +138,11 @@ func (p *Problem) rows(f family) rows {
 	return rows{family: f, count: len(p.y), shortest: p.Options.Shortest, even: p.Options.Places == Spaced}
 }
 
-// noise is the shared parameter log σ of levels and lines.
+// noise returns the shared parameter log σ of levels and lines, σ the standard deviation of the
+// noise.
 func (p *Problem) noise(s *sums) shared {
 	prior := distuv.Normal{Mu: math.Log(noiseMedian), Sigma: noiseSD}
-	// rounded values cannot show less noise than the rounding errors
+	// Rounded values cannot show less noise than the rounding errors.
 	lowest := math.Log(p.resolution / math.Sqrt(12))
 	logNorm := math.Log(prior.Survival(lowest))
 	differences := make([]float64, len(p.y)-1)
@@ -163,9 +168,9 @@ func (p *Problem) noise(s *sums) shared {
 	return out
 }
 
-// leastNoise is a lower bound of the log noise of levels and lines at a mode. Except at changes,
-// second differences of rows are noise alone, √6 σ. Where changes may leave none it is six prior
-// standard deviations below the prior median.
+// leastNoise returns a lower bound of log σ at a mode, for levels and lines. Except at changes,
+// second differences of rows are noise alone, with standard deviation √6 σ. Where changes may leave
+// no second difference, the bound is six prior standard deviations below the prior median.
 func (p *Problem) leastNoise() float64 {
 	var squares []float64
 	for i := 2; i < len(p.y); i++ {
@@ -181,7 +186,7 @@ func (p *Problem) leastNoise() float64 {
 }
 
 func (p *Problem) commonMean(s *sums) shared {
-	const farthest = 4 // prior standard deviations
+	const farthest = 4 // in prior standard deviations
 	return shared{
 		where:    between(math.Max(slices.Min(p.y), -farthest), math.Min(slices.Max(p.y), farthest)),
 		logPrior: distuv.UnitNormal.LogProb,

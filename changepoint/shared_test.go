@@ -13,10 +13,11 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestTwoModesOfWhatSegmentsShare compares with sums over a fine grid of the whole range. In the
-// first case rows in pairs are either noise about one level or thirty segments; in the second two
-// parts of a series may each have the shared mean. A missed mode was once trusted: no change had
-// probability 0.28 and was reported with none.
+// TestTwoModesOfWhatSegmentsShare compares the posterior with sums over a fine grid of the whole
+// range of the shared parameter. In the first case, pairs of rows are either noise about one level,
+// or thirty segments. In the second case, either of two parts of a series may have the shared mean.
+// Once a mode was missed and the answer trusted: the probability of no change was 0.28, and was
+// reported as 0.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 	testkit.Long(t)
 	pairs := func(jitter float64) func(i int, random *rand.Rand) float64 {
@@ -78,8 +79,8 @@ func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 }
 
 // TestFarRow checks that a row larger than the others by many powers of ten takes no digits from
-// them: the series reversed must give the same answer. With plain cumulated sums one such series
-// failed, and its reverse was trusted with probabilities made of rounding errors.
+// their sums: the reversed series must give the same answer. With plain cumulated sums one such
+// series failed, and its reverse was trusted with probabilities made of rounding errors.
 func TestFarRow(t *testing.T) {
 	for _, kind := range []Kind{Mean, Slope} {
 		random := rand.New(rand.NewPCG(1, 5))

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// givenDraws is the number of draws of levels given the most probable number: means have errors of
-// a thirtieth of a standard deviation.
+// givenDraws is the number of draws of levels given the most probable number of changes. Means over
+// these draws have errors of a thirtieth of a posterior standard deviation.
 const givenDraws = 1000
 
 func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
@@ -17,7 +17,7 @@ func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	for j := 1; j <= k; j++ {
 		g.Places = append(g.Places, post.describe(post.Place(k, j)))
 	}
-	shares := make([]float64, len(post.nodes)) // given k
+	shares := make([]float64, len(post.nodes)) // probabilities of the nodes given k
 	for q := range shares {
 		shares[q] = post.shares[q][k]
 	}
@@ -48,7 +48,8 @@ func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	return g
 }
 
-// moment returns the time of point t of n evenly spaced points, and the last boundary not after it.
+// moment returns the time of point t of n evenly spaced points, and the last boundary that is not
+// after this time.
 func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	p := post.problem
 	if post.moments != nil {
@@ -61,7 +62,7 @@ func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	return p.times[row], row // boundary i is after the first i rows
 }
 
-// levels summarises the level along time over draws.
+// levels summarises the level along time over the draws.
 func (post *Posterior) levels(draws []draw) []LevelPoint {
 	p, n := post.problem, levelPoints
 	if post.moments == nil {
@@ -92,7 +93,8 @@ func (post *Posterior) levels(draws []draw) []LevelPoint {
 	return points
 }
 
-// levelAt is the level of a segment at a time as in Result.Levels, in the units of the table.
+// levelAt returns the level of a segment at a time, as Result.Levels defines it, in the units of
+// the table.
 func (post *Posterior) levelAt(l level, from, to int, time float64) float64 {
 	p := post.problem
 	if p.Options.Kind == Variance {
@@ -101,7 +103,8 @@ func (post *Posterior) levelAt(l level, from, to int, time float64) float64 {
 	return p.centre + p.scale*(l.mean+l.slope*post.along(from, to, time))
 }
 
-// along is the distance of a time from the middle of a segment, in lengths of the series.
+// along returns the distance of a time from the middle of a segment, in units of the length of the
+// series.
 func (post *Posterior) along(from, to int, time float64) float64 {
 	if post.problem.Options.Kind != Slope {
 		return 0

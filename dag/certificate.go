@@ -15,42 +15,51 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Certificate is the verdict on the posterior over graphs, given the errors of the scores.
+// Certificate is the verdict on a posterior over graphs, with the measurements that led to it.
 type Certificate struct {
+	// Verdict is the verdict. Reasons, the last field, holds all objections to the answer.
 	Verdict vti.Verdict `json:"verdict"`
-	// Exact reports a sum over graphs by closed forms: edges have only rounding errors.
+	// Exact reports that the posterior is a sum over all graphs of evidences in closed form: the
+	// edge probabilities then have only rounding errors.
 	Exact bool `json:"exact,omitempty"`
-	// KHat bounds the Pareto shape of a graph's worst family, except for graphs that together hold
-	// a tenth of the probability. Null without importance weights: for particles and chains.
+	// KHat is the Pareto shape k̂ of the importance weights: at least nine tenths of the drawn
+	// graphs have no family with a larger k̂. It is null without importance weights, as for
+	// particles and chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
-	// Families is the number of families with estimated evidence, all that the constraints allow,
-	// and Draws the number of draws behind them. Chains have none.
-	Families  int `json:"families,omitempty"`
-	Draws     int `json:"draws"`
+	// Families is the number of families whose evidence was estimated: all families that the
+	// constraints allow, or all that were listed. It is 0 for chains. Draws is the number of draws
+	// behind the estimates.
+	Families int `json:"families,omitempty"`
+	Draws    int `json:"draws"`
+	// NonFinite is the number of draws whose density was not finite.
 	NonFinite int `json:"non_finite,omitempty"`
-	// For evidences by particles: the number of fine islands, the share of graphs with a family
-	// without any, and the mean rise of log evidences when particles move twice as long.
+	// Evidences by particles come from islands, independent groups of particles. Islands is the
+	// number of islands of fine runs. Rough is the share of graphs with a family that has no fine
+	// run. Settling is the mean rise of log evidences, in nats, when particles move twice as long.
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// For chains: their number, and the worst R-hat and effective draws of edges and log density.
+	// Chains is the number of chains. RHat and ESS are the worst R-hat and the smallest number of
+	// effective draws among the edges and the log density.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
-	// SearchedParents is the largest size at which all sets of parents were evaluated before chains
-	// began, to find parents that matter only together; 0 if constraints allow no larger sets.
+	// SearchedParents is the size up to which all sets of parents were evaluated before the chains
+	// began, to find parents that matter only together. It is 0 if the constraints allow no larger
+	// sets.
 	SearchedParents int `json:"searched_parents,omitempty"`
 
-	// Unclear names columns of few whole numbers, taken as continuous, that may be categories.
+	// Unclear names the columns that hold few different whole numbers and were taken as continuous,
+	// although they may be categories.
 	Unclear []string `json:"unclear_columns,omitempty"`
 
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// judgeColumns lowers the verdict if the kind of a column is unclear.
+// judgeColumns lowers the verdict if it is unclear whether a column holds numbers or categories.
 func judgeColumns(p *score.Problem, c *Certificate) {
 	if len(p.Data.Unclear) == 0 {
 		return
@@ -69,7 +78,8 @@ func quoted(names []string) (list []string) {
 
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
-// certifyWeights judges a posterior whose evidences are importance weights of count draws.
+// certifyWeights judges a posterior whose evidences are importance weights of count draws, of which
+// nonFinite had no finite density.
 func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
 	c := &Certificate{
 		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
@@ -81,7 +91,8 @@ func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]floa
 	return c
 }
 
-// certifyScores judges sums over all graphs with closed forms, or in part importance weights.
+// certifyScores judges a sum over all graphs of evidences in closed form, some of which may come
+// from importance weights.
 func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Verdict: vti.Trusted, Families: len(p.Scores.Families), WorstSE: worstError(edgeErrors)}
 	if p.Scores.KHat == nil {
@@ -93,8 +104,9 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 	return c
 }
 
-// certifyParticles judges evidences by the share of relevant ones that are fine, by the settling of
-// particles, and by the resulting errors of the edges.
+// certifyParticles judges evidences by particles: by the share of relevant evidences that come from
+// fine runs, by the change of evidences when particles move longer, and by the resulting errors of
+// the edge probabilities.
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
@@ -105,7 +117,8 @@ func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []s
 	return c
 }
 
-// certifyChains judges chains with the given number of draws each by their worst summary.
+// certifyChains judges chains by the worst R-hat, effective draws and error among their summaries.
+// draws is the number of draws of each chain.
 func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	c := &Certificate{
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
@@ -115,8 +128,9 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	return c
 }
 
-// addWeights adds the effect of importance weights in the scores on the drawn graphs: the error of
-// edge probabilities from weights larger than any drawn.
+// addWeights adds the effect that importance weights in the scores have on the drawn graphs: the k̂
+// of the weights, and the possible error of edge probabilities because of weights larger than any
+// drawn.
 func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
@@ -126,9 +140,10 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 	c.judged(v)
 }
 
-// addFound adds the gaps of lists of families: families that may be missing, the probability left
-// of the families found last, and differences of the chains. most is the largest accepted
-// probability of families of a node that were not on the first list.
+// addFound lowers the verdict for the faults of a list of families that is not complete: families
+// that may be missing, the probability left of the families found last, and differences between the
+// chains. most is the largest accepted probability, for one node, of families that were not on the
+// first list.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
@@ -151,7 +166,8 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 	return worst
 }
 
-// typicalKHat returns the k̂ of a graph's worst family, exceeded by a tenth of the graphs at most.
+// typicalKHat returns a k̂ that at most a tenth of the graphs exceed, where the k̂ of a graph is
+// the largest k̂ of its families.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0

@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict depends on the k̂ of families of graphs with weight, and on the errors of edges.
+// The verdict depends on the k̂ of the families in probable graphs, and on the errors of edge
+// probabilities.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
@@ -40,7 +41,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	order := byProbability(p)
 	for _, f := range order {
 		if p.Marginals[f] < 1e-3 {
-			scores.KHat[f], scores.Missed[f] = 5, 1 // of no weight
+			scores.KHat[f], scores.Missed[f] = 5, 1 // in no probable graph
 		}
 	}
 	require.Equal(t, vti.Trusted, judge().Verdict)
@@ -51,7 +52,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	scores.KHat[order[0]] = 1.2
 	require.Equal(t, vti.Failed, judge().Verdict)
 	scores.KHat[order[0]] = 0.2
-	// k̂ of 0.65 is below the limit; with 30,000 draws 2.7 percent are missed
+	// A k̂ of 0.65 is below the limit, but weights of 30,000 draws with this k̂ miss 2.7 percent.
 	scores.KHat[order[0]], scores.Missed[order[0]] = 0.65, psis.TailShare(0.65, 30_000)
 	c = judge()
 	require.Equal(t, vti.Doubtful, c.Verdict)
@@ -64,7 +65,8 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
 }
 
-// Scores that miss a share of their evidence move edges as far as the true scores show.
+// The evidence of one family lacks a share that no draw showed. The stated possible error of edge
+// probabilities agrees with the change when the share is added to the evidence.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)
@@ -104,7 +106,8 @@ func TestMissedEdges(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// Chains are judged by R-hat, effective draws, and errors of edges; every objection is a reason.
+// Chains are judged by R-hat, effective draws and errors of edge probabilities, and every objection
+// is among the reasons.
 func TestVerdictOnChains(t *testing.T) {
 	for name, test := range map[string]struct {
 		worst   rjmcmc.Summary
@@ -139,7 +142,8 @@ func byProbability(p *score.Posterior) (order []int) {
 	return order
 }
 
-// scoresAtRandom returns scores spread over hundreds of nats, as with data.
+// scoresAtRandom returns random scores whose differences are as large as with real data: hundreds
+// of nats.
 func scoresAtRandom(random *rand.Rand, s dgraph.Structure, spread float64) score.Scores {
 	scores := score.Scores{Families: s.Families()}
 	for range scores.Families {

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Chains over graphs of categories agree with exact sums within 4 of their standard errors: of 12
-// edges in two tables, a false alarm in 1 of 600.
+// Chains over graphs of categories agree with exact sums within 4 of the chains' standard errors.
+// With 12 edges in two tables, this fails by chance in 1 of 600 seeds.
 func TestChainsOverCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
 		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 80, interventions), score.ModelOptions{}, tables.Constraints{})

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// An unclear kind of column needs an option, and tables of both kinds are refused.
+// A column that may hold numbers or categories makes the answer doubtful until an option states its
+// kind, and contradictory or unsuitable options are refused.
 func TestColumnKinds(t *testing.T) {
 	read := func(text string, options tables.DataOptions) (*tables.Data, error) {
 		parsed, err := table.Parse("kinds.csv", []byte(text))

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// StoredRun is a finished run in its directory.
+// StoredRun is a finished run, read from its directory.
 type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
@@ -26,10 +26,11 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is the agreement of two runs on the same nodes. Codes of its graphs list their edges.
+// Comparison is the agreement of two runs on the same nodes. The code of a graph in it is the list
+// of the graph's edges.
 type Comparison struct {
 	compare.Comparison
-	// Edges compares the probabilities of both directions of every pair of nodes.
+	// Edges compares the probabilities of the edges, in both directions for every pair of nodes.
 	Edges []compare.Pair `json:"edges"`
 }
 
@@ -66,8 +67,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a new directory, which must hold none: the object as JSON, edges
-// and graphs as CSV, and the graphs' probabilities against each other as SVG and PNG.
+// Write stores the comparison in a new directory, which must not contain a comparison: the object
+// as JSON, edges and graphs as CSV, and a plot of the graphs' probabilities in one run against the
+// other as SVG and PNG.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
 }
@@ -92,7 +94,8 @@ func (r *Result) listed() (list []compare.Model) {
 	return list
 }
 
-// directions returns the probability and its standard error of every edge, by a->b.
+// directions returns the probability of every edge and its standard error, by the name a->b of the
+// edge.
 func (r *Result) directions() map[string][2]Number {
 	out := map[string][2]Number{}
 	for _, e := range r.Edges {
@@ -103,9 +106,10 @@ func (r *Result) directions() map[string][2]Number {
 }
 
 // Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
-// seed is the random seed of simulation beyond the draws. Categories are summed exactly for each
-// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
-// fail.
+// seed is the random seed of simulations that the answer needs in addition to the draws. For
+// categories, answers are exact sums given each drawn graph. For numbers they are closed forms
+// given the drawn graphs and parameters, and for mixed tables they are simulated. For networks Ask
+// returns an error.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*query.Answer, error) {
 	p, _, err := s.Record.Problem()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// A table with constant columns has the same answer as without them.
+// A table with constant columns has the same answer as the table without these columns.
 func TestConstantColumnsAreLeftOut(t *testing.T) {
 	read := func(content string, options tables.DataOptions) *tables.Data {
 		parsed, err := table.Parse("x.csv", []byte(content))

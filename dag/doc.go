@@ -16,18 +16,19 @@
 //
 // # Methods
 //
-// Scores are closed forms for all mechanisms but networks, and graphs are summed ([RunExact]); for
-// networks they come from sequential Monte Carlo ([RunParticles]). Chains over graphs allow any
-// number of nodes ([RunGraphChains], and RunParticles for networks). The method of the paper trains
-// a flow together with a learned q(m) over orders and edges, and allows any number of nodes with
-// networks too ([RunGraphFlow]). Reversible-jump chains that use none of this structure serve for
-// comparison ([RunReversibleJump]).
+// For mechanisms other than networks, the log evidence of a family has a closed form, and graphs
+// are summed ([RunExact]). For networks it comes from sequential Monte Carlo, that is, from
+// particles ([RunParticles]). Chains over graphs allow any number of nodes ([RunGraphChains], and
+// RunParticles for networks). The method of the paper trains a flow together with a learned q(m)
+// over orders and edges, and also allows any number of nodes ([RunGraphFlow]). Reversible-jump
+// chains ignore that the posterior is a product over nodes and serve for comparison
+// ([RunReversibleJump]).
 //
 // # Packages
 //
-// From the table up: tables has the data, sem the mechanisms, score the evidences of families and
-// the sums over graphs, walk the chains, networks the particles, flows the flows, effects and query
-// the answers from draws. Graphs themselves are in package dag/graph, imported as dgraph. This
-// package turns the findings into results ([Result]), writes them, and reads them back ([Record],
-// [StoredRun]).
+// Package tables holds the data, sem the mechanisms, score the evidences of families and the sums
+// over graphs, walk the chains, networks the particles and flows the flows. Packages effects and
+// query compute answers from draws. Graphs themselves are in package dag/graph, imported as dgraph.
+// This package turns the findings into results ([Result]), writes them, and reads them back
+// ([Record], [StoredRun]).
 package dag

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// The file of draws has graphs in proportion to probability, and densities agree with loops over
-// rows.
+// The file of draws holds graphs in proportion to their probabilities, and its densities agree with
+// a computation row by row.
 func TestDrawsFile(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Mechanism: sem.Linear, EdgePenalty: 0.4}, {Mechanism: sem.MLP, Hidden: 2}} {
 		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), model, tables.Constraints{})
@@ -68,7 +68,8 @@ func TestDrawsFile(t *testing.T) {
 	}
 }
 
-// logJointByRows returns log p(x_j, θ | x_pa) by a loop over rows.
+// logJointByRows returns log p(x_j, θ | x_pa) for linear mechanisms and networks, as a sum over the
+// rows.
 func logJointByRows(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	normal := func(x, mean, sd float64) float64 {
 		return -(x-mean)*(x-mean)/(2*sd*sd) - math.Log(sd) - math.Log(2*math.Pi)/2

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// The exact posterior over graphs of a small table, with linear mechanisms.
+// The example computes the exact posterior over graphs of a small table, with linear mechanisms.
 func ExampleNewPosterior() {
 	simulated, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 2000, Mechanism: dag.Linear, Seed: 2})
 	if err != nil {
@@ -31,7 +31,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	// Equal noise of all nodes determines the directions.
+	// A noise scale that is the same for all nodes determines the directions of edges.
 	problem, err := dag.NewProblem(data, dag.ModelOptions{Sigma: 1}, dag.Constraints{MaxParents: 3})
 	if err != nil {
 		panic(err)

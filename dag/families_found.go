@@ -13,47 +13,51 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Settings of the search around probable families. Smaller probabilities find more families, in
-// more time.
+// These constants control the search for families in the neighbourhood of probable ones. Smaller
+// probabilities find more families, in more time.
 const (
-	// growthShare is the probability above which the neighbours of a family are evaluated.
-	// growthLeft is the largest probability of the last round's families in a trusted answer.
+	// The neighbours of a family are evaluated if its probability exceeds growthShare. In a trusted
+	// answer the families found in the last round have a probability of at most growthLeft
+	// together. There are at most growthRounds rounds.
 	growthShare  = 0.01
 	growthLeft   = 0.02
 	growthRounds = 40
-	// A swap of a parent is evaluated if the new parent alone takes less than harmless nats from
-	// the weight of a family, or both changes together less than promising nats.
+	// The weight of a family is its evidence times its prior. A swap puts another parent in the
+	// place of one parent. It is evaluated if adding the new parent lowers the log weight by less
+	// than harmless nats, or if adding the new parent and removing the old one lower it by less
+	// than promising nats, both effects added.
 	harmless, promising = 4, 8
-	// searchedParents is the size up to which all sets of parents are evaluated, whatever q(m)
-	// draws, if mostSearched nodes or fewer make them affordable; otherwise it is one less.
+	// All sets of up to searchedParents parents are evaluated, whatever q(m) draws, if there are at
+	// most mostSearched nodes. With more nodes the size is one less, to save time.
 	searchedParents = 2
 	mostSearched    = 20
-	// All families are listed up to these numbers: for networks, whose evidences need particles,
-	// and for linear mechanisms. They allow 8 and 10 nodes.
+	// All families are listed if there are at most allNetworks of them for networks, whose
+	// evidences need particles, or allLinear for linear mechanisms. This is the case for up to 8
+	// and 10 nodes.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a list of families that grows.
+// foundFamilies is a list of families that grows during the search for probable families.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
 	place     map[dgraph.Family]int
-	expanded  []expansion // [F]
-	first     int         // families that were there before the list grew
-	searched  int         // sets of parents up to this size are all there
+	expanded  []expansion // [F], for each family
+	first     int         // number of families before the list grew
+	searched  int         // all sets of up to this number of parents are on the list
 }
 
-// expansion states which neighbours of a family are on the list.
+// expansion states which neighbours of a family are already on the list.
 type expansion int
 
 const (
 	unexpanded expansion = iota
-	toggled              // those with one parent more or less
-	swapped              // and those with another parent in place of one
+	toggled              // neighbours with one parent more or less
+	swapped              // also neighbours with another parent in place of one
 )
 
-// newFoundFamilies returns the drawn graphs' and all small families, or all if there are at most
-// most.
+// newFoundFamilies returns a list of the families of the drawn graphs and all families with few
+// parents. If the structure has no more than most families, it lists all of them.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {
@@ -74,7 +78,8 @@ func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *f
 	return f
 }
 
-// small adds all sets that extend the parents of a node by at most more members after last.
+// small adds, for node j, all sets that consist of parents and up to more further nodes with
+// numbers above last.
 func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	f.add(j, parents)
 	if more == 0 {
@@ -87,15 +92,16 @@ func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	}
 }
 
-// judge lowers the verdict if families are missing. None of their neighbours may be probable though
-// they are, such as parents that matter only together, and nothing bounds their probability.
+// judge lowers the verdict if the list does not hold all families. A family that is not on the list
+// may be probable although none of its neighbours is, for instance when parents matter only
+// together. Nothing bounds the probability of such families.
 func (f *foundFamilies) judge(v *verdict.Judgement) {
 	if have, all := float64(len(f.list)), f.structure.CountFamilies(); have < all {
 		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, small ones and sets near probable ones: others may have been missed", have, all)
 	}
 }
 
-// add adds a family unless it is listed or the structure excludes it.
+// add adds a family unless it is already listed or the structure does not allow it.
 func (f *foundFamilies) add(j int, parents dgraph.Set) {
 	family := dgraph.Family{Node: j, Parents: parents}
 	if _, known := f.place[family]; !known && f.structure.Allows(j, parents) {
@@ -110,8 +116,9 @@ func (f *foundFamilies) toggle(family dgraph.Family) {
 	}
 }
 
-// swap adds the families with one parent replaced, except hardly probable ones by the separate
-// effects of both changes on the weights of the family.
+// swap adds the families with one parent replaced by another node. It leaves out families that are
+// improbable by the effects of both changes on the log weight, each taken alone; see harmless and
+// promising.
 func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	j, parents := family.Node, family.Parents
 	weight := func(parents dgraph.Set) float64 {
@@ -132,9 +139,9 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	}
 }
 
-// grow adds neighbours of probable families until they have hardly any probability, or until over
-// reports true, and returns the probability of the last round's families. posterior returns the
-// posterior over graphs of the listed families.
+// grow adds neighbours of probable families until those added last have almost no probability, or
+// until over reports true. It returns the probability, summed over nodes, of the families added
+// last. posterior returns the posterior over graphs that consist of the listed families.
 func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
 	before := len(f.list)
 	for range growthRounds {
@@ -167,7 +174,8 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown returns the probability of families added to the first list, for the node with the most.
+// grown returns the probability of the families added after the first list, for the node where it
+// is largest.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

@@ -15,24 +15,25 @@ import (
 type GraphFormat int
 
 const (
-	// DOT is the format of Graphviz, and GraphML a common one. Both have all edges of at least a
-	// given probability, with their probability.
+	// DOT is the format of Graphviz, and GraphML an XML format that many programs read. They hold
+	// all edges whose probability reaches a limit, with their probabilities.
 	DOT GraphFormat = iota
 	GraphML
-	// ModelString is the format of R's bnlearn, and Dagitty of dagitty: one acyclic graph.
+	// ModelString is the format of R's bnlearn, and Dagitty the format of dagitty. They hold one
+	// acyclic graph.
 	ModelString
 	Dagitty
-	// BIF is the interchange format of networks over categories: one acyclic graph, with the
-	// posterior means of its tables of probabilities.
+	// BIF is the interchange format of Bayesian networks over categories. It holds one acyclic
+	// graph, with the posterior means of its tables of conditional probabilities.
 	BIF
 )
 
 var graphFormats = enum.New[GraphFormat]("format of graphs", "dot", "graphml", "bnlearn", "dagitty", "bif")
 
-// graphFiles names the files of a run, by format.
+// graphFiles holds the name of the file in a run directory, by format.
 var graphFiles = [...]string{GraphFile, GraphMLFile, ModelStringFile, DagittyFile, BIFFile}
 
-// Names of the graph files for other programs.
+// These are the names of the graph files for other programs.
 const (
 	ModelStringFile = "graph.bnlearn"
 	DagittyFile     = "graph.dagitty"
@@ -43,17 +44,19 @@ const (
 // GraphFormatNames returns the names that [ParseGraphFormat] reads.
 func GraphFormatNames() []string { return graphFormats.List() }
 
-// ParseGraphFormat reads dot, graphml, bnlearn, dagitty or bif.
+// ParseGraphFormat returns the format with the name dot, graphml, bnlearn, dagitty or bif.
 func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 
-// Export writes the graph of a finished run for other programs: all edges with a probability of at
-// least least, acyclic except in DOT and GraphML. With least 0 these two have the edges of the
-// pictures, and the others the most probable graph. BIF reads the table of the run again.
+// Export returns the graph of a finished run as text for other programs. The graph has all edges
+// whose probability is not below least; formats other than DOT and GraphML need it to be acyclic.
+// If least is 0, DOT and GraphML have the edges of the run's own picture, with a probability of at
+// least 0.1, and the other formats have the most probable graph. For BIF the table of the run is
+// read again.
 func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	if !(least >= 0 && least <= 1) {
 		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
 	}
-	if format != BIF { // names are enough
+	if format != BIF { // other formats need only the names, which the result has
 		return export(&score.Problem{}, s.Result, format, least)
 	}
 	p, _, err := s.Record.Problem()
@@ -98,8 +101,9 @@ func export(p *score.Problem, r *Result, format GraphFormat, least float64) (str
 	return n.BIF(), nil
 }
 
-// modelString writes a graph for R's bnlearn: [a][b|a:c]. Nodes come after their parents.
-// Characters that end a name there become underscores.
+// modelString returns a graph in the notation of R's bnlearn, for instance [a][b|a:c], with every
+// node after its parents. Characters in names that have a meaning in this notation become
+// underscores.
 func modelString(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return !strings.ContainsRune("[]|:", c) })
 	var text strings.Builder
@@ -114,8 +118,8 @@ func modelString(names []string, g *dgraph.Graph) string {
 	return text.String() + "\n"
 }
 
-// dagitty writes a graph for dagitty, with names in quotation marks. Quotation marks, backslashes
-// and control characters in names become underscores.
+// dagitty returns a graph in the notation of dagitty, with names in quotation marks. Quotation
+// marks, backslashes and control characters in names become underscores.
 func dagitty(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return c >= ' ' && c != '"' && c != '\\' })
 	var text strings.Builder
@@ -131,11 +135,12 @@ func dagitty(names []string, g *dgraph.Graph) string {
 	return text.String() + "}\n"
 }
 
-// graphML writes all edges with a probability of at least least, with the probability as attribute.
+// graphML returns all edges whose probability is not below least, with the probability as an
+// attribute.
 func graphML(names []string, probabilities [][]float64, least float64) string {
 	escape := func(text string) string {
 		var out strings.Builder
-		_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
+		_ = xml.EscapeText(&out, []byte(text)) // writing to a Builder never fails
 		return out.String()
 	}
 	var text strings.Builder

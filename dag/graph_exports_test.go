@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Exports have every edge once, parents before children, and names that end nothing.
+// Exports have every edge once and parents before children. Characters in names that end a name in
+// the format are replaced or escaped.
 func TestGraphExports(t *testing.T) {
 	names := []string{"a:b", `c"d`, "e<f"}
 	g := dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
@@ -50,8 +51,9 @@ func TestGraphExports(t *testing.T) {
 	require.Equal(t, 1, r.best().Edges())
 }
 
-// Edges of at least a probability are written if they are acyclic. Tables of probabilities are
-// posterior means, checked against counts, and come back from the file.
+// The edges whose probability reaches the given limit are written if they make no cycle. The tables
+// of probabilities are posterior means: they agree with counts of the rows, and reading the file
+// returns them.
 func TestExportsOfARun(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, true), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -91,7 +93,8 @@ func TestExportsOfARun(t *testing.T) {
 	require.ErrorContains(t, err, `unknown format of graphs "gml"`)
 }
 
-// A run whose table of probabilities is too large lacks only its file and queries of that node.
+// A run whose table of conditional probabilities is too large for a file lacks only this file and
+// answers to queries of the node with the table.
 func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b,c,d\n")

@@ -19,8 +19,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their
-// total weight, and the weight of the graphs with each edge.
+// edgesOf takes one completion of a table of three nodes, with the log weight of the completion. It
+// appends, for the graphs of three nodes, to the lists of log weights of all graphs and of the
+// graphs with each edge.
 func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
 	t.Helper()
 	data, problem := *p.Data, *p
@@ -46,7 +47,8 @@ func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, to
 	})
 }
 
-// agreesWith compares edges by chains with sums over completions and graphs, to 4 standard errors.
+// agreesWith compares edge probabilities from chains with sums over all completions and graphs, and
+// accepts differences of up to 4 standard errors.
 func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
 	t.Helper()
 	var totals []float64
@@ -72,8 +74,9 @@ func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(vi
 	}
 }
 
-// Categories: all completions of four cells, one of them in a row with an intervention on another
-// node. A clamp, which knows a fifth cell, gives the same.
+// Categories: the chains agree with a sum over all completions of four missing cells, one of them
+// in a row with an intervention on another node. A clamp that determines a fifth missing cell gives
+// the same answer.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})
@@ -88,7 +91,8 @@ func TestImputedCategories(t *testing.T) {
 	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
-// Numbers: two cells by a grid. A third belongs to a node that a clamp sets to its least value.
+// Numbers: the chains agree with a sum over a grid for two missing cells. A third missing cell
+// belongs to a node that a clamp sets to its least value.
 func TestImputedNumbers(t *testing.T) {
 	random, text := dagtest.Random(4), strings.Builder{}
 	text.WriteString("a,b,c,drug\n")
@@ -123,7 +127,8 @@ func TestImputedNumbers(t *testing.T) {
 	})
 }
 
-// Cells of rows with another mechanism of their node, or of a node that it causes.
+// Soft interventions: the chains agree with a sum over completions of missing cells in rows where
+// the node of the cell, or an effect of the node, has another mechanism.
 func TestImputedSoftInterventions(t *testing.T) {
 	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, score.ModelOptions{})
@@ -163,7 +168,8 @@ func TestImputedSoftInterventions(t *testing.T) {
 	})
 }
 
-// The error says why imputation is impossible. Other methods refuse tables with imputed cells.
+// The error states why imputation is impossible. Methods other than chains refuse tables with
+// imputed cells.
 func TestImputationErrors(t *testing.T) {
 	text := "a,b\n1.5,2\n2.5,NA\n3,4.5\n4,1\n5,2.5\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{})

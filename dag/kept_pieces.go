@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// keptPieces is the store, in the directory of a run, of its finished pieces, from which it
-// continues after a stop. A run with another problem or other settings finds none of them.
+// keptPieces returns the store, in a run directory, of the finished pieces of a run. A stopped run
+// continues from them. A run with another problem or other settings finds none of these pieces. If
+// resume is false, pieces of earlier runs are deleted.
 func keptPieces(dir string, resume bool, p *score.Problem, settings []any) (*shard.Shard, error) {
 	pieces := filepath.Join(dir, rundir.PiecesDir)
 	if !resume {
@@ -30,8 +31,8 @@ func keptPieces(dir string, resume bool, p *score.Problem, settings []any) (*sha
 	return &shard.Shard{Dir: filepath.Join(pieces, hex.EncodeToString(digest[:8])), Count: 1}, nil
 }
 
-// removePieces deletes the pieces of a run that has ended without an error. Those of a run with a
-// limit of time stay, because it may go on with another limit.
+// removePieces deletes the pieces of a run that has ended without an error. If the run had a limit
+// of time its pieces stay, because it may be continued with another limit.
 func removePieces(dir string, limit time.Duration, err *error) {
 	if *err == nil && limit == 0 {
 		*err = os.RemoveAll(filepath.Join(dir, rundir.PiecesDir))

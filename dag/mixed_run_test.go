@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Graphs of simulated tables are found by sums and by chains, which agree.
+// Sums and chains find the graphs of simulated tables, and agree with each other.
 func TestMixedGraphsAreFound(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 2})
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestMixedGraphsAreFound(t *testing.T) {
 	}
 }
 
-// Numbers alone have the evidence of BGe.
+// The evidence of mixed mechanisms on a table of numbers only is the BGe evidence.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 50, Seed: 3})
 	require.NoError(t, err)

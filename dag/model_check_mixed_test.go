@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// The model check of mixed tables finds no fault in simulated ones. It finds the bend of a number,
-// and of the probability of a category, along another number where the model has none.
+// The model check finds no fault in tables simulated from mixed mechanisms. It finds a number, and
+// the probability of a category, that depends on another number by a curve where the model has a
+// line.
 func TestModelCheckOfMixedTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -10,29 +10,33 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Names of the packages below for a program that finds graphs.
+// Names for types of the packages below dag, for programs that import only dag.
 type (
-	// Data is a table whose columns are nodes of graphs. DataOptions are the options of its use.
+	// Data is a table whose columns are nodes of graphs. DataOptions states how columns and rows of
+	// a table are used.
 	Data        = tables.Data
 	DataOptions = tables.DataOptions
-	// Constraints are prior knowledge of the graph.
+	// Constraints holds prior knowledge about the graph.
 	Constraints = tables.Constraints
-	// ModelOptions are the likelihood and the priors.
+	// ModelOptions sets the likelihood and the priors. GraphPrior is the kind of prior over graphs,
+	// and Mechanism the kind of dependence of a node on its parents.
 	ModelOptions = score.ModelOptions
 	GraphPrior   = score.GraphPrior
 	Mechanism    = sem.Mechanism
-	// Problem is data with model and constraints; Method is a way to solve it.
+	// Problem is a data set with a model and constraints. Method is a way to compute the posterior
+	// of a problem.
 	Problem = score.Problem
 	Method  = score.Method
-	// ChainConfig sizes chains over graphs.
+	// ChainConfig configures chains over graphs.
 	ChainConfig = walk.ChainConfig
-	// Parameter and Effect are parts of a result, and Answer is the answer to a query.
+	// Parameter and Effect are the entries of a result for a weight of an edge and for a total
+	// causal effect. Answer is the answer to a query.
 	Parameter = effects.Parameter
 	Effect    = effects.Effect
 	Answer    = query.Answer
 )
 
-// Values of these types.
+// Values of Mechanism, GraphPrior and Method.
 const (
 	AnyMechanism  = sem.AnyMechanism
 	Linear        = sem.Linear
@@ -48,10 +52,11 @@ const (
 	GraphFlow     = score.GraphFlow
 )
 
-// NewData prepares a table. Its errors name column and place.
+// NewData prepares a table for a problem. Errors name the column and the place in the file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) { return tables.NewData(t, options) }
 
-// NewProblem checks all that can be checked before computing.
+// NewProblem joins data, model and constraints. It checks everything that can be checked before
+// computing.
 func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Problem, error) {
 	return score.NewProblem(data, model, constraints)
 }

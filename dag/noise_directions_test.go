@@ -14,9 +14,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// TestCurvesAreDoubted checks that splines and networks are poor, with the reason, where the noise
-// is smaller in the middle of the parent, which the fitted value does not show; and that they are
-// good where a curve has noise of one spread.
+// TestCurvesAreDoubted checks that splines and networks are judged poor, with a reason, where the
+// noise is smaller in the middle of the range of the parent, which the fitted value does not show.
+// It also checks that they are judged good where a curve has noise of one standard deviation.
 func TestCurvesAreDoubted(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	even, middle := make([][]float64, 300), make([][]float64, 300)

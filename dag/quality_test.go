@@ -16,9 +16,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// TestQualityOfGraphFlow compares the posterior over graphs of 3 to 5 nodes by a flow with a
-// learned q(m) with the posterior by scores in closed form, on 5 simulated data sets of 100 rows
-// each:
+// TestQualityOfGraphFlow compares two posteriors over graphs of 3 to 5 nodes: one by a flow with a
+// learned q(m), and one by scores in closed form. There are 5 simulated data sets of 100 rows each:
 //
 //	go test -tags quality -run QualityOfGraphFlow -v ./dag
 func TestQualityOfGraphFlow(t *testing.T) {

@@ -16,35 +16,41 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Record holds all settings needed to repeat or continue a run.
+// Record holds all settings needed to repeat or continue a run. It is stored in the run directory.
 type Record struct {
 	run.Header
-	Truth            string             `json:"truth,omitempty"` // absolute path of the adjacency matrix
-	TruthFingerprint string             `json:"truth_fingerprint,omitempty"`
-	Columns          tables.DataOptions `json:"columns"`
-	Constraints      tables.Constraints `json:"constraints"`
-	Model            score.ModelOptions `json:"model"`
-	Effects          []string           `json:"effects,omitempty"` // pairs "a->b" of interest
-	Structure        score.Method       `json:"structure"`
-	Islands          int                `json:"islands,omitempty"`
-	Flow             cosmic.Config      `json:"flow"`
-	DType            dtypes.DType       `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Steps            int                `json:"steps,omitempty"`
-	Batch            int                `json:"batch,omitempty"`
-	Draws            int                `json:"draws,omitempty"`
-	Undivided        bool               `json:"undivided,omitempty"` // with the structure flow
-	Cold             bool               `json:"cold,omitempty"`
+	Truth            string `json:"truth,omitempty"` // absolute path of the adjacency matrix
+	TruthFingerprint string `json:"truth_fingerprint,omitempty"`
+	// Columns, Constraints and Model state the problem: the use of the table, prior knowledge about
+	// the graph, and the likelihood and priors.
+	Columns     tables.DataOptions `json:"columns"`
+	Constraints tables.Constraints `json:"constraints"`
+	Model       score.ModelOptions `json:"model"`
+	Effects     []string           `json:"effects,omitempty"` // requested total effects, as pairs "a->b"
+	// Structure is the method. Islands is the largest number of islands of particles in fine runs.
+	// Flow, DType, Steps, Batch, Draws, Undivided and Cold are settings of the flow, see RunConfig.
+	Structure score.Method  `json:"structure"`
+	Islands   int           `json:"islands,omitempty"`
+	Flow      cosmic.Config `json:"flow"`
+	DType     dtypes.DType  `json:"dtype,omitempty"` // of flow and target; if absent, Float32
+	Steps     int           `json:"steps,omitempty"`
+	Batch     int           `json:"batch,omitempty"`
+	Draws     int           `json:"draws,omitempty"`
+	Undivided bool          `json:"undivided,omitempty"` // one flow for all nodes; only with the method flow
+	Cold      bool          `json:"cold,omitempty"`
 	run.ChainSizes
+	// Rounds and Candidates are settings of chains, see walk.ChainConfig. Seed is the random seed.
 	Rounds     int    `json:"rounds,omitempty"`
 	Candidates int    `json:"candidates,omitempty"`
 	Seed       uint64 `json:"seed"`
 	run.Limit
-	// AllModels is Problem.AllModels.
+	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool `json:"all_models,omitempty"`
 }
 
-// Problem reads the table, and the truth if there is one. If the record has fingerprints, the files
-// must not have changed since the run began; otherwise the fingerprints are added.
+// Problem reads the table, and the true graph if the record names a file with it. If the record has
+// fingerprints of the files, the files must not have changed since the run began. Otherwise Problem
+// adds the fingerprints to the record.
 func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 	t, err := r.Table()
 	if err != nil {
@@ -87,7 +93,7 @@ func (r *Record) Particles() bool {
 	return r.Structure != score.GraphFlow && r.Model.Mechanism == sem.MLP
 }
 
-// FitConfig returns the training settings.
+// FitConfig returns the settings of training, with steps and batch filled in, in the record too.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
 	fit = flows.SizesOfGraphs(problem, fit, r.Undivided)
@@ -95,8 +101,8 @@ func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint returns an error unless the checkpoint of fit can be read and continues the run
-// of the record. For a missing checkpoint the error wraps fs.ErrNotExist.
+// CheckCheckpoint returns an error unless the checkpoint named by fit can be read and belongs to
+// the run of the record. For a missing checkpoint the error wraps fs.ErrNotExist.
 func (r *Record) CheckCheckpoint(device *gpu.Device, problem *score.Problem, fit vti.Config) error {
 	target, fit, err := flows.TrainingOfGraphs(problem, fit, r.Undivided)
 	if err == nil {

@@ -16,45 +16,58 @@ import (
 
 const resultSchema = "vti/graphs/1"
 
-// Result is the answer of a command in terms of the user's table: the object that --json prints. It
-// leaves out fields that do not apply to a command.
+// Result is the answer of a command in terms of the user's table: the object that --json prints.
+// Fields that do not apply to a command are left out.
 type Result struct {
-	// Schema names the schema of the object, with its version; the file is in docs/schema.
-	Schema  string      `json:"schema"`
-	Command string      `json:"command"`
-	Version string      `json:"version"`
-	Seed    *uint64     `json:"seed,omitempty"`
-	Backend string      `json:"backend,omitempty"`
-	Data    DataSummary `json:"data"`
-	// Constraints describe the allowed graphs; empty for all. Equivalence classes ignore them.
-	Constraints string  `json:"constraints,omitempty"`
-	Seconds     Seconds `json:"seconds"`
-	Steps       int     `json:"steps,omitempty"`
-	// mean −ELBO, in nats, over families as drawn in training
-	Loss        *Number      `json:"loss,omitempty"`
+	// Schema names the schema of the object, with its version. The file of the schema is in
+	// docs/schema.
+	Schema string `json:"schema"`
+	// Command is the name of the command, Version the version of the program, Seed the random seed
+	// and Backend the device of the computation.
+	Command string  `json:"command"`
+	Version string  `json:"version"`
+	Seed    *uint64 `json:"seed,omitempty"`
+	Backend string  `json:"backend,omitempty"`
+	// Data describes the analysed data.
+	Data DataSummary `json:"data"`
+	// Constraints describes which graphs are allowed; it is empty if all are. Equivalence classes
+	// are formed without regard to the constraints.
+	Constraints string `json:"constraints,omitempty"`
+	// Seconds holds the wall-clock times of the run, and Steps is the number of training steps.
+	Seconds Seconds `json:"seconds"`
+	Steps   int     `json:"steps,omitempty"`
+	// Loss is the mean −ELBO in nats, over the families drawn in training.
+	Loss *Number `json:"loss,omitempty"`
+	// Certificate is the verdict on the posterior over graphs.
 	Certificate *Certificate `json:"certificate,omitempty"`
-	// ModelCheck reports how well the model describes the table; Checks has statistics by node.
+	// ModelCheck reports how well the model describes the table. Checks has statistics of the
+	// residuals of each node.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
-	// LogEvidence is log p(table) of all graphs together, in nats.
+	// LogEvidence is log p(table), summed over all graphs, in nats.
 	LogEvidence   Number `json:"log_evidence"`
 	LogEvidenceSE Number `json:"log_evidence_se"`
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
-	// Edges has an entry for each pair of nodes, the more probable direction first.
+	// Edges has one entry for each pair of nodes, from cause to effect of the more probable
+	// direction.
 	Edges []Edge `json:"edges"`
-	// Graphs are the most probable graphs, Classes the most probable equivalence classes.
-	Graphs     []GraphReport       `json:"graphs"`
-	Classes    []ClassReport       `json:"classes"`
+	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
+	Graphs  []GraphReport `json:"graphs"`
+	Classes []ClassReport `json:"classes"`
+	// Parameters summarises the direct effects along edges.
 	Parameters []effects.Parameter `json:"parameters,omitempty"`
-	// Effects are total causal effects, by cause, of the pairs with a directed path in some draw.
+	// Effects lists the total causal effects, ordered by cause, of the pairs with a directed path
+	// in at least one draw.
 	Effects []effects.Effect `json:"effects,omitempty"`
-	// Asked are the pairs of the requested effects, cause first.
-	Asked   [][2]string         `json:"effects_asked,omitempty"`
-	Checks  []effects.NodeCheck `json:"checks,omitempty"`
-	Metrics *Metrics            `json:"metrics,omitempty"`
-	// Notes name omissions of the answer, such as constant columns.
-	Notes  []string `json:"notes,omitempty"`
-	RunDir string   `json:"run_dir,omitempty"`
+	// Asked lists the pairs of nodes whose effects were requested, cause first.
+	Asked  [][2]string         `json:"effects_asked,omitempty"`
+	Checks []effects.NodeCheck `json:"checks,omitempty"`
+	// Metrics compares the answer with the true graph, if it is known.
+	Metrics *Metrics `json:"metrics,omitempty"`
+	// Notes states omissions of the answer, such as constant columns that were left out.
+	Notes []string `json:"notes,omitempty"`
+	// RunDir is the run directory.
+	RunDir string `json:"run_dir,omitempty"`
 }
 
 // DataSummary describes the analysed data.
@@ -63,22 +76,26 @@ type DataSummary struct {
 	Nodes []string `json:"nodes"`
 }
 
-// Seconds are wall-clock times.
+// Seconds holds wall-clock times of parts of a run, in seconds.
 type Seconds = run.Seconds
 
-// Edge is the posterior of a pair of nodes.
+// Edge is the posterior of the edge between two nodes.
 type Edge struct {
+	// From and To are the two nodes; from → to is the more probable direction.
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Prob and ProbReverse are the probabilities of from → to and of to → from, with standard
-	// errors; ProbNone is the probability of no edge.
+	// Prob and ProbReverse are the probabilities of from → to and of to → from, and ProbSE and
+	// ProbReverseSE their standard errors. ProbNone is the probability of no edge between the two
+	// nodes.
 	Prob          Number `json:"prob"`
 	ProbSE        Number `json:"prob_se"`
 	ProbReverse   Number `json:"prob_reverse"`
 	ProbReverseSE Number `json:"prob_reverse_se"`
 	ProbNone      Number `json:"prob_none"`
-	// For the equivalence class: the probabilities that all its graphs have from → to, that all
-	// have to → from, and that they have the edge in different directions.
+	// These are probabilities of equivalence classes. In a class counted by ClassForward all graphs
+	// have from → to, and in one counted by ClassReverse all have to → from. In a class counted by
+	// ClassUndirected all graphs have an edge between the nodes, but its direction differs between
+	// graphs.
 	ClassForward    Number `json:"class_forward"`
 	ClassReverse    Number `json:"class_reverse"`
 	ClassUndirected Number `json:"class_undirected"`
@@ -91,7 +108,9 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class: only the priors, not the data, distinguish its Graphs.
+// ClassReport is an equivalence class with its probability. Only the priors, not the data,
+// distinguish the graphs of a class. Directed lists the edges with the same direction in all graphs
+// of the class, and Undirected the other edges.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -99,18 +118,22 @@ type ClassReport struct {
 	SE         Number      `json:"se"`
 }
 
-// Metrics compare the answer, and trivial answers, with a truth.
+// Metrics compares the answer, and trivial answers, with a true graph.
 type Metrics struct {
+	// TruthEdges is the number of edges of the true graph.
 	TruthEdges int `json:"truth_edges"`
-	// TruthCycle is a cycle of the truth, if any; BestSHD the least distance of an acyclic graph.
-	TruthCycle []string             `json:"truth_cycle,omitempty"`
-	BestSHD    *int                 `json:"best_possible_shd,omitempty"`
-	Answer     dgraph.MethodMetrics `json:"answer"`
-	GreedyBIC  dgraph.MethodMetrics `json:"greedy_bic"`
-	Empty      dgraph.MethodMetrics `json:"empty_graph"`
+	// TruthCycle names the nodes of a cycle of the true graph, if it has one. BestSHD is then the
+	// smallest structural Hamming distance between the true graph and any acyclic graph.
+	TruthCycle []string `json:"truth_cycle,omitempty"`
+	BestSHD    *int     `json:"best_possible_shd,omitempty"`
+	// Answer compares the answer, GreedyBIC the graph of a greedy search by BIC, and Empty the
+	// graph without edges.
+	Answer    dgraph.MethodMetrics `json:"answer"`
+	GreedyBIC dgraph.MethodMetrics `json:"greedy_bic"`
+	Empty     dgraph.MethodMetrics `json:"empty_graph"`
 }
 
-// Took returns the times of the run.
+// Took returns the wall-clock times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
 // ExitStatus returns the exit status of the command: 3 if the answer must not be used, else 0.
@@ -121,13 +144,14 @@ func (r *Result) ExitStatus() int {
 	return r.Certificate.Verdict.ExitStatus()
 }
 
-// Numbers of drawn and of listed graphs.
+// A run draws graphDraws graphs, and its result lists at most listedGraphs of them.
 const (
 	graphDraws   = 10_000
 	listedGraphs = 100
 )
 
-// listed returns the number of listed items among count: best, or all.
+// listed returns how many of count items the result lists: at most best, or all if the problem asks
+// for all.
 func listed(p *score.Problem, count, best int) int {
 	if p.AllModels {
 		return count
@@ -135,7 +159,7 @@ func listed(p *score.Problem, count, best int) int {
 	return min(count, best)
 }
 
-// graphEstimates are a method's findings about graphs.
+// graphEstimates holds the estimates of a method about graphs, for N nodes.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
 	draws             []score.Draw
@@ -165,10 +189,10 @@ func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphE
 	return err
 }
 
-// fillEdges reports edges, and returns the equivalence class of each draw.
+// fillEdges fills in the edges of the result, and returns the equivalence class of each draw.
 func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dgraph.Graph) {
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
-	forward := dgraph.Zeros(p.Data.Nodes()) // of classes, directed
+	forward := dgraph.Zeros(p.Data.Nodes()) // shares of classes in which the edge is directed
 	undirected := dgraph.Zeros(p.Data.Nodes())
 	total := 0.0
 	for _, d := range found.draws {
@@ -213,7 +237,7 @@ func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, fro
 	return list
 }
 
-// classReports sums draws by equivalence class.
+// classReports adds up the draws of each equivalence class and returns the most probable classes.
 func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool) (probability, se float64), draws []score.Draw, classes []*dgraph.Graph) (list []ClassReport) {
 	counts, first := map[string]float64{}, map[string]int{}
 	var keys []string

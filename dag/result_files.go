@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Names of the files of an answer in a run directory.
+// These are the names of files of an answer in a run directory.
 const (
 	EdgesFile   = "edges.csv"
 	MatrixFile  = "adjacency.csv"
@@ -24,7 +24,8 @@ const (
 	EffectsFile = "effects.csv"
 )
 
-// Files returns the names of the files that a run writes in addition to the common ones.
+// Files returns the names of the files that a run over graphs writes, without the files that all
+// kinds of runs write.
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
@@ -32,7 +33,8 @@ func Files() []string {
 	}
 }
 
-// write writes an answer to the run directory, if any, as JSON, tables, and exported graphs.
+// write writes an answer to the run directory dir as JSON, tables and exported graphs. It does
+// nothing if dir is empty.
 func write(p *score.Problem, r *Result, dir string) error {
 	if dir == "" {
 		return nil
@@ -64,7 +66,8 @@ func write(p *score.Problem, r *Result, dir string) error {
 	return nil
 }
 
-// graphTexts returns the graph in every format, or "" where impossible, which the result notes.
+// graphTexts returns the graph in every format. The text is empty where the format cannot hold the
+// graph; if a table of probabilities is too large, the result gets a note.
 func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
@@ -100,7 +103,8 @@ func (r *Result) classRows() [][]string {
 	return rows
 }
 
-// effectRows returns a row for each total effect, and for categories a row for each change.
+// effectRows returns one row for each total effect of a number. For effects on or of categories it
+// returns one row for each change of the cause and level of the effect.
 func (r *Result) effectRows() [][]string {
 	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "mean_se", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
@@ -119,7 +123,8 @@ func (r *Result) effectRows() [][]string {
 	return rows
 }
 
-// matrixRows returns the probabilities of all edges, by cause and by effect.
+// matrixRows returns the probabilities of all edges as a table with a row for each cause and a
+// column for each effect.
 func (r *Result) matrixRows() [][]string {
 	probabilities := r.Matrix()
 	rows := [][]string{append([]string{"node"}, r.Data.Nodes...)}
@@ -141,7 +146,7 @@ func arrows(edges [][2]string, arrow string) string {
 	return strings.Join(parts, " ")
 }
 
-// Matrix returns the edge probabilities, row = cause.
+// Matrix returns the edge probabilities, with rows by cause and columns by effect.
 func (r *Result) Matrix() [][]float64 {
 	place := map[string]int{}
 	for i, name := range r.Data.Nodes {
@@ -155,11 +160,12 @@ func (r *Result) Matrix() [][]float64 {
 	return probabilities
 }
 
-// drawnEdge is the default least probability of an edge in a picture.
+// drawnEdge is the least probability of an edge that is shown in a picture, unless another is
+// given.
 const drawnEdge = 0.1
 
-// dot writes the edges with a probability of at least least for Graphviz, with widths by
-// probability.
+// dot returns, in the language of Graphviz, the edges whose probability is not below least. Lines
+// are the wider, the more probable the edge is.
 func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

@@ -16,35 +16,37 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// output is the destination of an answer, whatever the method.
+// output holds the settings and the destination of an answer, whatever the method.
 type output struct {
 	command, backend string
 	seed             uint64
-	truth            *dgraph.Graph // to compare with; nil: none
-	dir              string        // run directory; "" keeps no files
+	truth            *dgraph.Graph // true graph to compare with; nil for none
+	dir              string        // run directory; if empty, no files are kept
 	status           func(string)
 	clock            *run.Clock
-	steps            int     // of training
-	loss             *Number // of training
+	steps            int     // training steps
+	loss             *Number // loss at the end of training
 }
 
-// found holds all results of a method.
+// found holds all findings of a method.
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates
-	// on the working scale; NaN from chains, which give no evidence
+	// log evidence of the working columns and its standard error; NaN for chains, which give no
+	// evidence
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws parameters of families by random, which all later draws share
+	// source draws the parameters of families with random; all later draws use random too
 	source  score.ParameterSource
 	random  *rand.Rand
-	moments effects.EdgeMoments // exact ones; nil: none
+	moments effects.EdgeMoments // exact posterior moments of weights; nil for none
 	sample  score.Sample
 }
 
-// concludeSum makes a result of a posterior over graphs: it draws graphs and parameters. certify
-// judges, given the graphs and the standard errors of edges.
+// concludeSum makes a result of a posterior over graphs: it draws graphs and their parameters.
+// certify returns the certificate, given the drawn graphs and the standard errors of edge
+// probabilities.
 func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, moments effects.EdgeMoments,
 	parameters func(random *rand.Rand) score.ParameterSource, certify func(graphs []score.Draw, edgeErrors [][]float64) *Certificate,
 ) (*Result, error) {
@@ -56,7 +58,7 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	edgeErrors := posterior.EdgeErrors(graphs)
 	f := found{logEvidence: posterior.LogEvidence, families: posterior.Mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
 	f.certificate = certify(graphs, edgeErrors)
-	// and the expected rise with longer moves of particles
+	// the error includes the rise of the evidence that is expected when particles move longer
 	rise := networks.SettlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
 	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)
 	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
@@ -75,12 +77,14 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 	return conclude(p, ctx, o, f)
 }
 
-// chainEstimates returns the estimates of chains, with the worst edge's effective draws for all.
+// chainEstimates returns the estimates of chains. For all events it uses the number of effective
+// draws of the edge with the fewest.
 func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
 	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
 
-// conclude describes the findings and writes tables and pictures to the run directory.
+// conclude computes the remaining parts of the answer and writes tables and pictures to the run
+// directory.
 func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Result, error) {
 	result := &Result{
 		Schema: resultSchema, Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, Steps: o.steps, Loss: o.loss, RunDir: o.dir,
@@ -111,11 +115,11 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 		return err
 	}
 	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil
-	if !mechanism.Integrated() { // else there are no slopes and no residuals
+	if !mechanism.Integrated() { // other mechanisms have no slopes and no residuals
 		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, graphs, f.random); err != nil {
 			return err
 		}
-		if complete { // cells that were drawn fit
+		if complete { // cells that were drawn fit the model by construction
 			if result.Checks, err = effects.CheckNodes(p, ctx, f.families, f.source, f.random); err != nil {
 				return err
 			}

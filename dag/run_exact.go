@@ -14,22 +14,22 @@ import (
 type ExactConfig struct {
 	// Command is the name of the command in the result.
 	Command string
-	// Seed is the random seed of drawn graphs and parameters.
+	// Seed is the random seed for drawing graphs and parameters.
 	Seed uint64
-	// Truth, if not nil, is compared with the answer.
+	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Progress, if not nil, is called with the number of families scored, and Status with the later
-	// work.
+	// Progress, if not nil, is called with the number of families scored. Status, if not nil, is
+	// called with descriptions of the work after the scores.
 	Progress func(done, total int)
 	Status   func(string)
 }
 
-// RunExact finds the posterior over graphs of mechanisms with a closed form by sums over all
-// graphs, and writes tables and pictures to the run directory. Probabilities of edges and of single
-// graphs are exact, apart from the standard errors of evidences with mixed mechanisms.
-// Probabilities of classes are shares of draws.
+// RunExact finds the posterior over graphs for mechanisms whose evidences have a closed form, by
+// sums over all graphs, and writes tables and pictures to the run directory. Probabilities of edges
+// and of single graphs are exact, except that evidences of mixed mechanisms have standard errors.
+// Probabilities of equivalence classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*Result, error) {
 	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	if err := problem.CheckExact(); err != nil {

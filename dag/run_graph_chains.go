@@ -17,20 +17,22 @@ import (
 
 // GraphChainsConfig configures RunGraphChains.
 type GraphChainsConfig struct {
+	// Chains configures the chains.
 	Chains walk.ChainConfig
-	// Truth, if not nil, is compared with the answer.
+	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Resume continues a stopped run in Dir, or one that MaxTime ended, with its finished rounds.
+	// Resume continues a run in Dir that was stopped, or that MaxTime ended, from its finished
+	// rounds.
 	Resume bool
-	// Status, if not nil, is called with the current work.
+	// Status, if not nil, is called with descriptions of the current work.
 	Status func(string)
 }
 
-// RunGraphChains finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
-// for any number of nodes, and writes tables and pictures to the run directory. The parameters of
-// mechanisms are drawn from closed forms given the graph.
+// RunGraphChains finds the posterior over graphs by Markov chains over graphs, for mechanisms whose
+// evidences have a closed form and for any number of nodes. It writes tables and pictures to the
+// run directory. The parameters of mechanisms are drawn from their posterior given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	numbers := float64(cfg.Chains.Chains) * walk.KeptGraphs * float64(problem.Data.Nodes())
@@ -61,7 +63,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	families, kept, chain := sampled.Some()
 	graphs := score.CountDraws(families, kept)
 	var scores *score.Posterior
-	if problem.Weighs() { // the effect of errors of the scores
+	if problem.Weighs() { // add the effect of errors of the scores
 		scores = problem.ScoreErrors(families)
 		errors := scores.EdgeErrors(graphs)
 		for i, row := range errors {

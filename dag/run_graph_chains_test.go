@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// A run of chains over more nodes than can be summed has files, parameters and metrics. The same
-// seed gives the same answer.
+// Chains over more nodes than sums allow write files, parameters and metrics. The same seed gives
+// the same answer.
 func TestRunGraphChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -52,8 +52,9 @@ func TestRunGraphChains(t *testing.T) {
 	require.ErrorContains(t, err, "exact for up to 14")
 }
 
-// A stopped run continues to the answer of a whole run, and one with another seed does not take its
-// pieces. They go at the end, but not if the time of the run was limited.
+// A stopped run continues and ends with the answer of a run that was not stopped. A run with
+// another seed does not use the stored pieces. The pieces are deleted at the end, except if the
+// time of the run was limited.
 func TestGraphChainsResume(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -72,7 +73,7 @@ func TestGraphChainsResume(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 	kept, err := filepath.Glob(filepath.Join(dir, rundir.PiecesDir, "*", "*", "*"))
 	require.NoError(t, err)
-	require.Greater(t, len(kept), len(p.Data.Names)) // scores of each node, and the start
+	require.Greater(t, len(kept), len(p.Data.Names)) // scores of each node, and the starting graphs
 	require.Equal(t, whole(4, 0, t.TempDir()).Edges, whole(4, time.Hour, dir).Edges)
 	require.DirExists(t, filepath.Join(dir, rundir.PiecesDir))
 	require.Equal(t, whole(3, 0, t.TempDir()).Edges, whole(3, 0, dir).Edges)

@@ -22,44 +22,51 @@ import (
 
 // RunConfig configures RunGraphFlow.
 type RunConfig struct {
-	// Fit configures training. RunGraphFlow sets Models, Checkpoint and the learning of q(m).
+	// Fit configures training. RunGraphFlow sets Models, Checkpoint and the learning of q(m)
+	// itself.
 	Fit vti.Config
-	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0 stands
-	// for 131,072 with linear mechanisms and 16,384 with networks, which have none node by node.
+	// Draws is the number of draws for the evidences of probable families, after a pilot of draws
+	// for all families; 0 stands for 131,072 with linear mechanisms and 16,384 with networks.
+	// Networks use it only if Undivided is set.
 	Draws int
-	// Islands bounds the fine islands of particles for networks, node by node; 0: for some minutes.
+	// Islands is the largest number of islands (independent groups of particles) in fine runs for
+	// networks, unless Undivided is set; 0 stands for some minutes' work.
 	Islands int
-	// Undivided asks for one flow for the parameters of all nodes together.
+	// Undivided asks for one flow over the parameters of all nodes together.
 	Undivided bool
-	// Cold makes q(m) start uniform.
+	// Cold makes q(m) start as a uniform distribution.
 	Cold bool
-	// Truth, if not nil, is compared with the answer.
+	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Status, if not nil, is called with the work after training.
+	// Status, if not nil, is called with descriptions of the work before and after training.
 	Status func(string)
 }
 
 // RunGraphFlow trains one flow over the parameters of mechanisms together with q(m), a distribution
-// over orders of the nodes and the edges along them, by the score function (paper, 5.2).
+// over orders of the nodes and the edges along them. The gradient for q(m) is the score-function
+// estimator (paper, 5.2).
 //
 // With cfg.Undivided it is the published method: q(m) is a masked autoregressive network over the
 // digits of the order and the bits of edges, and the flow is over the parameters of all nodes
-// together. The answer is weighted draws of q(m) q(θ | m). If the weights are not reliable, which
-// the verdict says, the draws have no weights.
+// together. The answer consists of weighted draws of q(m) q(θ | m). If the verdict says that the
+// weights are not reliable, the answer consists of draws without weights.
 //
-// Otherwise it works node by node. Given the graph the posterior is a product over nodes, so that a
-// flow for one node serves all of them, and parents are credited with the loss of their node alone.
-// Draws of q(m), small sets of parents and the neighbours of probable families make a list of
-// families. Their evidences come from weights of the flow. For networks, whose output layer is
-// integrated out of the flow, they come from particles ([RunParticles]). Graphs of these families
-// are summed, or sampled by chains ([walk.ListedGraphs]).
+// Otherwise RunGraphFlow works node by node. Given the graph the posterior is a product over nodes,
+// so that one flow serves all nodes in turn, and the choice of a node's parents is judged by the
+// loss of this node alone. The families in draws of q(m), the families with few parents and the
+// neighbours of probable families make a list. For linear mechanisms the evidences of the listed
+// families come from importance weights of draws of the flow. For networks, whose output layer is
+// integrated out of the flow, they come from particles ([RunParticles]). The graphs made of these
+// families are summed, or sampled by chains ([walk.ListedGraphs]).
 //
-// q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
+// q(m) starts near graphs that chains with linear mechanisms and the same prior found, unless
+// cfg.Cold is set.
 //
-// Checkpoint, trace, tables and pictures are written to the run directory. If ctx is cancelled in
-// training, the checkpoint is written and the error wraps ctx.Err(); Fit.Resume continues from it.
+// The checkpoint, the trace of training, tables and pictures are written to the run directory. If
+// ctx is cancelled in training, the checkpoint is written and the error wraps ctx.Err(); a run with
+// Fit.Resume continues from the checkpoint.
 func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
 	o := output{clock: run.NewClock()}
 	if err := problem.CheckGraphFlow(cfg.Undivided); err != nil {
@@ -107,11 +114,12 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	return cfg
 }
 
-// warmFlips is the probability of flipping an edge in a starting graph of q(m). More flips spread
-// the starts, and lose more of what the chains found. Not tuned.
+// warmFlips is the probability of flipping each edge in a graph from which q(m) starts. More flips
+// make the starts more varied, but lose more of the edges that the chains found. Not tuned.
 const warmFlips = 0.05
 
-// warmStart returns graphs of short chains on linear closed forms, with the same prior over graphs.
+// warmStart returns a function that draws graphs, as codes of q(m), from short chains with linear
+// mechanisms and the same prior over graphs.
 func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided bool) (func(*rand.Rand) []int32, error) {
 	linear := *p
 	linear.Model.Mechanism, linear.Model.Hidden, linear.Model.NoBias = sem.Linear, 0, false
@@ -125,8 +133,9 @@ func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided b
 	}, nil
 }
 
-// With many coordinates a certificate of the undivided flow has fewer draws than requested:
-// together they have undividedNumbers numbers, but there are at least undividedLeast.
+// If the undivided flow has many coordinates, its certificate uses fewer draws than requested: all
+// draws together have at most undividedNumbers coordinates, but there are at least undividedLeast
+// draws.
 const (
 	undividedNumbers = 1 << 25
 	undividedLeast   = 1 << 12
@@ -173,11 +182,11 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 	return conclude(p, ctx, o, f)
 }
 
-// drawnGraphs is the number of graphs drawn from q(m). Probabilities by their shares have errors of
-// at most 0.011.
+// drawnGraphs is the number of graphs drawn from q(m). A probability estimated by their share has a
+// standard error of at most 0.011.
 const drawnGraphs = 2000
 
-// concludeNodes makes a result of the families drawn from q(m) and their neighbours.
+// concludeNodes makes a result of the families in draws of q(m) and their neighbours.
 func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
 	o.status("drawing graphs from q(m)")
 	drawn, err := flows.DrawGraphs(trained, p.Structure, drawnGraphs)
@@ -218,6 +227,6 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 
 func never() bool { return false }
 
-// mostGrown is the largest probability of added neighbours in a trusted answer. Above it most of
-// the answer was not drawn from q(m).
+// mostGrown is the largest probability of added neighbours in a trusted answer. Above it, most of
+// the answer does not come from q(m).
 const mostGrown = 0.5

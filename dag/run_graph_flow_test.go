@@ -22,9 +22,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// One flow with a learned q(m), node by node and undivided, finds the edge probabilities of the
-// exact sums, under either prior and with constraints. A run continues from its checkpoint to the
-// same end.
+// A flow with a learned q(m), both node by node and undivided, finds the edge probabilities of the
+// exact sums, with the priors over graphs and over orders and with constraints. A run continues
+// from its checkpoint to the same answer.
 func TestRunGraphFlow(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -79,7 +79,8 @@ func TestRunGraphFlow(t *testing.T) {
 	}
 }
 
-// A run cancelled in training and resumed ends like an undisturbed one, to the bit.
+// A run that is cancelled in training and resumed ends with exactly the answer of an undisturbed
+// run.
 func TestRunGraphFlowResumes(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -114,8 +115,8 @@ func TestRunGraphFlowResumes(t *testing.T) {
 	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
 }
 
-// With few draws for the evidences, effects still have the means and spreads of the exact
-// posterior: within 6 standard errors of about 1,500 independent draws on one side.
+// With few draws for the evidences, effects still have the means and standard deviations of the
+// exact posterior, within 6 standard errors of about 1,500 independent draws.
 func TestEffectsOfFewDraws(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -171,8 +172,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 	require.NotEmpty(t, result.Checks)
 }
 
-// From a list without probable families, neighbours lead to them; the answer states their
-// probability.
+// From a list without probable families, the search through neighbours finds them, and the answer
+// states the probability of the families it added.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
@@ -201,8 +202,9 @@ func TestGrowth(t *testing.T) {
 	require.Equal(t, vti.Trusted, whole.Verdict)
 }
 
-// Beyond the nodes whose families are all listed an answer is doubtful: for a sum of three parents
-// that cancel each other in pairs, neighbours missed families with a share of .07 of the graphs.
+// With more nodes than those for which all families are listed, an answer is doubtful. For three
+// parents that cancel each other in pairs, the search through neighbours missed families with 0.07
+// of the probability.
 func TestFamiliesThatMayBeMissing(t *testing.T) {
 	free := dgraph.FreeStructure(8)
 	f := newFoundFamilies(free, nil, allNetworks)
@@ -216,8 +218,9 @@ func TestFamiliesThatMayBeMissing(t *testing.T) {
 	require.Equal(t, []string{"333 of 2304 sets of parents were looked at, small ones and sets near probable ones: others may have been missed"}, v.Reasons)
 }
 
-// cancelling has eight columns. x0 has no effects: x3 is nearly x1 + x2, and x0 is the small
-// difference. Any two of the three predict next to nothing of x0, and all three predict it.
+// cancelling returns a problem with eight columns in which x0 causes no other column: x3 is nearly
+// x1 + x2, and x0 is the small difference between them. Any two of x1, x2 and x3 predict almost
+// nothing of x0, but all three together predict it.
 func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem {
 	const nodes = 8
 	random := dagtest.Random(5)
@@ -243,9 +246,10 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 	return p
 }
 
-// This table once had a trusted, wrong answer. Neighbours of the draws of q(m) do not lead to the
-// three parents of x0, which have nearly all of the probability, and the list without them is
-// doubtful. The list of all families, which networks of eight columns get, has them.
+// For this table there was once a trusted, wrong answer. The neighbours of families in draws of
+// q(m) do not lead to the three parents of x0, which have nearly all of the probability. An answer
+// from the list without these parents is now doubtful. The list of all families, which is used for
+// networks of eight columns, contains them.
 func TestParentsThatCancel(t *testing.T) {
 	p := cancelling(t, score.ModelOptions{Mechanism: sem.Linear}, 80)
 	posterior := func(most float64) (probability float64, v *verdict.Judgement) {
@@ -273,7 +277,8 @@ func TestParentsThatCancel(t *testing.T) {
 	require.Equal(t, vti.Trusted, v.Verdict)
 }
 
-// A whole run by networks, whose q(m) begins uniform and hardly learns, has them too.
+// A whole run with networks, whose q(m) starts uniform and learns almost nothing, finds the three
+// parents too.
 func TestRunOfParentsThatCancel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -286,7 +291,8 @@ func TestRunOfParentsThatCancel(t *testing.T) {
 		Cold: true,
 	})
 	require.NoError(t, err)
-	// the largest error of an edge, 0.02 and 0.022 by two of four seeds, is near the limit
+	// The largest error of an edge is 0.02 and 0.022 with two of four seeds, which is near the
+	// limit.
 	require.Less(t, float64(result.Certificate.WorstSE), 0.03)
 	require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 	for parent := 1; parent <= 3; parent++ {

@@ -19,38 +19,43 @@ import (
 
 // ParticlesConfig configures RunParticles.
 type ParticlesConfig struct {
-	// Islands bounds the fine islands of particles; 0 stands for some minutes' work.
+	// Islands is the largest number of islands (independent groups of particles) in fine runs; 0
+	// stands for some minutes' work. Seed is the random seed.
 	Islands int
 	Seed    uint64
-	// Chains asks for chains over graphs instead of sums, with a growing list of families.
+	// Chains asks for chains over graphs instead of sums over all graphs. Evidences are then
+	// estimated for a list of families that grows during the run.
 	Chains bool
-	// Truth, if not nil, is compared with the answer.
+	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
-	// MaxTime, if not 0, is the time after which no further families and islands are begun.
+	// MaxTime, if not 0, is the time after which estimates for no further families and islands are
+	// begun.
 	MaxTime time.Duration
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Status, if not nil, is called with the current work.
+	// Status, if not nil, is called with descriptions of the current work.
 	Status func(string)
-	// Resume continues a stopped run in Dir, with its finished runs of particles.
+	// Resume continues a stopped run in Dir, from its finished runs of particles.
 	Resume bool
-	// Shard, if not nil, is the part of this process among several that estimate the same families.
-	// Each ends with the evidences of a single process.
+	// Shard, if not nil, is the part of this process among several processes that estimate
+	// evidences of the same families together. Every process ends with the evidences that a single
+	// process would have.
 	Shard *shard.Shard
 
-	keepAfter time.Duration // keepAfter, unless it is a test's
+	keepAfter time.Duration // replaces the constant keepAfter in tests; 0: does not
 }
 
-// keepAfter is the time after which runs of particles are kept. A file takes milliseconds, as does
-// a run of particles of a few rows.
+// keepAfter is the time after which results of runs of particles are stored for a resumed run.
+// Storing takes milliseconds, which is as long as a run of particles for a few rows.
 const keepAfter = 10 * time.Second
 
-// RunParticles finds the posterior over graphs with network mechanisms by a sum over graphs.
-// Evidences of families come from particles tempered from the prior to the posterior of the first
-// layer, with the output layer integrated out. It writes tables and pictures to the run directory.
+// RunParticles finds the posterior over graphs with network mechanisms, by a sum over all graphs or
+// by chains. The evidences of families come from particles that are tempered from the prior to the
+// posterior of the first layer, with the output layer integrated out. RunParticles writes tables
+// and pictures to the run directory.
 func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
-	// the normal equations of the output layer of one particle
+	// memory for the normal equations of the output layer of one particle
 	if err := memory.Check(fmt.Sprintf("dag: Hidden %d", problem.Model.Hidden), 8*float64(problem.Model.Hidden)*float64(problem.Model.Hidden)); err != nil {
 		return nil, err
 	}
@@ -90,13 +95,14 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds bounds how often a list of families grows, by finer evidences each. Families that are
-// found in the last one with much probability make the answer doubtful.
+// listRounds is the number of rounds in which a list of families grows and its evidences become
+// finer. If families found in the last round have much probability, the answer is doubtful.
 const listRounds = 4
 
-// concludeParticles makes a result of graphs of a growing list of families, with evidences by
-// particles. Pilot runs find the probable families, whose neighbours get pilot runs too; fine
-// islands then change the probabilities. mostFound is the argument most of [Certificate.addFound].
+// concludeParticles makes a result of graphs made of a growing list of families, with evidences by
+// particles. Pilot runs find the probable families, and the neighbours of these get pilot runs too.
+// Fine runs then change the probabilities, and the search goes on. mostFound is the argument most
+// of [Certificate.addFound].
 func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, families *foundFamilies, cfg ParticlesConfig, kept *shard.Shard, mostFound float64) (*Result, error) {
 	mostSummed := walk.MostSummed
 	if cfg.Chains {
@@ -120,7 +126,7 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 		if err != nil {
 			return nil, err
 		}
-		// families that fine islands bring to the list later get some, too
+		// a part of the fine runs in each round, so that families found later get some too
 		scores.Part = float64(round+1) / listRounds
 		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
 			return nil, err

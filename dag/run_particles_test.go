@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A run over three nodes has the same answer for the same seed and small errors of the evidences. A
-// network finds a relation that no line can.
+// A run over three nodes has the same answer for the same seed, and small errors of its evidences.
+// A network finds a dependence that no linear mechanism can describe.
 func TestRunParticles(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func TestRunParticles(t *testing.T) {
 	require.ErrorContains(t, err, "not for auto")
 }
 
-// A stopped run continues with its finished runs of particles, to the same answer, and deletes them
-// at the end: by sums and by chains over graphs.
+// A stopped run continues from its finished runs of particles, ends with the same answer, and
+// deletes them at the end. This is checked for sums and for chains over graphs.
 func TestParticlesResume(t *testing.T) {
 	for _, chains := range []bool{false, true} {
 		testParticlesResume(t, chains)
@@ -76,14 +76,14 @@ func testParticlesResume(t *testing.T, chains bool) {
 	resumed, err := RunParticles(t.Context(), p, cfg)
 	require.NoError(t, err)
 	require.Equal(t, whole.Edges, resumed.Edges)
-	require.Equal(t, math.Float64bits(float64(whole.LogEvidence)), math.Float64bits(float64(resumed.LogEvidence))) // not a number of chains
+	require.Equal(t, math.Float64bits(float64(whole.LogEvidence)), math.Float64bits(float64(resumed.LogEvidence))) // NaN from chains, which give no evidence
 	_, err = os.Stat(pieces)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Chains over graphs with a growing list of families agree with the sums over all graphs, on a
-// table of nine nodes, for which not all families are listed. Each has its errors of edges, from
-// particles of another seed. The answer says that families may be missing.
+// Chains over graphs with a growing list of families agree with the sums over all graphs, for nine
+// nodes, where not all families are listed. Both answers have errors of edge probabilities, because
+// their particles have different seeds. The answer of the chains says that families may be missing.
 func TestParticlesByChains(t *testing.T) {
 	testkit.Long(t)
 	p := simulatedNetworks(t, 9, 60, 5)
@@ -104,7 +104,7 @@ func TestParticlesByChains(t *testing.T) {
 	}
 }
 
-// simulatedNetworks returns small networks with known noise.
+// simulatedNetworks returns a problem with data simulated from small networks and with known noise.
 func simulatedNetworks(t *testing.T, nodes, rows int, seed uint64) *score.Problem {
 	simulated, err := sem.Simulate(sem.Simulation{Nodes: nodes, Rows: rows, ExpectedDegree: 1.5, Mechanism: sem.MLP, Hidden: 4, Seed: seed})
 	require.NoError(t, err)

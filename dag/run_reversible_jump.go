@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// startCodes returns codes of allowed graphs along random orders, from sparse to dense.
+// startCodes returns count codes of allowed graphs with random orders, some sparse and some dense.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
 	for range count {
 		codes = append(codes, flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random))
@@ -23,17 +23,18 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 }
 
 // RunReversibleJump samples orders, edges and parameters of linear mechanisms together by
-// reversible-jump MCMC. It does not use the structure on which the other methods rest, and checks
-// them for few nodes.
+// reversible-jump MCMC. It does not use that the posterior is a product over nodes, on which the
+// other methods rest, and serves to check them for few nodes.
 //
-// When ctx is cancelled the state of the chains is stored in dir; cfg.Resume continues from it.
+// When ctx is cancelled the state of the chains is stored in dir. A run with cfg.Resume continues
+// from it.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: run.Silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
 	target := flows.NewGraphTarget(problem.Structure, flows.MechanismOf(problem)).Lenient()
-	if cfg.Jumps == 0 { // turning an edge takes several of them
+	if cfg.Jumps == 0 { // turning an edge takes several jumps
 		cfg.Jumps = 4 * len(target.Codes.Cards())
 	}
 	if len(cfg.Starts) == 0 {

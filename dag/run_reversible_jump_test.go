@@ -21,8 +21,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Chains without families find the edge probabilities of the exact sums, under either prior and
-// with constraints: within 5 Monte Carlo standard errors and 0.01.
+// Reversible-jump chains, which do not use scores of families, find the edge probabilities of the
+// exact sums, with the priors over graphs and over orders and with constraints. The tolerance is 5
+// Monte Carlo standard errors plus 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -55,7 +56,7 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 	}
 }
 
-// Chains start in allowed graphs, both sparse and dense.
+// Chains start in allowed graphs, some sparse and some dense.
 func TestStartsOfChains(t *testing.T) {
 	s := dgraph.FreeStructure(5)
 	s.Required[1], s.Allowed[3], s.MaxParents = dgraph.SetOf(4), dgraph.SetOf(0, 1), 2

@@ -20,8 +20,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// rowsOf draws rows of a → b → c and a → d ← e, with these mechanisms of b, c and d, and noise of
-// a standard deviation that may depend on the parent.
+// rowsOf draws rows of a graph with the edges a → b, b → c, a → d and e → d. b, c and d are the
+// mechanisms of these nodes, and noise returns the standard deviation of their noise for a value of
+// the parent.
 func rowsOf(b, c func(float64) float64, d func(a, e float64) float64, noise func(float64) float64) [][]float64 {
 	random := rand.New(rand.NewPCG(4, 2))
 	rows := make([][]float64, 300)
@@ -33,15 +34,16 @@ func rowsOf(b, c func(float64) float64, d func(a, e float64) float64, noise func
 	return rows
 }
 
-// TestSplinesAreNamed checks that the model check of lines names splines where they have more
-// evidence, and not for lines or noise that depends on parents. The oracle is a run with splines:
-// its log evidence is higher, by at least the gain less what the named graph leaves to others.
+// TestSplinesAreNamed checks that the model check of linear mechanisms recommends splines where
+// splines have more evidence, but not for lines and not for noise that depends on parents. A run
+// with splines confirms this: its log evidence is higher, by at least the stated gain plus the log
+// posterior probability of the named graph.
 func TestSplinesAreNamed(t *testing.T) {
 	line := func(slope float64) func(float64) float64 { return func(x float64) float64 { return slope * x } }
 	same := func(float64) float64 { return 0.5 }
 	for name, test := range map[string]struct {
 		rows   [][]float64
-		curved bool // what the check finds
+		curved bool // whether the model check finds a curve
 		named  bool
 	}{
 		"curves": {rowsOf(func(x float64) float64 { return 1.5 * math.Sin(2*x) }, func(x float64) float64 { return x * x }, func(a, e float64) float64 { return math.Tanh(2*a) + e*e }, same), true, true},
@@ -89,7 +91,7 @@ func TestSplinesAreNamed(t *testing.T) {
 	}
 }
 
-// TestSplineAnswers checks total effects, queries and chains of a curve whose values are known.
+// TestSplineAnswers checks total effects, queries and chains for a curve whose values are known.
 func TestSplineAnswers(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var rows [][]float64
@@ -104,7 +106,7 @@ func TestSplineAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][2]string{{"a", "b"}, {"b", "c"}}, exact.Graphs[0].Edges)
 	for _, e := range exact.Effects {
-		if e.From == "a" && e.To == "b" { // half a standard deviation above and below the mean
+		if e.From == "a" && e.To == "b" { // the cause is set to half a standard deviation above and below its mean
 			require.InDelta(t, 3*math.Tanh(1), float64(e.Mean), 5*float64(e.SD))
 			require.Less(t, float64(e.SD), 0.2)
 		}
@@ -128,7 +130,8 @@ func TestSplineAnswers(t *testing.T) {
 	checkChains(t, p, exact)
 }
 
-// TestSplineProducts checks a function that two parents have only together.
+// TestSplineProducts checks that splines find a function of two parents that is not a sum of
+// functions of one parent each.
 func TestSplineProducts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var rows [][]float64

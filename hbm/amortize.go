@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// template describes a model without the sizes of its plates.
+// template returns lines that describe a model without the sizes of its plates.
 func template(m *Model) (lines []string) {
 	names := func(plates []*Plate) (list []string) {
 		for _, p := range plates {
@@ -36,8 +36,8 @@ func template(m *Model) (lines []string) {
 }
 
 // LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize.
-// model is the same model, or one with the same variables and plates of other sizes. cfg names the
-// checkpoint and the seed; everything else is taken from the fit.
+// model is the model of that Fit, or one with the same variables and with plates of other sizes. Of
+// cfg only Checkpoint and Seed are used; everything else is taken from the fit.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	}
 	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
-	cfg.Seed = fit.Seed // of the flows
+	cfg.Seed = fit.Seed // the seed of the flows in training
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
@@ -88,7 +88,8 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	return p, nil
 }
 
-// sameTemplate returns an error for the first difference of a model, except of its densities.
+// sameTemplate returns an error for the first difference between the template of a model and the
+// wanted one. Densities are not compared.
 func sameTemplate(want []string, m *Model) error {
 	got := template(m)
 	for i := range max(len(want), len(got)) {
@@ -105,7 +106,7 @@ func sameTemplate(want []string, m *Model) error {
 	return nil
 }
 
-// fingerprint is a digest of the values of variables that are not latent.
+// fingerprint returns a digest of the values of variables that are not latent.
 func fingerprint(m *Model, data Values) string {
 	digest := sha256.New()
 	for _, v := range m.variables {

@@ -25,36 +25,43 @@ type CertifyConfig struct {
 // Certificate is the result of importance weighting of a posterior: the evidence, with its error,
 // corrected draws, and a verdict.
 //
-// The members of a plate whose variables are independent given all others, in the model and in the
-// family, are weighted one by one. The evidence given the others is a product over members,
+// If the variables of different members g of a plate are independent given all other variables, in
+// the model and in the family, the members are weighted one by one. Let z_g and x_g be the latent
+// variables and the data of member g, θ the other latent variables, and x_0 the other data. Then
+// the evidence given θ is a product over members,
 //
 //	p(x, θ) = p(θ, x_0) Π_g ∫ p(x_g, z_g | θ) dz_g
 //
 // and each factor is estimated without bias by a mean over draws of z_g alone. So the weights of
 // the draws of θ hardly spread more for many members than for few.
 type Certificate struct {
+	// Verdict says how far the posterior can be trusted, and Reasons say why it is not better.
 	Verdict vti.Verdict
 	Reasons []string
 	// Plate is the plate whose members are weighted one by one; nil if there is none.
 	Plate *Plate
-	// KHat is the Pareto shape of the weights and ESS their effective number among Draws.
+	// KHat is the Pareto shape k̂ of the tail of the weights, and ESS the effective number of the
+	// Draws draws.
 	KHat, ESS float64
 	Draws     int
 	// LogEvidence is log p(x) with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
-	// NonFinite counts draws whose density was not finite; they weigh nothing.
+	// NonFinite is the number of draws whose density was not finite; their weight is zero.
 	NonFinite int
-	Late      bool
+	// Late says that draws ended at CertifyConfig.Until although more of them might change the
+	// verdict.
+	Late bool
 	// Sample holds draws that follow the posterior if each is weighted by its Weight; the weights
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
 
 	logWeights []float64 // less their mean
-	biased     bool      // by how few draws each member has, or by parts that the family misses
+	biased     bool      // each member has too few draws, or the family misses a part of the posterior
 }
 
-// evidence returns the evidence of the model. Biased weights say nothing about their tail.
+// evidence returns the evidence of the model. The tail of biased weights says nothing, so that
+// their KHat is infinite.
 func (c *Certificate) evidence() models.Evidence {
 	if c.biased {
 		c.KHat = math.Inf(1)
@@ -62,22 +69,24 @@ func (c *Certificate) evidence() models.Evidence {
 	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, NonFinite: c.NonFinite, Bound: math.Inf(-1)}
 }
 
-// Numbers of draws. Standard deviations of scales of few groups have tails that 2,000 draws do not
-// show: of 9 fits with a good k̂ two were 9 and 14 percent too small.
+// Numbers of draws. If there are few groups, the posterior of their standard deviation has a tail
+// that 2,000 draws do not show: in two of 9 fits with a good k̂ the posterior standard deviation
+// was 9 and 14 percent too small.
 const (
 	firstDraws  = 8000
 	mostDraws   = 64_000
-	enoughESS   = 1000    // effective draws that end doubling: standard deviations to 2%
-	keptNumbers = 1 << 25 // of all draws together
-	// With a smaller share of effective draws and an unreliable k̂, families missed parts of the
-	// posterior: on nested tables evidences were 0.3 to 3 nats from integrals. A share of a tenth
-	// left them right to 0.03.
+	enoughESS   = 1000    // effective draws at which doubling ends: standard deviations to 2%
+	keptNumbers = 1 << 25 // numbers in all draws together
+	// Families with a smaller share of effective draws and an unreliable k̂ missed parts of the
+	// posterior: on nested tables their log evidences were 0.3 to 3 nats from integrals. With a
+	// share of a tenth they were right to 0.03 nats.
 	hopelessShare = 0.02
 )
 
-// Certify weights draws from the family by the model. A share of the draws comes from wider
-// families (see widening), so that a family that is too narrow shows its missing parts. If ctx is
-// cancelled, it stops after the batch of draws in progress, with an error that wraps ctx.Err().
+// Certify computes importance weights of draws from the family. A share of the draws comes from
+// wider families (see widening), so that a family that is too narrow shows its missing parts. If
+// ctx is cancelled, it stops after the batch of draws in progress, with an error that wraps
+// ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)
@@ -96,7 +105,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	}
 	w.inner = w.innerDraws()
 	w.outer = draws
-	if p.feed.target != nil { // one of few sizes, which are compiled once for all models
+	if p.feed.target != nil { // one of few batch sizes, whose graphs are compiled once for all models
 		w.outer = glances[min(draws/glances[1].draws, 1)].draws
 	}
 	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.largest())))
@@ -120,7 +129,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	}
 }
 
-// certificate judges the current weights.
+// certificate returns the certificate of the current weights.
 func (w *weighing) certificate(sample *Draws) *Certificate {
 	smoothed := psis.Smooth(w.logWeights)
 	c := &Certificate{
@@ -154,9 +163,10 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	return c
 }
 
-// separable is the plate to whose members most latent numbers belong, the one with most members
-// among equals. Each variable belongs to at most one of its members. It is nil if there is none.
-// Given the other variables, the variables of different members are independent.
+// separable returns a plate whose members can be weighted one by one: each variable belongs to at
+// most one of its members, so that the variables of different members are independent given the
+// other variables. Of several such plates it returns the one to whose members most latent numbers
+// belong, and among equals the one with most members. It returns nil if there is none.
 func separable(m *Model) *Plate {
 	var best *Plate
 	most := 0
@@ -181,7 +191,8 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs is the plate of the variable whose members determine a member of to; nil for none.
+// belongs returns the plate of the variable whose members determine a member of to, or nil if there
+// is none.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil
@@ -192,7 +203,7 @@ func (v *Variable) belongs(to *Plate) *Plate {
 	return nil
 }
 
-// largest is the largest number of members of a variable.
+// largest returns the largest number of members of a variable.
 func (m *Model) largest() int {
 	largest := 1
 	for _, v := range m.variables {

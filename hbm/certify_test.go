@@ -103,7 +103,7 @@ func TestCertifyMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "negative")
 }
 
-// Without plates all is weighted at once.
+// Without plates all variables are weighted at once.
 func TestCertifyWithoutPlates(t *testing.T) {
 	m := NewModel()
 	mean := m.Latent("mean", Normal(Number(0), Number(1)))
@@ -117,8 +117,8 @@ func TestCertifyWithoutPlates(t *testing.T) {
 
 // Shares of wider draws of each of 400 members do not add up in the weights. Close to the
 // posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective, and the log
-// evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of 1,000
-// were.
+// evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member only 6 of
+// 1,000 draws were effective.
 func TestWeightsOfManyMembers(t *testing.T) {
 	testkit.Long(t)
 	const members, sum = 400, 400 * 0.7

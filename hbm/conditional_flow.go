@@ -28,8 +28,8 @@ type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
 	seed     uint64
-	// own says that the dependence on the variables before differs between members, by their
-	// encodings. Data sets of many sizes and scales need that.
+	// perEncoding says that the dependence on the variables before differs between members, by
+	// their encodings. Data sets of many sizes and scales need this.
 	perEncoding bool
 }
 
@@ -59,11 +59,12 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-// flowParts are the parameters of a flow [plates..., draws], from encodings and earlier variables.
+// flowParts holds the parameters of a flow [plates..., draws], from encodings and earlier
+// variables.
 type flowParts struct {
 	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
-	logScale       *Node // the sum of its present entries
-	mask, features *Node // of the flow [rows, U], [rows, C]
+	logScale       *Node // the sum of the logarithms of the present entries of scale
+	mask, features *Node // inputs of the flow [rows, U], [rows, C]
 	leading        []int // [plates..., draws]
 	rows           int
 }
@@ -102,7 +103,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, dra
 		p.mask = Reshape(BroadcastToDims(GreaterThan(in.present, ZerosLike(in.present)), append(slices.Clone(p.leading), l.dim)...), p.rows, l.dim)
 	}
 	last := read.Rank() - 1
-	// in units of the typical sd
+	// The observation is in units of the typical sd.
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	logSD := Log(in.sd)
 	logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
@@ -128,5 +129,5 @@ func (f *flows) pull(ctx *context.Context, l *latent, in conditionalInputs, u *N
 	return Reshape(z, u.Shape().Dimensions...), Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
 }
 
-// shapeOf is the shape of a node of the replica's type.
+// shapeOf returns the shape of a node of the replica's type.
 func shapeOf(r *replica, dims []int) shapes.Shape { return shapes.Make(r.dtype, dims...) }

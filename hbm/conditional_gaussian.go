@@ -15,13 +15,14 @@ import (
 // units of the standard deviation of the prior.
 const startLogSD = -1
 
-// gaussian is a normal distribution. The encoding is its mean, covariance and regression.
+// gaussian is a normal conditional distribution. The encoding is its mean, its covariance, and its
+// regression on the variables before it.
 type gaussian struct {
-	dense bool // the covariance of one member; else it is diagonal
+	dense bool // whether the covariance of a member is dense; else it is diagonal
 }
 
-// width counts the mean, the logarithms of the diagonal of the factor of the covariance, the rest
-// of the factor, and the regression.
+// width returns the number of entries of an encoding: the mean, the logarithms of the diagonal of
+// the factor of the covariance, the rest of the factor, and the regression.
 func (n gaussian) width(l *latent) int {
 	width := 2*l.dim + l.dim*l.after
 	if n.dense {
@@ -30,12 +31,12 @@ func (n gaussian) width(l *latent) int {
 	return width
 }
 
-// normalParts are the parameters of a normal distribution, from an encoding.
+// normalParts holds the parameters of a normal distribution, from an encoding.
 type normalParts struct {
 	center       *Node // of u: the mean given the variables before, [plates..., draws or 1, U]
-	logSD        *Node // diagonal of the factor, in units of the typical sd
+	logSD        *Node // logarithm of the diagonal of the factor, in units of the typical sd
 	lower        *Node // the rest of the factor [..., U, U]; nil: zero
-	unit, logDet *Node // typical sd; and of the whole
+	unit, logDet *Node // the typical sd, and the log determinant of the whole map
 }
 
 func (n gaussian) parts(l *latent, in conditionalInputs) normalParts {
@@ -96,7 +97,7 @@ func (n gaussian) pull(_ *context.Context, l *latent, in conditionalInputs, u *N
 	return Concatenate(noise, last), logDet
 }
 
-// timesVector is the product of matrices [..., n, m] and vectors [..., m], whose leading axes
+// timesVector returns the product of matrices [..., n, m] and vectors [..., m], whose leading axes
 // broadcast.
 func timesVector(matrix, vector *Node) *Node {
 	return ReduceSum(Mul(matrix, InsertAxes(vector, -2)), -1)
@@ -118,7 +119,8 @@ func strictlyLower(entries *Node, n int) *Node {
 	return Reshape(full, append(append([]int{}, entries.Shape().Dimensions[:entries.Rank()-1]...), n, n)...)
 }
 
-// MaxJoint bounds the latent numbers for Joint, whose covariance has the square of their number.
+// MaxJoint is the largest number of unconstrained latent numbers for Joint, whose covariance has
+// the square of this number of entries.
 const MaxJoint = 2048
 
 // checkJoint returns an error if a model is too large for Joint, by the number of unconstrained

@@ -19,10 +19,10 @@ import (
 type Config struct {
 	// Family is the variational family.
 	Family Family
-	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI. 0 stands for two for each
-	// number of the variable, and four more.
+	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI. 0 stands for two entries for
+	// each unconstrained number of the variable, and four more.
 	Encoding int
-	// Products adds the products of each two numbers to the inputs of encoders: of a datum and of
+	// Products adds to the inputs of encoders the products of each two numbers among a datum and
 	// the constants that its density depends on. It is for models that are linear in constants.
 	Products bool
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
@@ -31,8 +31,9 @@ type Config struct {
 	Flow cosmic.Config
 	// Batch is the number of members of a plate in a training step, drawn without replacement (PAVI
 	// section 4.2). For a plate nested in one other it is the largest number for each selected
-	// member of that plate. A plate nested in several has the members that belong to the selected
-	// ones. A plate without an entry is used whole.
+	// member of that plate. A plate nested in several others draws from all of its members, and
+	// these select the members of the others to which they belong. A plate without an entry is used
+	// whole, as far as the selected members of other plates allow.
 	Batch map[*Plate]int
 	// Amortize is the number of data sets, simulated from the model, in each step of training a
 	// family that encodes data, with one draw for each. The data given to Fit are then only the
@@ -40,17 +41,17 @@ type Config struct {
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
 	// [plates..., sets, event...], and of constants for each set or one for all sets. Over a space
-	// of models codes has the model of each set, otherwise it is nil. They need not follow the
+	// of models, codes has the model of each set; otherwise it is nil. The sets need not follow the
 	// model: the family is trained to be near the posterior given each of them. The same arguments
-	// must give the same sets. With Thin, a step uses the members of a plate that are
-	// true in left; nil is for all. If Simulate is nil, the model is simulated.
+	// must give the same sets. With Thin, a step uses the members of a plate that are true in left;
+	// nil stands for all members. If Simulate is nil, the model is simulated.
 	Simulate func(ctx context.Context, sets int, codes [][]int32, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin lets each step of Amortize use a share of the members of each plate, drawn from
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
-	// Draws is the number of Monte Carlo draws of each variable in a step. 0 stands for 8 to 64:
-	// the more members in a step, the fewer.
+	// Draws is the number of Monte Carlo draws of each variable in a step. 0 stands for 8 to 64
+	// draws, fewer if more members take part in a step.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
@@ -64,7 +65,7 @@ type Config struct {
 	// Sums over members are always Float64.
 	DType dtypes.DType
 	// Checkpoint names the file for the state of training; "" writes none. It is written every 500
-	// steps and, by time, after two seconds, then at intervals that double up to half a minute. The
+	// steps, and also after two seconds and then at intervals that double up to half a minute. The
 	// last step is always stored.
 	Checkpoint string
 	// Until, if not zero, is the time at which training ends, with the step in progress.
@@ -74,11 +75,12 @@ type Config struct {
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last. The loss is minus the reduced ELBO (PAVI eq. 6), and there is no entropy (NaN).
+	// last. The loss is minus the reduced ELBO (PAVI eq. 6). The entropy is NaN, as there is only
+	// one model.
 	Progress func(vti.Info)
 }
 
-// ThinnestShare is the smallest share of the members of a plate with Config.Thin.
+// ThinnestShare is the smallest share of the members of a plate in a step with Config.Thin.
 const ThinnestShare = 0.25
 
 // Validate returns an error for the first field out of its range.

@@ -18,8 +18,8 @@ type Density struct {
 	name    string
 	support Support
 	terms   []Term
-	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may
-	// leave axes of the event, over which the log density is a sum.
+	// logProb is the log density of x [plates..., draws, event...], with all constants. Its result
+	// may keep axes of the event, over which it is then summed.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
 	// draw fills x with the value of one member. Each parameter has one number or the length of x;
 	// a mixture has more.
@@ -30,18 +30,21 @@ type Density struct {
 	normal func(parameters []*Node) (mean, sd *Node)
 }
 
-// CustomDensity describes a density outside this package.
+// CustomDensity describes a density that is defined outside this package.
 type CustomDensity struct {
+	// Name is the name of the density in texts, and Support the set of its values.
 	Name    string
 	Support Support
 	// LogProb is the log density of x [plates..., draws, event...], normalised, given the values of
-	// the terms. It returns [plates..., draws], or leaves axes of the event to be summed over.
+	// the terms. It returns [plates..., draws], or keeps axes of the event, over which it is then
+	// summed.
 	LogProb func(x *Node, terms []*Node) *Node
-	// Draw fills x, the value of one member, given the terms there. Only simulation needs it.
+	// Draw fills x, the value of one member, given the values of the terms at this member. Only
+	// simulation needs it.
 	Draw func(random *rand.Rand, terms [][]float64, x []float64)
 }
 
-// Custom is a density given by functions.
+// Custom returns a density that is given by functions.
 func Custom(custom CustomDensity, terms ...Term) Density {
 	d := Density{name: custom.Name, support: custom.Support, terms: terms, draw: custom.Draw}
 	if custom.LogProb != nil {
@@ -50,7 +53,7 @@ func Custom(custom CustomDensity, terms ...Term) Density {
 	return d
 }
 
-// elementwise is a density of independent components.
+// elementwise returns a density of independent components.
 func elementwise(name string, support Support, logProb func(x *Node, p []*Node) *Node, draw func(random *rand.Rand, p []float64) float64, terms ...Term) Density {
 	return Density{
 		name: name, support: support, terms: terms,
@@ -72,7 +75,7 @@ func (d Density) withNormal(normal func(p []*Node) (mean, sd *Node)) Density {
 	return d
 }
 
-// alignedTo gives parameters without axes for the event as many axes of size 1 as x has.
+// alignedTo adds axes of size 1 to the parameters until they have the rank of x.
 func alignedTo(x *Node, parameters []*Node) []*Node {
 	aligned := make([]*Node, len(parameters))
 	for i, p := range parameters {
@@ -102,7 +105,7 @@ func logNormal(x, mean, sd *Node) *Node {
 
 func asGiven(p []*Node) (mean, sd *Node) { return p[0], p[1] }
 
-// Normal is the normal distribution with a mean and a standard deviation.
+// Normal returns the normal distribution with a mean and a standard deviation.
 func Normal(mean, sd Term) Density {
 	return elementwise("normal", Reals,
 		func(x *Node, p []*Node) *Node { return logNormal(x, p[0], p[1]) },
@@ -110,7 +113,7 @@ func Normal(mean, sd Term) Density {
 		mean, sd).withNormal(asGiven)
 }
 
-// logStudentT is the log density of Student's t, with its constants.
+// logStudentT returns the log density of Student's t, with its constants.
 func logStudentT(x, degrees, location, scale *Node) *Node {
 	half, next := MulScalar(degrees, 0.5), MulScalar(AddScalar(degrees, 1), 0.5)
 	constant := Sub(Sub(logGamma(next), logGamma(half)), MulScalar(Log(MulScalar(degrees, math.Pi)), 0.5))
@@ -122,7 +125,7 @@ func drawStudentT(random *rand.Rand, degrees float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees, Src: random}.Rand()
 }
 
-// StudentT is Student's t with degrees of freedom, location and scale.
+// StudentT returns Student's t with degrees of freedom, location and scale.
 func StudentT(degrees, location, scale Term) Density {
 	return elementwise("Student-t", Reals,
 		func(x *Node, p []*Node) *Node { return logStudentT(x, p[0], p[1], p[2]) },
@@ -138,12 +141,14 @@ var (
 
 const euler = 0.57721566490153286 // Euler's constant
 
-// logOfScale is the normal approximation of the logarithm of a variable that is a scale times |z|.
+// logOfScale returns the normal approximation of the logarithm of a variable that is a scale times
+// |z|.
 func logOfScale(scale *Node) (mean, sd *Node) {
 	return AddScalar(Log(scale), logHalfNormalMean), AddScalar(ZerosLike(scale), logHalfNormalSD)
 }
 
-// LogNormal is the distribution of exp of a normal variable with a mean and a standard deviation.
+// LogNormal returns the distribution of exp of a normal variable with a mean and a standard
+// deviation.
 func LogNormal(mean, sd Term) Density {
 	return elementwise("log-normal", Positives,
 		func(x *Node, p []*Node) *Node {
@@ -154,7 +159,7 @@ func LogNormal(mean, sd Term) Density {
 		mean, sd).withNormal(asGiven)
 }
 
-// HalfNormal is the distribution of |x| for a normal x of mean zero with a standard deviation.
+// HalfNormal returns the distribution of |x| for a normal x of mean zero with a standard deviation.
 func HalfNormal(sd Term) Density {
 	return elementwise("half-normal", Positives,
 		func(x *Node, p []*Node) *Node { return AddScalar(logNormal(x, ZerosLike(p[0]), p[0]), logTwo) },
@@ -162,8 +167,8 @@ func HalfNormal(sd Term) Density {
 		sd).withNormal(func(p []*Node) (mean, sd *Node) { return logOfScale(p[0]) })
 }
 
-// HalfStudentT is the distribution of |x| for Student's t with degrees of freedom, location zero
-// and a scale.
+// HalfStudentT returns the distribution of |x| for Student's t with degrees of freedom, location
+// zero and a scale.
 func HalfStudentT(degrees, scale Term) Density {
 	return elementwise("half-Student-t", Positives,
 		func(x *Node, p []*Node) *Node {
@@ -173,7 +178,7 @@ func HalfStudentT(degrees, scale Term) Density {
 		degrees, scale).withNormal(func(p []*Node) (mean, sd *Node) { return logOfScale(p[1]) })
 }
 
-// Gamma has density rate^shape x^(shape−1) exp(−rate x) / Γ(shape).
+// Gamma returns the distribution with density rate^shape x^(shape−1) exp(−rate x) / Γ(shape).
 func Gamma(shape, rate Term) Density {
 	return elementwise("gamma", Positives,
 		func(x *Node, p []*Node) *Node {
@@ -190,7 +195,7 @@ func Gamma(shape, rate Term) Density {
 	})
 }
 
-// Bernoulli is 1 with probability 1 / (1 + exp −logit) and 0 otherwise.
+// Bernoulli returns the distribution of 1 with probability 1 / (1 + exp −logit) and 0 otherwise.
 func Bernoulli(logit Term) Density {
 	l := likelihood.New(likelihood.LogisticKind, likelihood.Shape{})
 	return elementwise("Bernoulli", Binaries,
@@ -198,7 +203,7 @@ func Bernoulli(logit Term) Density {
 		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logit)
 }
 
-// Poisson counts events at a rate of exp logRate.
+// Poisson returns the distribution of a count of events at a rate of exp logRate.
 func Poisson(logRate Term) Density {
 	l := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
 	return elementwise("Poisson", Counts,
@@ -206,9 +211,9 @@ func Poisson(logRate Term) Density {
 		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logRate)
 }
 
-// logSaturated is the log probability of a count at a rate equal to the count, x log x − x − log
-// x!, which likelihood.Likelihood leaves out. For large counts it uses Stirling's series, in which
-// nothing cancels.
+// logSaturated returns the log probability of a count at a rate equal to the count, x log x − x −
+// log x!, which likelihood.Likelihood leaves out. For large counts it uses Stirling's series, in
+// which nothing cancels.
 func logSaturated(x *Node) *Node {
 	const large = 100
 	base := MaxScalar(x, 1)

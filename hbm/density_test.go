@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// evaluate returns the log density of each member at x, on a plate of len(x)/event members.
+// evaluated returns the log density of each member at x, on a plate of len(x)/event members.
 func evaluated(t *testing.T, density Density, x []float64, event ...int) []float64 {
 	m := NewModel()
 	v := m.Observed("x", density, On(m.Plate("members", len(x)/product(event))), Event(event...))
@@ -119,8 +119,8 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 	}
 }
 
-// The mean and standard deviation of draws. Tolerance 5 standard errors, of the sd through the
-// fourth moment: about 1e-5 false alarms in all.
+// Draws have the mean and the standard deviation of their density. The tolerance is 5 standard
+// errors, of the standard deviation through the fourth moment: about 1e-5 false alarms in all.
 func TestDrawsHaveTheirMoments(t *testing.T) {
 	const n = 20000
 	device := open(t)
@@ -214,7 +214,8 @@ func TestMixture(t *testing.T) {
 	require.InDelta(t, 0.5, mean, 5*math.Sqrt(0.76/n))
 }
 
-// log Γ and its derivative, the digamma function by differences, over the range of shapes in use.
+// logGamma agrees with log Γ, and its derivative, the digamma function, with differences of log Γ,
+// over the range of shapes in use.
 func TestLogGamma(t *testing.T) {
 	x := []float64{1e-4, 0.03, 0.5, 1, 1.5, 2, 7.9, 8, 8.1, 31, 1e3, 1e6}
 	out := MustExecOnceN(testkit.Backend(t), func(x *Node) []*Node {

@@ -15,9 +15,9 @@
 //	x := m.Observed("x",
 //		hbm.Normal(groupMean, hbm.Number(0.05)), hbm.On(group, sample), hbm.Event(2))
 //
-// Groups of different sizes: a plate of all samples that is nested in the groups by an index,
-// Plate.In. A plate may be nested in several others, which are then crossed, such as ratings in
-// students and in teachers.
+// Groups of different sizes are written with one plate of all samples, which Plate.In nests in the
+// groups by an index. A plate may be nested in several others, which are then crossed, such as
+// ratings in students and in teachers.
 //
 // # Inference
 //
@@ -61,18 +61,18 @@
 //	over_amortized.go         steps of its training on simulated data sets, each of its own model
 //	over_weighed.go           evidences of its models by weights of that family, member by member
 //	over_ceiling.go           the largest likelihood of a model, which bounds its evidence
-//	presence.go               densities and encodings of what a model has
+//	presence.go               densities and encodings of the numbers that a model has
 //	density.go                distributions
 //	link.go                   their values, and real numbers in which to infer them
 //	simulate.go               draws from the model
 //
 // Families of approximations:
 //
-//	family.go                 which there are
+//	family.go                 the families, and their draws
 //	conditional_flow.go, conditional_gaussian.go
 //	                          a variable given those before it
 //	encoder_sets.go, encoder_attention.go
-//	                          what differs between members, of the data
+//	                          encodings of members, computed from the data
 //
 // Training:
 //

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// effectsConfig is the measured training.
+// effectsConfig returns the configuration of the training that is measured.
 func effectsConfig(e *effects, family Family) Config {
 	cfg := Config{Family: family}
 	if family != Joint {
@@ -80,7 +80,8 @@ func TestQualityOfEffectsSteps(t *testing.T) {
 // errors returns the largest errors of a mean and of a standard deviation over all latent numbers,
 // in exact posterior standard deviations.
 func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, sd float64) {
-	// 0.01 standard deviations of a mean, 0.007 of a standard deviation
+	// the draws leave errors of 0.01 standard deviations of a mean, and 0.007 of a standard
+	// deviation
 	draws, err := p.Sample(t.Context(), 10000, "errors")
 	require.NoError(t, err)
 	addErrors := func(v *Variable, i int, wantMean, wantSD float64) {
@@ -175,7 +176,7 @@ func chosen(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }
 
-// cpuSeconds is the processor time that the process has used, over all cores.
+// cpuSeconds returns the processor time that the process has used, over all cores.
 func cpuSeconds(t testing.TB) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
@@ -189,7 +190,7 @@ type measured struct {
 	elbo, se float64
 }
 
-// measure trains and estimates the ELBO.
+// measure trains a family and estimates its ELBO.
 func measure(t testing.TB, m *Model, data Values, draws int, cfg Config) measured {
 	t.Helper()
 	if *qualitySteps > 0 {

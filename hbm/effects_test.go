@@ -91,7 +91,8 @@ func (e *effects) exact(data Values) exactEffects {
 func TestExactEffects(t *testing.T) {
 	e := newEffects(2, 3, 1)
 	data := e.draw(t, 4)
-	// Latents and data are A·z: mean, two group means, six samples.
+	// The latents and the data (mean, two group means, six samples) are A z, with A the loading and
+	// z standard normal.
 	const latents, size = 3, 9
 	var loading mat.Dense
 	loading.ReuseAs(size, size)

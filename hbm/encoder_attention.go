@@ -62,7 +62,8 @@ func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, po
 	return s.block(ctx, residual, seen)
 }
 
-// block ends an attention: x + seen, and a perceptron beside it.
+// block ends an attention: it adds seen to x, and then adds the output of a perceptron for this
+// sum.
 func (s *setEncoder) block(ctx *context.Context, x, seen *Node) *Node {
 	x = Add(x, seen)
 	return Add(x, s.perceptron(ctx.In("after"), x))
@@ -72,7 +73,7 @@ func (s *setEncoder) heads(x *Node) *Node {
 	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
 }
 
-// weight4 gives weights [from..., 1, 1] more axes of size 1.
+// weight4 adds axes of size 1 to weights [from..., 1, 1], up to a rank.
 func weight4(weight *Node, rank int) *Node {
 	for weight.Rank() < rank {
 		weight = InsertAxes(weight, -1)

@@ -22,9 +22,9 @@ type setEncoder struct {
 	pool   pooling
 	hidden int
 	seed   uint64
-	units  map[*Variable]units // of the observed variables and of the constants they depend on
-	// products says that the numbers of a datum come with the products of each two: linear
-	// regressions depend on the means of these.
+	units  map[*Variable]units // of observed variables and of the constants on which they depend
+	// products says that the products of each two numbers of a datum are inputs too: linear
+	// regressions depend on the means of these products.
 	products bool
 }
 
@@ -32,15 +32,16 @@ type setEncoder struct {
 type pooling int
 
 const (
-	meanPool      pooling = iota // the mean of features of each (deep sets)
-	squarePool                   // the same with their squares (branch paper, appendix A)
-	attentionPool                // by attention (set transformer)
+	meanPool      pooling = iota // the mean of features of the members (deep sets)
+	squarePool                   // the means of features and of their squares (branch paper, appendix A)
+	attentionPool                // attention (set transformer)
 )
 
-// units standardise data.
-type units struct{ mean, sd []float64 } // of each number of an event
+// units holds the means and standard deviations by which data are standardised.
+type units struct{ mean, sd []float64 } // one for each number of an event
 
-// unitsScope holds the units of data: a family reads other data in the units of its training.
+// unitsScope is the scope of the units of data. They are stored, because a family reads other data
+// in the units of its training.
 const unitsScope = "units"
 
 // unitsOf returns mean and standard deviation of the numbers of a variable, [n].
@@ -65,8 +66,9 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 	return s
 }
 
-// rounding is the spread of numbers, relative to their mean, that counts as none: of simulated data
-// sets with the same constants, some would otherwise have constants thousands of units away.
+// rounding is the largest spread of numbers, relative to their mean, that counts as no spread. If
+// constants are the same in simulated data sets but for rounding errors, these errors would
+// otherwise be their unit, and some data sets would have constants thousands of units away.
 const rounding = 1e-9
 
 // measure sets the units of data by their mean and spread.
@@ -95,13 +97,14 @@ func (s *setEncoder) measure(m *Model, data Values) {
 	}
 }
 
-// isCount says that the values are counts of any magnitude: encoders read log(1 + x).
+// isCount reports whether the values are counts of any magnitude, of which encoders read log(1 +
+// x).
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level holds the encodings of all members of some plates, [plates..., draws, hidden].
 type level struct {
 	plates []*Plate
-	path   string // of contractions that led there
+	path   string // names the contractions that led there
 	value  *Node
 }
 
@@ -119,12 +122,14 @@ func (s *setEncoder) encode(ctx, memberScope *context.Context, r *replica, v *Va
 	return s.linear(memberScope.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
-// dataScope holds the networks for the data of variable i, for all latent variables.
+// dataScope returns the scope of the networks for the data of variable i, which all latent
+// variables share.
 func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
 	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
-// level encodes the data of x and contracts it, plate by plate, to its plates among plates.
+// level encodes the data of x and contracts the encodings, plate by plate, until only plates in
+// plates are left.
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
@@ -146,7 +151,7 @@ func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level 
 	})
 }
 
-// contractOnce is contract, once for each replica.
+// contractOnce calls contract once for each replica, and remembers its result.
 func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable, l level, axis int, to *Plate) level {
 	path := l.path + "_" + l.plates[axis].scope()
 	if to != nil {
@@ -156,8 +161,9 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction returns the next step from plates to others: the axis of the last plate that must go,
-// -1 if none must, and the plate that replaces it, if any.
+// contraction returns the next step from the plates from to the plates to: the axis of the last
+// plate that is not in to, or -1 if there is none, and the plate that replaces it, or nil if none
+// does.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -176,8 +182,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next returns the plate that replaces the one on an axis on the way to others: a plate around it
-// that is not there already; nil if there is none.
+// next returns the plate that replaces the plate on an axis of from, on the way to the plates to: a
+// plate around it that is not in from; nil if there is none.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
@@ -259,12 +265,12 @@ func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
 	return made.Perceptron(ctx, s.seed, x, s.hidden)
 }
 
-// linear is a layer on the last axis of x.
+// linear applies a linear layer to the last axis of x.
 func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight made.Init) *Node {
 	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
-// sets are the members of plates, grouped by the remaining plates when one plate is replaced.
+// sets holds the members of plates, grouped by the plates that remain when one plate is replaced.
 type sets struct {
 	*replica
 	from, to []*Plate
@@ -277,10 +283,10 @@ func (s *sets) sum(x *Node) *Node {
 		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
 }
 
-// lowest is the largest entry of an empty set.
+// lowest stands for the largest entry of a set without members.
 const lowest = -1e30
 
-// largest is the largest entry of x over each set. No gradient passes through it.
+// largest returns the largest entry of x over each set. No gradient passes through it.
 func (s *sets) largest(x *Node) *Node {
 	return StopGradient(s.reduce(StopGradient(x), lowest, func(x *Node) *Node { return ReduceMax(x, s.axis) },
 		func(start, index, x *Node) *Node { return ScatterMax(start, index, x, false, false) }))
@@ -310,7 +316,8 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 // spread gives each member the value of its set: [to..., rest...] to [from..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
-// memberWeights is the product of weights of members of plates, with axes of size 1 up to rank.
+// memberWeights returns the products of the weights of members of plates, with axes of size 1 up to
+// rank.
 func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
 	weights := Ones(r.graph, shapeOf(r, append(r.sizesOf(plates), ones(rank-len(plates))...)))
 	for i, p := range plates {

@@ -25,8 +25,8 @@ type classes struct {
 
 const days = 3
 
-// newClasses builds it with pupils in the order of schoolOf. The marks and ages belong to the
-// pupils of the given numbers, on days in an order.
+// newClasses builds the model with pupils in the order of schoolOf. The marks and ages belong to
+// the pupils of the given numbers, on days in an order.
 func newClasses(schoolOf []int32, numbers, order []int) *classes {
 	c := &classes{model: NewModel()}
 	school := c.model.Plate("school", 3)
@@ -64,7 +64,7 @@ func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtyp
 	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))
 	s := newSetEncoder(c.model, c.data, meanPool, Config{Seed: 3})
-	// The same units for all orders of data, to the bit.
+	// All orders of the data have the same units, to the bit.
 	for _, u := range s.units {
 		clear(u.mean)
 		for i := range u.sd {

@@ -48,7 +48,7 @@ func ExampleModel() {
 // wards are the stays of three patients of each of six wards, in days above the usual stay.
 var wards = []float64{0.3, -0.5, 0.4, 0.1, 0.7, -0.4, 2.9, 2.2, 3.1, 0.2, -0.1, 0.6, -0.3, 0.5, 0.1, -1.9, -2.4, -1.7}
 
-// wardModel is a mean of all wards and the difference of each from it.
+// wardModel returns a model with a mean of all wards and the difference of each ward from it.
 func wardModel() (m *hbm.Model, mean, effect, stay *hbm.Variable) {
 	m = hbm.NewModel()
 	ward, patient := m.Plate("ward", 6), m.Plate("patient", 3)

@@ -64,7 +64,7 @@ type paper struct {
 	x     *Variable
 }
 
-// nonConjugate is eq. 7 of ADAVI: ten 2-D Laplace samples about a location with a gamma prior.
+// nonConjugate returns eq. 7 of ADAVI: ten 2-D Laplace samples about a location with a gamma prior.
 func nonConjugate() paper {
 	m := NewModel()
 	sample := m.Plate("sample", 10)
@@ -72,8 +72,8 @@ func nonConjugate() paper {
 	return paper{"non-conjugate", m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
 }
 
-// gaussianMixture is eq. 8 of ADAVI: each group has its own means of three components, about common
-// ones, and its own shares.
+// gaussianMixture returns eq. 8 of ADAVI: each group has its own means of three components, about
+// common ones, and its own shares.
 func gaussianMixture() paper {
 	const components, dim = 3, 2
 	m := NewModel()
@@ -88,7 +88,7 @@ func gaussianMixture() paper {
 	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, densities...), On(group, sample), Event(dim))}
 }
 
-// hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a
+// hierarchicalVariance returns eq. B.23 of PAVI: the variance of each group is log-normal with a
 // log-normal variance.
 func hierarchicalVariance() paper {
 	m := NewModel()
@@ -99,7 +99,7 @@ func hierarchicalVariance() paper {
 	return paper{"hierarchical variance", m, m.Observed("x", LogNormal(Number(0), sdOf(groupVariance)), On(group, sample), Event(2))}
 }
 
-// neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
+// neuroimaging returns eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
 // networks of connectivity. The vertices of subjects belong to them with shares about the shares of
 // the population.
 func neuroimaging() paper {

@@ -34,8 +34,8 @@ const (
 	// plates must be nested.
 	ADAVI
 	// AmortizedBranch is Branch with the distributions of the members of plates computed from the
-	// data, by a network for each datum, the mean of its features and of their squares, and another
-	// network.
+	// data: by a network for each datum, the means over data of its features and of their squares,
+	// and another network.
 	AmortizedBranch
 	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all
 	// members, for models of at most MaxJoint such numbers.
@@ -68,15 +68,17 @@ func (f Family) Check(m *Model) error {
 	return nil
 }
 
-// encoder gives each member of a latent variable an encoding, which sets its distribution apart.
+// encoder gives each member of a latent variable an encoding, by which its distribution differs
+// from the distributions of other members.
 type encoder interface {
-	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx holds the
-	// family, and own the variable's part of it.
+	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx is the
+	// scope of the family, and memberScope the scope of the variable in it.
 	encode(ctx, memberScope *context.Context, r *replica, v *Variable, width int) *Node
 }
 
 // conditional is the distribution of a latent variable given encodings and earlier variables.
 type conditional interface {
+	// width is the number of entries of an encoding.
 	width(l *latent) int
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
@@ -88,15 +90,17 @@ type conditional interface {
 // conditionalInputs holds the inputs of the distribution of the members of a latent variable.
 type conditionalInputs struct {
 	encoding *Node // [plates..., draws or 1, width]
-	noise    *Node // of the variable: z [plates..., draws, U]
+	noise    *Node // noise z of the variable [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
-	// of several models: the present numbers [1..., draws or 1, U], nil for all, and the features
+	// present and features are for several models: present holds 1 for the numbers that the model
+	// has and 0 for others, [1..., draws or 1, U], or nil if it has all; features are the features
 	// of the model [draws or 1, 1 + F]
 	present, features *Node
-	// Mean and standard deviation of a normal distribution near the prior of the unconstrained
-	// value, given its parents, [plates..., draws, U]
+	// mean and sd are the mean and standard deviation of a normal distribution near the prior of
+	// the unconstrained value, given its parents, [plates..., draws, U].
 	mean, sd *Node
-	// and at typical values of the parents, [plates..., 1, U].
+	// typicalMean and typicalSD are its mean and standard deviation given typical values of the
+	// parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
 }
 
@@ -105,13 +109,15 @@ type latent struct {
 	*Variable
 	dim     int   // U, unconstrained numbers of a member
 	numbers []int // 0 … U − 1
-	// the latent variables that condition it: each of its members determines one member of these
+	// before lists the latent variables that condition this variable, each member of which
+	// determines one member of each of them
 	before []*latent
-	after  int // C, unconstrained numbers of a member of each of them
+	after  int // C, unconstrained numbers of a member of each variable before it, in all
 	prior  func(parameters []*Node) (mean, sd *Node)
 }
 
-// latents lists the latent variables of a model.
+// latents lists the latent variables of a model. With cascade each is conditioned on the earlier
+// ones of which its members determine a member.
 func latents(m *Model, cascade bool) []*latent {
 	var list []*latent
 	for _, v := range m.Latents() {
@@ -174,14 +180,15 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	return logQ
 }
 
-// descent goes through the latent variables of a family in a replica, parents first.
+// descent is the state of a pass through the latent variables of a family in a replica, parents
+// first.
 type descent struct {
 	*cascade
 	ctx     *context.Context
 	r       *replica
 	typical *replica            // with typical values of the latent variables
-	noise   map[*Variable]*Node // of the variables so far
-	mixed   map[*Variable]*Node // of all; nil: as it is
+	noise   map[*Variable]*Node // noise of the variables so far
+	mixed   map[*Variable]*Node // mixed noise of all variables; nil if it is not mixed
 }
 
 func (c *cascade) startDescent(ctx *context.Context, r *replica) *descent {
@@ -241,7 +248,8 @@ func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node
 	return logLink
 }
 
-// presentLink is the log determinant of the link of the present numbers; the others are zero.
+// presentLink returns the log determinant of the link for the present numbers; absent numbers add
+// zero.
 func (l *latent) presentLink(logLink, present *Node) *Node {
 	if _, partly := l.link.(partialLink); partly {
 		return logLink
@@ -249,13 +257,15 @@ func (l *latent) presentLink(logLink, present *Node) *Node {
 	return wholly(logLink, present)
 }
 
-// scope names the context of a variable, whose name, unlike a scope, may hold any characters.
+// scope returns the name of the scope of a variable. The name of the variable itself may hold any
+// characters, which a scope may not.
 func (v *Variable) scope() string {
 	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
 
-// priorNormal is a normal distribution near the unconstrained value: near its prior given its
-// parents, or near the start set for the variable, [plates..., draws, U].
+// priorNormal returns the mean and the standard deviation, [plates..., draws, U], of a normal
+// distribution near the unconstrained value: near its prior given its parents, or near the start
+// that is set for the variable.
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
 	if l.initial[0] != nil {
@@ -281,13 +291,15 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal is the log density of z [..., U], summed over present numbers of its last axis.
+// logStandardNormal returns the log density of z [..., U], summed over present numbers of its last
+// axis.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are trained by themselves, E_i of PAVI section 4.3. A variable holds those of all
-// members, of which a step changes the ones that take part.
+// freeEncodings are encodings that are trained by themselves, E_i of PAVI section 4.3. One variable
+// of the graph holds the encodings of all members; a step changes the encodings of the members that
+// take part.
 type freeEncodings struct {
 	seed   uint64
 	spread float64 // their standard deviation at the start
@@ -296,7 +308,8 @@ type freeEncodings struct {
 // encodingRate is the learning rate of free encodings, divided by the rate of other weights.
 const encodingRate = 1 / networkRate
 
-// encodingsName is the name of their variables, startSpread their standard deviation at the start.
+// encodingsName is the name of the graph variables of free encodings, and startSpread the standard
+// deviation at which free encodings of flows start.
 const (
 	encodingsName = "encodings"
 	startSpread   = 0.01
@@ -317,8 +330,8 @@ func (e freeEncodings) encode(_, memberScope *context.Context, r *replica, v *Va
 	return Reshape(MulScalar(encodings, encodingRate), dims...)
 }
 
-// encoderOf is the encoder of a latent variable. A variable without plates has no other members to
-// share an amortized branch with.
+// encoderOf returns the encoder of a latent variable. A variable without plates has no other
+// members to share an amortized branch with.
 func (c *cascade) encoderOf(l *latent) encoder {
 	if c.freeGlobals && len(l.plates) == 0 {
 		return c.free
@@ -326,7 +339,7 @@ func (c *cascade) encoderOf(l *latent) encoder {
 	return c.encoder
 }
 
-// reader is the encoder that reads the data; nil in families with free encodings.
+// reader returns the encoder that reads the data, or nil for families with free encodings.
 func (c *cascade) reader() *setEncoder {
 	encoder, _ := c.encoder.(*setEncoder)
 	return encoder

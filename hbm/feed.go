@@ -22,12 +22,13 @@ type feed struct {
 	// the whole of its model is fed, and data are no inputs.
 	target *targetFamily
 	code   []int32
-	// present lists the unconstrained numbers of each member of each latent variable that the model
-	// has: the others weigh nothing. nil: it has all.
+	// present lists, for each member of each latent variable, the unconstrained numbers that the
+	// model of code has. nil stands for all numbers.
 	present [][][]int
 }
 
-// numbers are the unconstrained numbers of a member of the i-th latent variable that the model has.
+// numbers returns the unconstrained numbers of a member of the i-th latent variable that the model
+// has.
 func (f *feed) numbers(i int, l *latent, member int) []int {
 	if f.present == nil {
 		return l.numbers
@@ -60,7 +61,7 @@ func (f *feed) known() []*Variable {
 	return append(f.model.withRole(Constant), f.model.withRole(Observed)...)
 }
 
-// inputs are the arguments of a graph that calls replica, for one selection.
+// inputs returns the arguments of a graph that calls replica, for one selection.
 func (f *feed) inputs(c *selection) []any {
 	var inputs []any
 	if f.code != nil {
@@ -96,7 +97,7 @@ func (f *feed) inputs(c *selection) []any {
 	return inputs
 }
 
-// replica reads inputs in a graph.
+// replica returns the replica that the inputs of a graph describe.
 func (f *feed) replica(s *selector, inputs []*Node) *replica {
 	if f.code != nil {
 		models := f.target.space

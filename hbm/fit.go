@@ -110,7 +110,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 // oneModel is q(m) of a space of one model.
 type oneModel struct{}
 
-// LogProb is zero.
+// LogProb returns zero.
 func (oneModel) LogProb(_ *vti.Context, codes *Node) *Node {
 	return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 }
@@ -123,7 +123,7 @@ func (oneModel) Sample(_ *vti.Context, uniforms *Node) *Node {
 // modelFamily is the family of one model, without a choice of models.
 type modelFamily struct {
 	*batchedFamily
-	last *replica // of the latest graph
+	last *replica // the replica of the latest graph
 }
 
 var _ vti.TableFlow = (*modelFamily)(nil)
@@ -136,7 +136,7 @@ type familySettings struct {
 	Thin     bool          `json:"thin"`
 	Flow     cosmic.Config `json:"flow"`
 	Amortize int           `json:"amortize"`
-	Members  []int         `json:"members"` // of each plate in a step
+	Members  []int         `json:"members"` // number of members of each plate in a step
 	Template []string      `json:"template"`
 	Model    []string      `json:"model"`
 	Data     string        `json:"data"`
@@ -162,7 +162,7 @@ func (f *modelFamily) String() string {
 	return string(text)
 }
 
-// Pace implements [vti.TableFlow]. Encodings count in units of their rate.
+// Pace implements [vti.TableFlow]. Free encodings are stored in units of encodingRate.
 func (f *modelFamily) Pace(variable string) float64 {
 	if strings.Contains(variable, "/"+networkScope+"/") || strings.HasSuffix(variable, "/"+encodingsName) {
 		return networkRate
@@ -187,8 +187,8 @@ func (f *modelFamily) Used(variable string) (rows, values *Node) {
 	return nil, nil
 }
 
-// dataSets makes the data sets of a step for amortization: each from the model of a code, if codes
-// are not nil.
+// dataSets makes the data sets of a step of amortized training. If codes are not nil, each set is
+// drawn from the model of a code.
 type dataSets func(ctx gocontext.Context, codes [][]int32, name string, left map[*Plate][]bool) (Values, error)
 
 // newDataSets simulates a model, or the models of a Target, given the constants among the data.
@@ -220,14 +220,15 @@ func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cf
 	}, nil
 }
 
-// DefaultDraws is the default number of draws: a step has manyRows values of its largest latent
-// variable, of which members take part, within bounds.
+// DefaultDraws returns the default number of draws in a step, given the number of members of its
+// largest latent variable that take part. The draws of these members are about 1,024 values, but
+// there are at least 8 and at most 64 draws.
 func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
 	return min(max(manyRows/members, fewest), most)
 }
 
-// draws is the number of draws in a step of training.
+// draws returns the default number of draws in a step of training.
 func (f *modelFamily) draws() int {
 	members := 1
 	for _, l := range f.family.latents {

@@ -69,8 +69,8 @@ func TestFitEffects(t *testing.T) {
 	}
 }
 
-// ragged is a model with all kinds of plates: two levels of groups of different sizes, and items
-// that are crossed with them.
+// ragged returns a model with all kinds of plates: two levels of groups of different sizes, and
+// items that are crossed with them.
 func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	m = NewModel()
 	school := m.Plate("school", 4)
@@ -86,8 +86,8 @@ func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	return m, observed, map[string]*Plate{"school": school, "pupil": pupil, "year": year}
 }
 
-// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7): five standard errors.
-// Without the factors of eq. 5 and 6 it is not.
+// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7), within five standard
+// errors. Without the factors of eq. 5 and 6 it is not.
 func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -126,7 +126,7 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 	require.Greater(t, math.Abs(stat.Mean(bare, nil)-full), tolerance)
 }
 
-// A step of part of a plate changes the encodings of that part only, with their moments.
+// A step with part of a plate changes the encodings of that part only, and their moments in Adam.
 func TestStepsTouchSelectedEncodings(t *testing.T) {
 	e := newEffects(20, 5, 2)
 	data := e.draw(t, 1)
@@ -256,7 +256,7 @@ func TestFamilyNames(t *testing.T) {
 	require.ErrorContains(t, err, `unknown family "pavi"`)
 }
 
-// One sample in each group is less certain than the distance of the groups, so that latent
+// The one sample of each group is less certain than the distance of the groups, so that latent
 // variables depend on each other. The families with dependence come near the evidence; the mean
 // field does not.
 func TestFitOfDependence(t *testing.T) {
@@ -282,7 +282,7 @@ func TestFirstStepsMayOverflow(t *testing.T) {
 	fitted := func(limit float64) (reports []vti.Info, err error) {
 		m := NewModel()
 		mean := m.Latent("mean", Normal(Number(0), Number(1)))
-		// no density above a limit, from where the data draw the mean away
+		// there is no density above a limit, from where the data draw the mean away
 		sd := Of(func(v []*Node) *Node {
 			return Where(GreaterThan(v[0], Scalar(v[0].Graph(), v[0].DType(), limit)), MulScalar(OnesLike(v[0]), math.NaN()), OnesLike(v[0]))
 		}, mean)

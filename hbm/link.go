@@ -10,10 +10,10 @@ import (
 
 // Link maps the real numbers in which a latent variable is inferred to its values.
 type Link interface {
-	// Support is the set of values.
+	// Support returns the set of values.
 	Support() Support
-	// Dim is the number of real numbers behind a value of the given shape, or an error if there are
-	// no values of this shape.
+	// Dim returns the number of real numbers behind a value of the given shape, or an error if
+	// there are no values of this shape.
 	Dim(event []int) (int, error)
 	// ToEvent maps u [..., Dim] to values [..., event...], with the logarithm of the absolute
 	// determinant of the derivative, [...].
@@ -25,11 +25,11 @@ var _ = []Link{IdentityLink{}, ExpLink{}, SoftmaxLink{}}
 // IdentityLink leaves real values as they are.
 type IdentityLink struct{}
 
-// ExpLink is θ = exp u > 0.
+// ExpLink maps real numbers u to positive values exp u.
 type ExpLink struct{}
 
-// SoftmaxLink maps C−1 real numbers to C shares that sum to one: the softmax of (u, 0), which is a
-// bijection. The determinant is taken of the first C−1 shares.
+// SoftmaxLink maps C−1 real numbers u to C shares that sum to one: the softmax of (u, 0), which is
+// a bijection. Its determinant is the determinant for the first C−1 shares.
 type SoftmaxLink struct{}
 
 func (IdentityLink) Support() Support { return Reals }
@@ -87,7 +87,7 @@ func (s Support) String() string {
 	return [...]string{"real numbers", "positive numbers", "shares that sum to one", "0 or 1", "counts"}[s]
 }
 
-// link is the default link of a latent variable with this support; nil if there is none.
+// link returns the default link of a latent variable with this support, or nil if there is none.
 func (s Support) link() Link {
 	switch s {
 	case Reals:
@@ -100,7 +100,8 @@ func (s Support) link() Link {
 	return nil
 }
 
-// shareTolerance is the tolerated distance of a sum of shares, read from a file, from one.
+// shareTolerance is the largest tolerated distance from one of a sum of shares that were read from
+// a file.
 const shareTolerance = 1e-6
 
 // check returns an error for the first number of an observed value outside the support.

@@ -19,7 +19,7 @@ type selection struct {
 
 // selector draws selections of one size.
 type selector struct {
-	plates []*Plate // of which others depend first
+	plates []*Plate // each after the plate whose selection decides about it
 	plans  map[*Plate]*plan
 }
 
@@ -37,21 +37,22 @@ type wayKind int
 
 const (
 	takeAll     wayKind = iota // all members, in order
-	takeSome                   // a number of all members, each as likely
-	takeAmong                  // a number of the members of each selected member above
-	takeParents                // those that selected members of a plate below belong to
+	takeSome                   // some of all members, each as likely
+	takeAmong                  // some members of each selected member of the plate above
+	takeParents                // the members to which the selected members of a plate below belong
 )
 
 // below is a plate whose selected members select their members in the plate above.
 type below struct {
 	chain  []*membership
 	plate  *Plate
-	counts []float64 // members of the plate below, by member
+	counts []float64 // for each member of the plate above, how many members of the plate below belong to it
 }
 
-// newSelector prepares to draw batch[p] members of each plate p in batch, and all of the others.
-// For a plate nested in one other, batch is the largest number for each selected member of that. A
-// plate nested in several draws from all of its members, which select the members above them.
+// newSelector prepares to draw batch[p] members of each plate p in batch, and all members of the
+// other plates. For a plate nested in one other, batch[p] is the largest number for each selected
+// member of that plate. A plate nested in several draws from all of its members, which select the
+// members above them.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	s := &selector{plans: map[*Plate]*plan{}}
 	for p, n := range batch {
@@ -62,13 +63,14 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 			return nil, fmt.Errorf("hbm: got Batch[%q] %d, want a number that is not negative", p.name, n)
 		}
 	}
-	part := func(p *Plate) int { // 0: all
+	part := func(p *Plate) int { // 0 stands for all
 		if n := batch[p]; n < p.size {
 			return n
 		}
 		return 0
 	}
-	// A plate nested in several, drawn by itself, decides about all plates around it.
+	// A plate that is nested in several others and drawn by itself decides about all plates around
+	// it.
 	for _, p := range m.plates {
 		if len(p.parents) < 2 || part(p) == 0 {
 			continue
@@ -114,7 +116,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	return s, s.checkProducts(m)
 }
 
-// after is the plate whose selection decides about p; nil if none does.
+// after returns the plate whose selection decides about p, or nil if none does.
 func (s *selector) after(p *Plate) *Plate {
 	switch w := s.plans[p]; w.kind {
 	case takeAmong:
@@ -254,7 +256,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 				weight = append(weight, total[member])
 			}
 		}
-		for len(members) < w.size { // left over
+		for len(members) < w.size { // unused places
 			members, weight = append(members, 0), append(weight, 0)
 		}
 		chosen.members[p], chosen.weight[p] = members, weight
@@ -295,7 +297,7 @@ func draw(random *rand.Rand, n, k int) []int {
 	return list
 }
 
-// rows are the numbers of the members of a variable in a selection, in the order of its plates.
+// rows returns the numbers of the members of a variable in a selection, in the order of its plates.
 func (c *selection) rows(v *Variable) []int {
 	rows := []int{0}
 	for _, p := range v.plates {
@@ -310,8 +312,8 @@ func (c *selection) rows(v *Variable) []int {
 	return rows
 }
 
-// thin keeps a share of the members of each plate, without members whose members above are left
-// out. It returns the kept members.
+// thin keeps a random share of the members of each plate. A member is also left out if a member to
+// which it belongs is left out. It returns whether each member is kept.
 func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
 	all := map[*Plate][]bool{}
 	for _, p := range byDepth(m.plates) {

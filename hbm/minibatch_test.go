@@ -135,7 +135,7 @@ func TestSelectionMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "not select independently")
 }
 
-// Thinned, members are left out with everything that belongs to them, of crossed plates too.
+// Thinning leaves members out with everything that belongs to them, also in crossed plates.
 func TestThin(t *testing.T) {
 	m := NewModel()
 	school, class := m.Plate("school", 6), m.Plate("class", 12)

@@ -31,8 +31,8 @@ const (
 func (r Role) String() string { return [...]string{"latent", "observed", "constant"}[r] }
 
 // Variable is a template of random variables, one member for each combination of members of its
-// plates: θ_i or X of PAVI eq. 2. It is a Term: in the density of another variable it stands for
-// its value at the member to which the other's member belongs.
+// plates: θ_i or X of PAVI eq. 2. A variable is a Term: in the density of another variable it
+// stands for its value at the member to which the member of the other variable belongs.
 type Variable struct {
 	model   *Model
 	name    string
@@ -40,8 +40,8 @@ type Variable struct {
 	plates  []*Plate
 	event   []int
 	density Density
-	link    Link // of a latent variable
-	// the start of its inference: mean and sd of each unconstrained number, or nil
+	link    Link // the link of a latent variable
+	// near is the start of its inference: mean and sd of each unconstrained number, or nil
 	initial [2][]float64
 }
 
@@ -166,16 +166,16 @@ func (m *Model) withRole(role Role) []*Variable {
 	return slices.DeleteFunc(m.Variables(), func(v *Variable) bool { return v.role != role })
 }
 
-// Name is the name of the variable.
+// Name returns the name of the variable.
 func (v *Variable) Name() string { return v.name }
 
-// Members is the number N_i of members: the product of the sizes of the plates.
+// Members returns the number N_i of members: the product of the sizes of the plates.
 func (v *Variable) Members() int { return sizeOf(v.plates) }
 
-// EventSize is the number of entries in the value of one member.
+// EventSize returns the number of entries in the value of one member.
 func (v *Variable) EventSize() int { return product(v.event) }
 
-// Parents are the variables that the density depends on, each once, in order of first mention.
+// Parents returns the variables that the density depends on, each once, in order of first mention.
 func (v *Variable) Parents() []*Variable {
 	var parents []*Variable
 	for _, term := range v.density.terms {

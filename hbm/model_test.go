@@ -158,7 +158,8 @@ func TestDataMistakes(t *testing.T) {
 	require.Equal(t, drawn, again)
 }
 
-// Links with their test events, and the places of the value that are its free coordinates.
+// linkCases are links with their test events, and the places of the value that are its free
+// coordinates.
 var linkCases = map[string]struct {
 	link  Link
 	event []int

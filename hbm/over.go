@@ -23,9 +23,9 @@ import (
 // (Model.Coordinates), of which each model has some.
 //
 // A number that a model lacks has no density and is zero behind its link: an effect is 0, a
-// standard deviation 1. Densities of other variables see these values; other differences depend on
-// Present. Numbers that a link or a density joins, such as shares that sum to one, are in a model
-// together or not at all.
+// standard deviation 1. Densities of other variables see these values; other differences between
+// models are written with Present. Numbers that a link or a density joins, such as shares that sum
+// to one, are in a model together or not at all.
 type Target struct {
 	// LogConcave says that the posterior of the parameters has one mode in every model, as for
 	// effects with known standard deviations and a log-concave response. Nothing checks it, and if
@@ -41,7 +41,7 @@ type Target struct {
 
 var _ vti.UnimodalTarget = (*Target)(nil)
 
-// Dim is D, the number of unconstrained numbers of all latent variables.
+// Dim returns D, the number of unconstrained numbers of all latent variables.
 func (m *Model) Dim() int {
 	dim := 0
 	for _, l := range latents(m, false) {
@@ -50,8 +50,8 @@ func (m *Model) Dim() int {
 	return dim
 }
 
-// Coordinates are the places of the unconstrained numbers of a latent variable in θ, [plates...,
-// U] in row-major order.
+// Coordinates returns the places of the unconstrained numbers of a latent variable in θ,
+// [plates..., U] in row-major order.
 func (m *Model) Coordinates(v *Variable) []int {
 	first := 0
 	for _, l := range latents(m, false) {
@@ -68,8 +68,8 @@ func (m *Model) Coordinates(v *Variable) []int {
 	panic(fmt.Sprintf("hbm.Model.Coordinates: %q is no latent variable of the model", v.name))
 }
 
-// Over makes the model one of a space of models of Dim coordinates. logPrior is log p(m) of codes
-// [B, S] as a graph, such as the LogProb of a space.Prior; nil gives all codes the same
+// Over makes the model one of a space of models with Dim coordinates. logPrior computes log p(m) of
+// codes [B, S] as a graph, such as the LogProb of a space.Prior; nil gives all codes the same
 // probability.
 func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data Values) (*Target, error) {
 	if err := m.CheckData(data); err != nil {
@@ -86,11 +86,12 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 }
 
 // checkedCodes is the number of models whose masks are checked, in addition to the models that
-// differ from the first by one outcome. In other models, the density is NaN if only some of the
-// joined numbers are present.
+// differ from the first by one outcome. In other models the density is NaN if only some of the
+// numbers that a link or a density joins are present.
 const checkedCodes = 1000
 
-// checkWholes returns an error for a model with only some of the joined numbers of a member.
+// checkWholes returns an error for a model with only some of the numbers of a member that its link
+// joins.
 func (t *Target) checkWholes() error {
 	masker, ok := t.space.(space.RowMasker)
 	if !ok {
@@ -136,13 +137,13 @@ func (t *Target) checkWholes() error {
 	return nil
 }
 
-// Space is the set of models.
+// Space returns the set of models.
 func (t *Target) Space() space.Space { return t.space }
 
-// Unimodal is LogConcave.
+// Unimodal returns LogConcave.
 func (t *Target) Unimodal() bool { return t.LogConcave }
 
-// LogPrior is log p(m): [B, S] -> [B].
+// LogPrior returns log p(m): [B, S] -> [B].
 func (t *Target) LogPrior(codes *Node) *Node {
 	if t.logPrior != nil {
 		return t.logPrior(codes)
@@ -154,8 +155,8 @@ func (t *Target) LogPrior(codes *Node) *Node {
 	return AddScalar(Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0))), sum)
 }
 
-// LogJoint is log p(data, θ | m) as a density of θ, whose sums over members are Float64: [B, S],
-// [B, D], [B, D] -> [B].
+// LogJoint returns log p(data, θ | m) as a density of θ, whose sums over members are Float64: [B,
+// S], [B, D], [B, D] -> [B].
 func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	r, logLinks := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
@@ -208,7 +209,7 @@ func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	return parts
 }
 
-// together is the inverse of apart, [B, D].
+// together inverts apart and returns [B, D].
 func together(list []*latent, parts map[*Variable]*Node) *Node {
 	var rows []*Node
 	for _, l := range list {
@@ -265,12 +266,12 @@ type partialLink interface{ partly() }
 func (IdentityLink) partly() {}
 func (ExpLink) partly()      {}
 
-// presentTerm is Present.
+// presentTerm is the term that Present returns.
 type presentTerm struct{ variable *Variable }
 
-// Present is 1 if the model of a draw has the numbers of a latent variable, and 0 if it lacks them:
-// [event...] if each is in a model by itself, a number if they are joined. Without a space of
-// models it is 1.
+// Present returns a term that is 1 if the model of a draw has the numbers of a latent variable, and
+// 0 if it lacks them. It is [event...] if each number is in a model by itself, and one number if
+// they are joined. Without a space of models it is 1.
 func Present(v *Variable) Term { return presentTerm{v} }
 
 func (p presentTerm) variables() []*Variable { return []*Variable{p.variable} }

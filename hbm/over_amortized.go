@@ -18,9 +18,9 @@ import (
 )
 
 // amortizedFamily is a family over a space of models that trains on simulated data sets, each from
-// a model of its own (Config.Amortize). In a step, every second data set is met by the model that
-// it comes from, so that models are drawn by their posterior, and the others by any model, since
-// answers need the evidences of all.
+// a model of its own (Config.Amortize). In a step, every second data set is paired with the model
+// that it comes from, so that models are drawn by their posterior. The other data sets are paired
+// with models drawn from the prior, since answers need the evidences of all models.
 type amortizedFamily struct {
 	*batchedFamily // which simulates from the first step on
 	logPrior       []float64

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// withData is the same regression with other responses of the same model.
+// withData returns the same regression with other responses, drawn from the model of code.
 func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *chosenRegression {
 	simulator, err := c.target.Simulator(openCPU(t))
 	require.NoError(t, err)
@@ -45,10 +45,10 @@ func trainAmortized(t *testing.T, target *Target, cfg Config, steps int) func(ta
 	}
 }
 
-// One family for all data sets and models: on each of fresh data sets, of every model, the
-// evidences of all models are exact to five of their errors, one in two million by chance, and the
-// answer is trusted. q(m) stays at the prior. A family that was hardly trained answers nothing that
-// is wrong.
+// One family serves all data sets and models. On fresh data sets of every model, the evidences of
+// all models are exact within five of their standard errors, which fails by chance once in two
+// million, and the answer is trusted. q(m) stays at the prior. A family that was hardly trained
+// gives no wrong answer.
 func TestAmortizedOverModels(t *testing.T) {
 	testkit.Long(t)
 	c := newChosenRegression(t)
@@ -85,8 +85,9 @@ func TestAmortizedOverModels(t *testing.T) {
 	require.GreaterOrEqual(t, trusted, sets-sets/10)
 }
 
-// A family for the data at hand alone goes on from the weights of one for all data sets: after the
-// same five steps it is ahead of one that begins anew, and its evidences are exact to five errors.
+// A family for the data at hand alone goes on from the weights of a family for all data sets. After
+// the same five steps it is ahead of a family that begins anew, and its evidences are exact within
+// five standard errors.
 func TestAmortizedTrainsOn(t *testing.T) {
 	testkit.Long(t)
 	c := newChosenRegression(t)

@@ -19,7 +19,7 @@ import (
 type batchedFamily struct {
 	*targetFamily
 	selector *selector
-	part     *Posterior // of the members in a step
+	part     *Posterior // the family at the members in a step
 	// simulate makes the data of a step, if the family is amortized over data sets.
 	simulate dataSets
 	fixed    []any // the inputs of every step, if each has all members and the same data
@@ -53,8 +53,8 @@ func (f *batchedFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) (i
 	return inputs, err
 }
 
-// batch draws the members of a step, and simulates their data if the family is amortized: each data
-// set from one of the models that from draws, unless there is one model only.
+// batch draws the members of a step. If the family is amortized it also simulates their data, each
+// data set from one of the models that from draws, unless there is only one model.
 func (f *batchedFamily) batch(ctx gocontext.Context, step int, from func(random *rand.Rand) [][]int32) (inputs []any, err error) {
 	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
 	chosen := f.selector.draw(random)

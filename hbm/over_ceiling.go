@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// logLikelihood is log p(data | θ, m), of the observed variables alone, shaped as in LogJoint.
+// logLikelihood returns log p(data | θ, m), of the observed variables alone, shaped as in LogJoint.
 func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	r, _ := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
@@ -25,9 +25,10 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	return total
 }
 
-// ceilings finds the largest likelihoods of models. They bound evidences, which are means of these.
+// ceilings finds the largest likelihoods of models. These bound evidences, which are means of
+// likelihoods.
 type ceilings struct {
-	slope *Exec // of log likelihood and gradient
+	slope *Exec // computes the log likelihood and its gradient
 }
 
 func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// differing is the model of ExampleModel_Over with a known mean of zero, so that groups are
+// differing returns the model of ExampleModel_Over with a known mean of zero, so that groups are
 // independent: each differs or does not.
 func differing(t *testing.T) (target *Target, exact []float64) {
 	m := NewModel()
@@ -96,8 +96,8 @@ func (l listed) MaskRow(code []int32, _ []bool) []bool {
 	return mask
 }
 
-// Lists of at most two groups that differ, with their own q(m): the exact probabilities are sums
-// over the 22 lists.
+// A space of lists of at most two differing groups is answered with its own q(m). The exact
+// probabilities are sums over the 22 lists.
 func TestOverServesLists(t *testing.T) {
 	target, exact := differing(t)
 	lists, err := space.NewLists([]int{1, 1, 1, 1, 1, 1}, 2, 0)

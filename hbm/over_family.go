@@ -10,21 +10,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// targetFamily is a family of plates over the models of a Target, as q(θ | m). Encodings are linear
-// in the features of a model (space.Features).
+// targetFamily is one of the families of this package over the models of a Target, as q(θ | m).
+// Encodings are linear in the features of a model (space.Features).
 type targetFamily struct {
 	*Target
 	family *cascade
 	config Config
-	most   int // features of a model
+	most   int // number of features of a model
 }
 
 var _ vti.Flow = (*targetFamily)(nil)
 
-// Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. It
-// reads Family, Encoding, Products, Flow, Batch and DType of cfg, and Until, the time after which
-// single models are weighed by one batch of draws. With Amortize it trains on data sets simulated
-// from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
+// Family returns a family of approximations of the latent variables, as the Backbone of a
+// vti.Config. It reads Family, Encoding, Products, Flow, Batch and DType of cfg, and Until, the
+// time after which single models are weighed by one batch of draws. With Amortize it trains on data
+// sets simulated from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

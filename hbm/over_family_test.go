@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// columnsModel has groups, and for each of two columns, which models may lack, a scale and effects.
+// columnsModel returns a model with groups and, for each of two columns, which models may lack, a
+// scale and effects.
 func columnsModel(t *testing.T) *Target {
 	m := NewModel()
 	group := m.Plate("group", 3)
@@ -120,8 +121,8 @@ func jittered(dims []int, random *rand.Rand, value *tensors.Tensor) *tensors.Ten
 	return tensors.FromFlatDataAndDimensions(values, dims...)
 }
 
-// scatterModel is y_jr = μ + b_j + ε with μ ~ N(0, 1), b_j ~ N(0, τ²), τ half-normal and ε ~ N(0,
-// 1), in which μ may be missing, and τ with all b.
+// scatterModel returns y_jr = μ + b_j + ε with μ ~ N(0, 1), b_j ~ N(0, τ²), τ half-normal and ε ~
+// N(0, 1), in which μ may be missing, and τ with all b.
 func scatterModel(t *testing.T, y [][]float64) *Target {
 	m := NewModel()
 	var groups []int32
@@ -144,7 +145,8 @@ func scatterModel(t *testing.T, y [][]float64) *Target {
 	return target
 }
 
-// scatterEvidence is the log evidence of a model of scatterModel, by the trapezoidal rule over τ.
+// scatterEvidence returns the log evidence of a model of scatterModel, by the trapezoidal rule over
+// τ.
 func scatterEvidence(y [][]float64, code []int32) float64 {
 	logLikelihood := func(tau float64) float64 { // log p(y | τ)
 		sum := 0.0

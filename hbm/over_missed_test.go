@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// farEffects is y_g ~ N(μ + b_g, 0.1), μ ~ N(0, 1), b_g ~ N(0, 1) of few groups, which models may
-// lack. The options set the start of inference for b.
+// farEffects returns the model y_g ~ N(μ + b_g, 0.1), μ ~ N(0, 1), b_g ~ N(0, 1) of few groups, in
+// which models may lack the effects b. The options set the start of inference for b.
 func farEffects(t *testing.T, y []float64, options ...Option) *Target {
 	m := NewModel()
 	group := m.Plate("group", len(y))
@@ -29,7 +29,8 @@ func farEffects(t *testing.T, y []float64, options ...Option) *Target {
 	return target
 }
 
-// farEvidence is the log density of y under N(0, s² I + 1 1ᵀ), s² = 0.01 or, with effects, 1.01.
+// farEvidence returns the log density of y under N(0, s² I + 1 1ᵀ), s² = 0.01 or, with effects,
+// 1.01.
 func farEvidence(y []float64, effects bool) float64 {
 	variance := 0.01
 	if effects {

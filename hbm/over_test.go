@@ -88,7 +88,7 @@ func newTermsModel(t *testing.T, terms, groups, rows int, skew float64) *termsMo
 	return c
 }
 
-// logEvidence is the log density of y under a model, a normal distribution.
+// logEvidence returns the log density of y under a model, a normal distribution.
 func (c *termsModel) logEvidence(code []int32) float64 {
 	terms := len(c.sums)
 	covariance := mat.NewSymDense(len(c.y), nil)
@@ -115,7 +115,8 @@ func (c *termsModel) logEvidence(code []int32) float64 {
 	return normal.LogProb(c.y)
 }
 
-// A plate model over 2⁸ or 2¹² models is a Target: the certificate agrees with the sum over all.
+// A plate model over 2⁸ or 2¹² models is a Target, and its certificate agrees with the sum over all
+// models.
 func TestOverAgreesWithEnumeration(t *testing.T) {
 	for _, terms := range []int{4, 6} {
 		t.Run(fmt.Sprint(terms), func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestOverFactorised(t *testing.T) {
 	}
 }
 
-// alone is the probability that a term is in, and that it varies: the sums z_j = s β_j + √s ε_j of
-// its groups have four models.
+// alone returns the probability that a term is in, and that it varies: the sums z_j = s β_j + √s
+// ε_j of its groups have four models.
 func (c *termsModel) alone(k int) [2]float64 {
 	var logs []float64
 	for _, code := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
@@ -267,7 +268,7 @@ func TestOverHasTheDensityOfItsModels(t *testing.T) {
 			if in == 1 {
 				u := theta[column]
 				scale = math.Exp(u)
-				want += math.Log(9) + math.Log(scale) - 3*scale + u // rate² x e^(−rate x), and of the link
+				want += math.Log(9) + math.Log(scale) - 3*scale + u // log of rate² x e^(−rate x), and the log determinant of the link
 				for j := range 2 {
 					effect := theta[2+2*j+column]
 					means[j] += effect

@@ -27,32 +27,35 @@ type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
 	mutex     sync.Mutex // evaluations take turns
-	// kept holds the draws of models of an amortized family, which serve again: answers are to take
-	// about a second. nil: draws are fresh each time. numbers is their size.
+	// kept holds the draws of each model of an amortized family, which are used again, because an
+	// answer should take about a second. If it is nil, draws are fresh each time. numbers is the
+	// count of the numbers in kept.
 	kept    map[string]*Certificate
 	numbers int
 }
 
-// Draws of single models: of all; of models that are then within some nats of the largest evidence
-// or not reliably below it; and for parameters of models with less than a hundredth of the
-// posterior. Others have the draws of a single model. Chosen by hand.
+// glances are the stages in which single models are weighed. A stage draws from the models whose
+// log evidence is within some nats of the largest, or not reliably below it, by the stage before.
+// Chosen by hand.
 var glances = []struct {
 	draws  int
 	within float64
 }{{64, math.Inf(1)}, {256, 50}, {1024, negligibleNats}}
 
 const (
+	// fewWeighed is the number of draws for the parameters of a model with less than a hundredth of
+	// the posterior. Other models have the draws of a single model.
 	fewWeighed = 1024
-	// openedWeighed is the number of draws of a model of an amortized family that may matter: so
-	// many show by themselves how heavy the tail of their weights is.
+	// openedWeighed is the number of draws of a model of an amortized family that may matter. This
+	// number shows by itself how heavy the tail of the weights is.
 	openedWeighed = 2048
 	// mostModels is the largest number of models that are weighed by hundreds of draws each.
 	mostModels = 128
 	// A model negligibleNats below the best has no part in the answer. Chosen by hand: 128 such
 	// models hold less than a thousandth.
 	negligibleNats = 12
-	// Parameters are drawn of models within drawnNats of the best, and their weights without a mean
-	// make an answer doubtful by themselves.
+	// Models within drawnNats of the best need no further draws: their parameters are drawn, and if
+	// their weights have no mean this makes the answer doubtful by itself.
 	drawnNats = 5
 )
 
@@ -102,8 +105,7 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 // Of returns estimates, from few draws of models whose evidences are far below the largest. A
 // family may be far from the posterior of a model that training hardly drew. Weights then give an
 // evidence that is too small by any number of nats, even with many draws. Such a model is left out
-// only if its largest likelihood is too small as well. Otherwise it counts as if nothing bounded
-// it.
+// only if its largest likelihood is too small as well. Otherwise its evidence counts as unbounded.
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))
@@ -147,7 +149,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 	return found, nil
 }
 
-// parameters writes θ [D] of a draw of the model of a feed.
+// parameters writes the parameters θ [D] of a draw of the model of a feed.
 func (w *weighed) parameters(modelFeed *feed, sample *Draws, draw int, theta []float64) {
 	for at, l := range w.posterior.family.latents {
 		values := sample.Of(l.Variable, draw)
@@ -160,7 +162,7 @@ func (w *weighed) parameters(modelFeed *feed, sample *Draws, draw int, theta []f
 	}
 }
 
-// Parameters draws by weight.
+// Parameters draws n parameters of the model of code, by weight.
 func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
 	draws := fewWeighed
 	switch {

@@ -49,7 +49,7 @@ func newChosenRegression(t *testing.T) *chosenRegression {
 	return c
 }
 
-// logEvidence is the log density of N(0, 1 + 1 + c² x xᵀ + ¼ [same group]) at y.
+// logEvidence returns the log density of N(0, 1 + 1 + c² x xᵀ + ¼ [same group]) at y.
 func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	n := len(c.y)
 	l := make([][]float64, n)
@@ -87,8 +87,8 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	return sum
 }
 
-// One family for four models. Each model is weighed group by group. Evidences are exact, and q(m)
-// is near the posterior. Encoders are trained like everything else.
+// One family serves four models, and each model is weighed group by group. Evidences are exact, and
+// q(m) is near the posterior. Encoders are trained like everything else.
 func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

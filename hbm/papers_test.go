@@ -18,7 +18,7 @@ func broadcast3(a, b, c *Node) (x, y, z *Node) {
 	return a, b, c
 }
 
-// Laplace has density exp(−|x − location| / scale) / (2 scale).
+// Laplace returns the distribution with density exp(−|x − location| / scale) / (2 scale).
 func Laplace(location, scale Term) Density {
 	return elementwise("Laplace", Reals,
 		func(x *Node, p []*Node) *Node {
@@ -30,8 +30,8 @@ func Laplace(location, scale Term) Density {
 		location, scale).withNormal(func(p []*Node) (mean, sd *Node) { return p[0], MulScalar(p[1], math.Sqrt2) })
 }
 
-// Dirichlet is the distribution of shares with the concentration of each, a vector or a number for
-// all. Its density is the density of all shares but the last.
+// Dirichlet returns the distribution of shares with the concentration of each, a vector or a number
+// for all. Its density is the density of all shares but the last.
 func Dirichlet(concentration Term) Density {
 	return Density{
 		name: "Dirichlet", support: Simplex, terms: []Term{concentration},
@@ -55,8 +55,8 @@ func Dirichlet(concentration Term) Density {
 	}
 }
 
-// Mixture draws one of the components with the given weights, a vector of shares, and the value
-// from it: all components of the event from the same. The choice is summed out.
+// Mixture returns the density that draws one of the components with the given weights, a vector of
+// shares, and then all components of the event from it. The choice is summed out.
 func Mixture(weights Term, components ...Density) Density {
 	if len(components) == 0 {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))
@@ -123,7 +123,8 @@ type entry struct {
 	index int
 }
 
-// At is the entry of a term at index along the first axis of its event: row c of means [C, D], say.
+// At returns the entry of a term at index along the first axis of its event: row c of means [C, D],
+// say.
 func At(term Term, index int) Term { return entry{term, index} }
 
 func (a entry) variables() []*Variable { return a.term.variables() }
@@ -137,7 +138,7 @@ func (a entry) node(r *replica, plates []*Plate) *Node {
 	return Squeeze(SliceAxis(value, axis, AxisElem(a.index)), axis)
 }
 
-// xLogY is x log y for y > 0, and 0 for x = 0 and any y.
+// xLogY returns x log y for y > 0, and 0 for x = 0 and any y.
 func xLogY(x, y *Node) *Node {
 	zero := Equal(x, ZerosLike(x))
 	x, y, zero = broadcast3(x, y, zero)

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Plate is a repetition, made by Model.Plate: a variable on it has one member for each of its
-// members.
+// Plate is a repetition, made by Model.Plate: a variable on a plate has one member for each member
+// of the plate.
 type Plate struct {
 	model   *Model
 	name    string
@@ -42,9 +42,9 @@ func (m *Model) Plate(name string, size int) *Plate {
 	return p
 }
 
-// In nests the plate in another, whose members may have different numbers of members of p: member i
-// of p belongs to member index[i] of the plate outer. A plate may be nested in several others, each
-// with its own index: then those are crossed. It returns p.
+// In nests p in the plate outer, and returns p. Member i of p belongs to member index[i] of outer,
+// so that members of outer may have different numbers of members of p. A plate may be nested in
+// several others, each with its own index; these are then crossed.
 func (p *Plate) In(outer *Plate, index []int32) *Plate {
 	m := p.model
 	switch {
@@ -68,13 +68,13 @@ func (p *Plate) In(outer *Plate, index []int32) *Plate {
 	return p
 }
 
-// Name is the name of the plate.
+// Name returns the name of the plate.
 func (p *Plate) Name() string { return p.name }
 
-// Size is the number of members of the plate.
+// Size returns the number of members of the plate.
 func (p *Plate) Size() int { return p.size }
 
-// path is the shortest chain of memberships from p to another plate; nil if there is none.
+// path returns the shortest chain of memberships from p to another plate, or nil if there is none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
 		plate *Plate
@@ -95,7 +95,8 @@ func (p *Plate) path(to *Plate) []*membership {
 // Determines reports whether a member of p determines a member of the other plate.
 func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier is the number of the first of plates whose members determine a member of p; -1 for none.
+// carrier returns the index of the first of plates whose members determine a member of p, or -1 if
+// there is none.
 func (p *Plate) carrier(plates []*Plate) int {
 	if i := slices.Index(plates, p); i >= 0 {
 		return i
@@ -114,10 +115,10 @@ func sizeOf(plates []*Plate) int {
 // String shows the plate as name[size].
 func (p *Plate) String() string { return fmt.Sprintf("%s[%d]", p.name, p.size) }
 
-// Values are the numbers of variables, each [plates..., event...] in row-major order.
+// Values holds the values of variables, each [plates..., event...] in row-major order.
 type Values map[*Variable][]float64
 
-// shape is the shape of all values of a variable, [plates..., event...].
+// shape returns the shape of all values of a variable, [plates..., event...].
 func (v *Variable) shape() []int {
 	var dims []int
 	for _, p := range v.plates {
@@ -126,7 +127,7 @@ func (v *Variable) shape() []int {
 	return append(dims, v.event...)
 }
 
-// memberName names the member of a number: "x[group 2, sample 7]".
+// memberName returns a name for the member with a number: "x[group 2, sample 7]".
 func (v *Variable) memberName(number int) string {
 	positions := make([]string, len(v.plates))
 	for i := len(v.plates) - 1; i >= 0; i-- {
@@ -167,7 +168,7 @@ func (m *Model) CheckData(data Values) error {
 	return nil
 }
 
-// whole is the replica that holds all members of all plates in their order.
+// whole returns the replica that holds all members of all plates in their order.
 func (m *Model) whole(g *Graph, dtype dtypes.DType) *replica {
 	r := &replica{graph: g, dtype: dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{}, values: map[*Variable]*Node{}}
 	for _, p := range m.plates {
@@ -179,7 +180,7 @@ func (m *Model) whole(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// tensorOf holds values of one or more sets of a variable as [plates..., sets, event...].
+// tensorOf returns values of one or more sets of a variable as [plates..., sets, event...].
 func (v *Variable) tensorOf(values []float64) *tensors.Tensor {
 	dims := append(v.shape()[:len(v.plates)], len(values)/(v.Members()*v.EventSize()))
 	return tensors.FromFlatDataAndDimensions(values, append(dims, v.event...)...)

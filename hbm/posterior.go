@@ -79,10 +79,10 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 	return c, nil
 }
 
-// Family is the family that was fitted.
+// Family returns the family that was fitted.
 func (p *Posterior) Family() Family { return p.config.Family }
 
-// On is the posterior given other data, from the same weights in one pass, for a family that
+// On returns the posterior given other data, from the same weights in one pass, for a family that
 // computes all encodings from the data. model is the trained model, or one with the same variables
 // and plates of other sizes. On needs no training if the family was amortized over data sets
 // (Config.Amortize).
@@ -111,10 +111,10 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	return other, nil
 }
 
-// Steps is the number of training steps behind the posterior.
+// Steps returns the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.step }
 
-// Weights is the number of trained weights, shared and of encodings.
+// Weights returns the number of trained weights, of which some are shared and some are encodings.
 func (p *Posterior) Weights() int {
 	count := 0
 	for variable := range p.variables.IterVariablesInScope() {
@@ -125,7 +125,7 @@ func (p *Posterior) Weights() int {
 	return count
 }
 
-// Draws are draws of all latent variables from a posterior.
+// Draws holds draws of all latent variables from a posterior.
 type Draws struct {
 	// N is the number of draws.
 	N int
@@ -166,7 +166,8 @@ func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, e
 	return p.sample(ctx, n, name, true)
 }
 
-// largestChunk bounds the members times draws of one graph in an evaluation of the whole model.
+// largestChunk bounds the number of members times draws in one graph of an evaluation of the whole
+// model.
 const largestChunk = 1 << 18
 
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
@@ -224,7 +225,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 	return draws, nil
 }
 
-// drawsFirst is the value of a variable in a replica as [draws, plates..., event...].
+// drawsFirst returns the value of a variable in a replica as [draws, plates..., event...].
 func drawsFirst(r *replica, v *Variable) *Node { return drawsTo(r.values[v], len(v.plates), 0) }
 
 // exec compiles a graph over the variables of the posterior, once for each name.

@@ -16,7 +16,8 @@ func sumPresent(x, present *Node) *Node {
 	return ReduceSum(x, -1)
 }
 
-// withPresence is a log density [plates..., draws] of the present components, or as a whole.
+// withPresence returns the log density [plates..., draws] of the present components, or of the
+// members as a whole if logProb has no components.
 func withPresence(logProb, present *Node, rank int) *Node {
 	if present == nil {
 		return sumTrailing(logProb, rank)
@@ -37,14 +38,14 @@ func encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
 	members, draws := product(dims), encodings.Shape().Dim(plates)
 	table := Reshape(encodings, members*draws, features.Shape().Dim(-1), width)
-	if draws > 1 { // of as many data sets
+	if draws > 1 { // each draw has its own data set
 		table = Reshape(table, members, draws, features.Shape().Dim(-1), width)
 		return Reshape(ReduceSum(Mul(table, InsertAxes(features, 0, -1)), 2), append(slices.Clone(dims), draws, width)...)
 	}
 	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
 }
 
-// follow is before [plates..., draws, C] times weights [C, outputs], which are linear in the
+// follow returns before [plates..., draws, C] times weights [C, outputs], which are linear in the
 // features of the model. With several models the weights are variables [1 + F, C, outputs].
 func (in conditionalInputs) follow(weights *Node) *Node {
 	outputs := weights.Shape().Dim(-1)
@@ -60,8 +61,8 @@ func (in conditionalInputs) follow(weights *Node) *Node {
 	return Reshape(Einsum("mdc,dco->mdo", flat, transformed), append(slices.Clone(leading), outputs)...)
 }
 
-// wholly is x [..., B] if all numbers present [..., B, U] of a member are, 0 if none is, and NaN if
-// only some are, as then no model has a density.
+// wholly returns x [..., B] if all numbers present [..., B, U] of a member are, 0 if none is, and
+// NaN if only some are, as then no model has a density.
 func wholly(x, present *Node) *Node {
 	is := GreaterThan(present, ZerosLike(present))
 	x, all := broadcast2(x, LogicalAll(is, -1))

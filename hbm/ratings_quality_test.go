@@ -53,7 +53,7 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 		ofLecturer[lecturer[i]]++
 	}
 	for i, y := range column(t, all, "y") {
-		// nobody is left without
+		// every student and every lecturer keeps a rating
 		if random.Float64() < share && ofStudent[student[i]] > 1 && ofLecturer[lecturer[i]] > 1 {
 			ofStudent[student[i]]--
 			ofLecturer[lecturer[i]]--
@@ -76,7 +76,8 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 	return r
 }
 
-// predictive is the mean log density of the held-out ratings, each under the mixture of the draws.
+// predictive returns the mean log density of the held-out ratings, each under the mixture of the
+// draws.
 func (r *ratings) predictive(draws *Draws) float64 {
 	var total float64
 	for i, y := range r.heldOut {

@@ -18,19 +18,21 @@ type replica struct {
 	graph *Graph
 	dtype dtypes.DType
 	sizes map[*Plate]int // how many members are in the replica
-	// [size] int32: for each member in the replica, the position in the replica of the member it
-	// belongs to
+	// index holds, for each member in the replica, the position in the replica of the member that
+	// it belongs to: [size] int32
 	index  map[*membership]*Node
 	values map[*Variable]*Node
-	// of the latent variables that were drawn
+	// unconstrained holds the unconstrained values of the latent variables that were drawn
 	unconstrained map[*Variable]*Node
-	// weights are the numbers of members that each member represents, [size]; nil: one.
+	// weights are the numbers of members that each member in the replica represents, [size]; nil:
+	// one.
 	weights map[*Plate]*Node
 	levels  map[string]level // the results of an encoder
 	// rows are the replica's members of a latent variable, [members, 1] int32; nil: all
 	rows      map[*Variable]*Node
-	encodings map[*Variable]*Node // of these rows [members, width]
-	// the present unconstrained numbers of latent variables, [plates..., draws, U]; nil: all
+	encodings map[*Variable]*Node // free encodings of these rows [members, width]
+	// present is 1 for present unconstrained numbers of latent variables and 0 for others,
+	// [plates..., draws, U]; nil: all are present
 	present map[*Variable]*Node
 	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
 }
@@ -107,8 +109,8 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	return x
 }
 
-// position is, for each member of a plate in the replica, the position of its member of another
-// plate, [size, 1] int32.
+// position returns, for each member of a plate in the replica, the position of its member of
+// another plate, [size, 1] int32.
 func (r *replica) position(plate, outer *Plate) *Node {
 	var position *Node
 	for _, step := range plate.path(outer) {
@@ -140,8 +142,8 @@ func (r *replica) parameters(v *Variable) []*Node {
 	return nodes
 }
 
-// logProb is the log density of each member of a variable at its value in the replica, [plates...,
-// draws].
+// logProb returns the log density of each member of a variable at its value in the replica,
+// [plates..., draws].
 func (r *replica) logProb(v *Variable) *Node {
 	logProb := v.density.logProb(r.values[v], r.parameters(v), len(v.event))
 	return withPresence(logProb, r.present[v], len(v.plates)+1)
@@ -166,8 +168,8 @@ func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJ
 }
 
 // noise makes the noise of draws of each latent variable, [plates..., draws, U]. It comes in pairs
-// of opposite sign: the odd part of the gradient with respect to locations, near the optimum most
-// of it, cancels.
+// of opposite sign. So the odd part of the gradient with respect to locations cancels, which is
+// most of this gradient near the optimum.
 func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
@@ -178,7 +180,8 @@ func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	return noise
 }
 
-// densitiesAt is densities for standard normal noise [plates..., draws, U] of each latent variable.
+// densitiesAt computes densities from standard normal noise [plates..., draws, U] of each latent
+// variable.
 func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node) (logJoint, logQ *Node) {
 	logPs, logQs := p.termsAt(ctx, r, noise)
 	for _, v := range p.model.variables {
@@ -209,7 +212,7 @@ func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (lo
 	return logP, logQ
 }
 
-// plus adds to a sum that is nil at first, and broadcasts over draws.
+// plus adds x to a sum that is nil at first, and broadcasts over draws.
 func plus(sum, x *Node) *Node {
 	if sum == nil {
 		return x

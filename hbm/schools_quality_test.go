@@ -114,7 +114,7 @@ func TestQualityOfNonConjugate(t *testing.T) {
 	row("gamma distributions, one rate", mean)
 }
 
-// laplaceLikelihoods are the log densities of the data and of the prior of each number.
+// laplaceLikelihoods returns the log densities of the data and of the prior of each number.
 func laplaceLikelihoods(data []float64) [2]func(a float64) float64 {
 	logDensity := func(d int) func(a float64) float64 {
 		return func(a float64) float64 {
@@ -145,7 +145,7 @@ func logIntegral(logDensity func(a float64) float64) float64 {
 	return largest + math.Log(sum)
 }
 
-// gammaBound is the largest ELBO of independent gamma distributions with a common rate.
+// gammaBound returns the largest ELBO of independent gamma distributions with a common rate.
 func gammaBound(t testing.TB, logDensity [2]func(a float64) float64) float64 {
 	var table [2][]float64
 	for d := range table {

@@ -20,7 +20,7 @@ import (
 type Simulator struct {
 	model *Model
 	steps []*simulation
-	over  *Target // of a space of models; nil: there is one
+	over  *Target // the target over a space of models; nil if there is one model
 }
 
 // simulation evaluates the parameters of one variable from the values of its parents.
@@ -28,7 +28,7 @@ type simulation struct {
 	variable *Variable
 	parents  []*Variable
 	exec     *Exec
-	absent   []float64 // over a space of models: the value of a latent variable without numbers
+	absent   []float64 // over a space of models: the value of a latent variable whose numbers a model lacks
 }
 
 // NewSimulator prepares to draw from a model.
@@ -86,8 +86,9 @@ func (t *Target) Simulator(device *gpu.Device) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given a vector with an entry a set, the parents, and
-// over a space of models which numbers of latent parents are present.
+// graphFor returns a function that builds the graph of the parameters. Its inputs are a vector with
+// an entry for each set, the values of the parents and, over a space of models, which numbers of
+// latent parents are present.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
@@ -116,20 +117,21 @@ func (s *simulation) latentParents() []*Variable {
 }
 
 // Draw simulates the model: values of all latent and observed variables, with the given seed and
-// stream name. Constants come from known, and so does every other variable in it. If ctx is
+// stream name. Constants come from known, and so do other variables that it holds. If ctx is
 // cancelled, it stops with an error that wraps ctx.Err().
 func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name string) (Values, error) {
 	return s.DrawSets(ctx, known, 1, seed, name)
 }
 
-// DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not
-// known. A known variable has one set for all, [plates..., event...], or one for each.
+// DrawSets simulates several sets at once. The values of a variable that is not known are
+// [plates..., sets, event...]. A known variable has one set for all sets, [plates..., event...], or
+// one for each.
 func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
 	return s.drawSets(ctx, known, sets, nil, seed, name)
 }
 
-// DrawModels is DrawSets with one set for each code, which is drawn from that model. Numbers that
-// it lacks are as in Target.
+// DrawModels simulates one set for each code, from the model of that code. Numbers that a model
+// lacks have the values that Target describes.
 func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]int32, seed uint64, name string) (Values, error) {
 	present, first := map[*Variable][]float64{}, 0
 	for _, l := range latents(s.model, false) {
@@ -147,8 +149,8 @@ func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]in
 	return s.drawSets(ctx, known, len(codes), present, seed, name)
 }
 
-// drawSets is DrawSets where the numbers present [plates..., sets, U] of latent variables are 1,
-// and others 0; nil: all numbers are there.
+// drawSets implements DrawSets and DrawModels. present [plates..., sets, U] is 1 for the numbers of
+// a latent variable that are present and 0 for others; nil stands for all numbers.
 func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, present map[*Variable][]float64, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
@@ -194,7 +196,7 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 	return all, nil
 }
 
-// remove replaces the parts of a value whose numbers are not present.
+// remove sets the parts of a value whose numbers are not present to the value of absent numbers.
 func (s *simulation) remove(value, present []float64) {
 	_, partly := s.variable.link.(partialLink)
 	for i := range value {

@@ -30,10 +30,10 @@ type number struct {
 	vector bool
 }
 
-// Number is a constant parameter.
+// Number returns a constant parameter.
 func Number(value float64) Term { return number{values: []float64{value}} }
 
-// Numbers is a constant vector, one number for each component of the event.
+// Numbers returns a constant vector, one number for each component of the event.
 func Numbers(values ...float64) Term { return number{values: values, vector: true} }
 
 func (number) variables() []*Variable { return nil }
@@ -55,10 +55,9 @@ type expression struct {
 	inputs   []Term
 }
 
-// Of is a differentiable function of other terms, such as a linear predictor. The function builds a
-// graph. Its arguments are the values of the inputs, in order, as nodes [plates..., draws,
-// event...] with the same leading axes, of which some may have size 1. It returns a node of that
-// kind.
+// Of returns a differentiable function of other terms, such as a linear predictor. The function
+// builds a graph. Its arguments are the values of the inputs, in order, as nodes [plates..., draws,
+// event...] with the same leading axes, of which some may have size 1. It returns such a node.
 func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 	return expression{function, inputs}
 }

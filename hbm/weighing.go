@@ -26,16 +26,19 @@ type weighing struct {
 	plate        *Plate
 	outer, inner int
 	until        time.Time // see CertifyConfig
-	// of each draw: its log weight, and its log weight from the first half of the inner draws
+	// logWeights holds the log weight of each draw, and halfWeights its log weight from the first
+	// half of the inner draws
 	logWeights, halfWeights []float64
-	// shares are the density of the noise of each draw under the family over the density under the
-	// mixture with wider noise. Their mean is 1, and they control the variance of the evidence.
+	// shares are, for each draw, the density of its noise under the family over the density under
+	// the mixture with wider noise. Their mean is known to be 1. As control variates they lower the
+	// variance of the evidence.
 	shares []float64
 }
 
-// innerDraws is a sufficient number of draws of the variables of a member, for each outer draw.
-// Draws of one number are quantiles of the whole mixture, of which fewer suffice. Chosen by hand:
-// of verbagg 28, 56 and 59 percent of the draws were effective with 4, 8 and 16.
+// innerDraws returns a sufficient number of draws of the variables of a member, for each outer
+// draw. If a member has one number, its draws are quantiles of the whole mixture, of which fewer
+// suffice. Chosen by hand: on the table verbagg 28, 56 and 59 percent of the draws were effective
+// with 4, 8 and 16 inner draws.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1
@@ -54,11 +57,12 @@ func (w *weighing) innerDraws() int {
 	return 16
 }
 
-// graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws
-// if it does not belong to a member of the plate, and the inputs of the feed. It returns the log
-// weights of the variables that belong to no member [outer] and of each member's [members, outer,
-// inner], and the values of all latent variables with draws first; over a space of models they are
-// unconstrained numbers.
+// graph builds the graph of the weights. Its inputs are the noise of each latent variable,
+// [plates..., outer·inner, U], or with outer draws if the variable belongs to no member of the
+// plate, and then the inputs of the feed. It returns the log weights of the variables that belong
+// to no member [outer], the log weights of each member [members, outer, inner], and the values of
+// all latent variables with draws first. Over a space of models these values are unconstrained
+// numbers.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
 	copy(noise, inputs)
@@ -119,7 +123,7 @@ func repeatDraws(x *Node, axis, n int) *Node {
 	return Reshape(BroadcastToDims(InsertAxes(x, axis+1), wide...), dims...)
 }
 
-// run draws until sample has N draws; logWeights has the weights of all of them.
+// run makes draws until sample has N draws. logWeights then has the weights of all of them.
 func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
 	if err != nil {
@@ -143,7 +147,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		}
 		keep := min(w.outer, sample.N-start)
 		common, perMember := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
-		// of each member, [keep]: the picked inner draw
+		// picks holds the inner draw that is picked for each member, [members][keep].
 		picks := make([][]int, len(perMember)/(w.outer*w.inner))
 		for s := range keep {
 			w.shares = append(w.shares, math.Exp(-corrections.common[s]))
@@ -168,7 +172,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			values := tensors.MustCopyFlatData[float64](outputs[2+i])
 			sample.Values[l.Variable] = append(sample.Values[l.Variable], w.picked(l.Variable, values, picks, keep)...)
 		}
-		// tens of thousands of draws would fill memory before it is collected
+		// Tens of thousands of draws would fill memory before the garbage collector frees it.
 		for _, output := range outputs {
 			if err := output.FinalizeAll(); err != nil {
 				return err
@@ -183,8 +187,8 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	return nil
 }
 
-// picked takes from values [outer·inner, plates..., event...] of a variable the draws picked for
-// each member of the plate, [keep, plates..., event...].
+// picked returns, from values [outer·inner, plates..., event...] of a variable, the draws picked
+// for each member of the plate, [keep, plates..., event...].
 func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
 	rowSize := len(values) / (w.outer * w.inner)
 	size := rowSize / v.Members()
@@ -203,7 +207,8 @@ func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int
 	return out
 }
 
-// owners are the members of the plate to which the members of a variable belong; nil for none.
+// owners returns the members of the plate to which the members of a variable belong, or nil if they
+// belong to none.
 func (w *weighing) owners(v *Variable) []int32 {
 	carrier := v.belongs(w.plate)
 	if carrier == nil {

@@ -14,38 +14,42 @@ import (
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
 // show. So a share of the draws comes from wider families, whose standard normal noise z is
 // stretched. The noise of all variables outside the members that are weighted one by one is one
-// block, and the noise of each member another. The density of a draw is the density of the mixture
-// (Hesterberg 1995),
+// block, and the noise of each member another. Component c of the mixture has the share a_c and
+// multiplies the noise z_v of a variable v by s. The density of a draw is the density of the
+// mixture (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
 //
 // so that no weight is larger than the family alone would give it by more than 1 / a_0.
 //
 // Most components stretch a block all at once: the scale of a grouping, its effects and the
-// intercept go far out together. The last stretches one variable alone, each as often. The tail of
-// a scale is not normal, and a stretch of all numbers of a large block would reach it too seldom.
+// intercept go far out together. The last component stretches a single variable, each with the same
+// probability. The tail of a scale is not normal, and a stretch of all numbers of a large block
+// would reach it too seldom.
 //
-// The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by beyond
-// such deviations. All constants are chosen by hand: the shares cost 30 percent of the draws of a
-// family that is exact. With 9 for single variables one of two pavi-f whose groupings may have no
-// spread was doubtful (k̂ 0.63), with 20 both were trusted and right.
+// The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by the
+// number beyond of such deviations. All constants are chosen by hand: the shares cost 30 percent of
+// the draws of a family that is exact. With beyond 9 for single variables, one of two fits of
+// pavi-f whose groupings may have no spread was doubtful (k̂ 0.63); with 20 both fits were trusted
+// and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool
 }{{share: 0.65}, {share: 0.15, beyond: 3}, {share: 0.10, beyond: 9}, {share: 0.10, beyond: 20, single: true}}
 
-// stretchOf is s for d numbers.
+// stretchOf returns the factor s for d numbers.
 func stretchOf(d int, beyond float64) float64 {
 	return math.Sqrt(1 + beyond*math.Sqrt(2/float64(max(d, 1))))
 }
 
-// logStretched is log N(z; 0, s² I) − log N(z; 0, I) of d numbers whose squares sum to squares.
+// logStretched returns log N(z; 0, s² I) − log N(z; 0, I) of d numbers whose squares sum to
+// squares.
 func logStretched(d int, s, squares float64) float64 {
 	return squares/2*(1-1/(s*s)) - float64(d)*math.Log(s)
 }
 
-// block is noise stretched together: its number of entries of each variable, and variables with
-// any.
+// block is noise that is stretched together. sizes holds its number of entries of each variable,
+// total their sum, and present the variables with any.
 type block struct {
 	sizes   []int
 	total   int
@@ -63,7 +67,8 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch fills in the factor of each variable in a draw, of the component selected by u in [0, 1).
+// stretch fills in the factor of each variable in a draw, for the component that u in [0, 1)
+// selects.
 func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
 	for c < len(widenings)-1 && u >= widenings[c].share {
@@ -86,7 +91,7 @@ func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	}
 }
 
-// correction is the last term of log r, given the sum of the squares of each variable.
+// correction returns the last term of log r, given the sum of the squares of each variable.
 func (b block) correction(squares []float64) float64 {
 	if b.total == 0 {
 		return 0
@@ -109,8 +114,8 @@ func (b block) correction(squares []float64) float64 {
 	return logsum.Of(terms)
 }
 
-// corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to
-// no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
+// corrections holds the terms of log r beside log q: of the noise of each outer draw that belongs
+// to no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
 type corrections struct{ common, perMember []float64 }
 
 // noise draws the noise of every latent variable, [plates..., draws, U], as inputs of the graph.
@@ -163,14 +168,14 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	return inputs, corrections{common.corrections(), perMember.corrections()}
 }
 
-// blocks are blocks of noise, each with a number of draws. Every inner draws belong to one outer
-// draw. They are stratified: a mean over them, or over the first half of them, has the expectation
-// of a mean over independent draws, and a smaller error.
+// blocks holds blocks of noise, each with the same number of draws. Every run of inner successive
+// draws belongs to one outer draw, and is stratified: a mean over the run, or over its first half,
+// has the expectation of a mean over independent draws, and a smaller error.
 type blocks struct {
 	each             []block
 	draws, inner     int
 	factors, squares []float64 // [blocks, draws, latents]
-	quantiles        []int     // of blocks of one number: which of widenedQuantiles [blocks, draws]
+	quantiles        []int     // for blocks of one number: the places in widenedQuantiles [blocks, draws]
 }
 
 // isSingle reports whether the draws of a block are quantiles of the mixture of a single number.
@@ -187,7 +192,7 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	return z
 }
 
-// newBlocks chooses the wider draws.
+// newBlocks makes blocks of the given sizes, and chooses which of their draws are wider.
 func newBlocks(random *rand.Rand, sizes [][]int, outer, inner int) *blocks {
 	b := &blocks{draws: outer * inner, inner: inner}
 	order := make([]int, inner)
@@ -259,7 +264,7 @@ var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 	return q
 })
 
-// halves puts the numbers 0 to n−1 into an order in which the first half has every second one.
+// halves fills order with the numbers 0 to n−1, such that its first half has every second number.
 func halves(random *rand.Rand, order []int) {
 	n := len(order)
 	if n%2 == 0 {
@@ -275,12 +280,12 @@ func halves(random *rand.Rand, order []int) {
 	}
 }
 
-// strata are standard normal numbers, of which each n draws in succession are a Latin hypercube
-// (McKay, Beckman and Conover 1979): of each number one draw lies in each n-th part of its
+// strata makes standard normal numbers, of which each n draws in succession are a Latin hypercube
+// (McKay, Beckman and Conover 1979): of each number, one draw lies in each n-th part of its
 // distribution.
 type strata struct {
 	n, draw int
-	order   [][]int // of each number
+	order   [][]int // for each number: which part each of n draws lies in
 }
 
 func newStrata(numbers, n int) *strata {

@@ -77,8 +77,8 @@ func TestQuantilesOfTheMixture(t *testing.T) {
 }
 
 // Means over the stratified draws of an outer draw, and over the first half of these, are means of
-// independent draws with a smaller error: of one number next to none. Four standard errors on nine
-// numbers, a false alarm in 1,700 choices of the seed.
+// independent draws with a smaller error, which is next to none for one number. The tolerance is
+// four standard errors on nine numbers, a false alarm in 1,700 choices of the seed.
 func TestStratifiedDraws(t *testing.T) {
 	const outer, inner = 4000, 8
 	for name, c := range map[string]struct {
@@ -129,8 +129,8 @@ func TestStratifiedDraws(t *testing.T) {
 	}
 }
 
-// Of each number one of n draws in succession lies in each n-th part, each number in its own order,
-// and the first half of an order has every second one.
+// For each number, one of n draws in succession lies in each n-th part of its distribution, and
+// each number has its own order. The first half of an order of halves has every second number.
 func TestStrata(t *testing.T) {
 	random := stream.Rand(2, "strata")
 	for _, n := range []int{2, 5, 8} {

@@ -9,15 +9,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// beta is a share with mean μ = 1/(1 + exp −η) and precision φ: Beta(a, b) with a = μφ and b = (1 −
-// μ)φ. With c the remainder of Stirling's formula for log Γ its log density is
+// beta is the likelihood of a share with mean μ = 1/(1 + exp −η) and precision φ: y ~ Beta(a, b)
+// with a = μφ and b = (1 − μ)φ. With c the remainder of Stirling's formula for log Γ, its log
+// density is
 //
 //	φ (μ log(y/μ) + (1 − μ) log((1 − y)/(1 − μ))) + ½ log(φ μ (1 − μ)) + c(φ) − c(a) − c(b)
 //	− log y − log(1 − y) − ½ log 2π.
 type beta struct{}
 
-// leastLogCount is the log a below which c(a) is c(exp leastLogCount) + ½ (leastLogCount − log a),
-// to all digits of float64, so that nothing underflows.
+// leastLogCount is the value of log a below which c(a) is c(exp leastLogCount) + ½ (leastLogCount −
+// log a), to all digits of float64. This form does not underflow.
 const leastLogCount = -40
 
 func logCountRest(logCount *Node) *Node {
@@ -29,12 +30,13 @@ func logCountRestAt(logCount float64) float64 {
 	return stirlingRestAt(math.Exp(math.Max(logCount, leastLogCount))) - math.Min(logCount-leastLogCount, 0)/2
 }
 
-// softplus is log(1 + exp x).
+// softplus returns log(1 + exp x).
 func softplus(x *Node) *Node { return Add(MaxScalar(x, 0), Log1P(Exp(Neg(Abs(x))))) }
 
 func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// logShares are log y and log(1 − y) of constants, which the float type may have rounded to 0 or 1.
+// logShares returns log y and log(1 − y) of constants y, which the float type may have rounded to 0
+// or 1.
 func logShares(y *Node) (logY, logOne *Node) {
 	rest := Neg(y)
 	if y.DType() == dtypes.Float32 {
@@ -53,7 +55,7 @@ func (beta) LogKernel(y, eta, logPrecision *Node) *Node {
 	return Add(sum, Sub(stirlingRest(precision), Add(logCountRest(Add(logMean, logPrecision)), logCountRest(Add(logRest, logPrecision)))))
 }
 
-// Newton has the expected curvature.
+// Newton returns the expected curvature.
 func (beta) Newton(y, eta, logPrecision *Node) (slope, curvature *Node) {
 	mean, rest := Logistic(eta), Logistic(Neg(eta))
 	precision := Exp(logPrecision)
@@ -85,12 +87,12 @@ func (beta) moments(y, eta, precision float64) (slope, expected float64) {
 
 func (l beta) NewtonAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, expected := l.moments(y, eta, precision)
-	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // of the observed curvature
+	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // of the observed curvature against the expected one
 	return slope, math.Max(expected-lack, leastCurvature*expected)
 }
 
-// BoundAt has twice the larger of the expected curvatures at η and where the mean is y. It does not
-// bound where float64 can hardly tell y from 0 or 1: such steps may have to be halved.
+// BoundAt returns twice the larger of the expected curvatures at η and at the η whose mean is y. It
+// is no bound where float64 can hardly tell y from 0 or 1: such steps may have to be halved.
 func (l beta) BoundAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, here := l.moments(y, eta, precision)
 	_, there := l.moments(y, math.Log(y)-math.Log1p(-y), precision)

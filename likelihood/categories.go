@@ -10,49 +10,52 @@ import (
 // Categories is the distribution of a response y in one of K categories, 0 to K−1, given M linear
 // predictors η of its row and P parameters z shared by all rows. Each z is N(0, 1) a priori.
 type Categories interface {
-	// Levels is K, Predictors is M and Parameters is P.
+	// Levels returns K, Predictors returns M, and Parameters returns P.
 	Levels() int
 	Predictors() int
 	Parameters() int
-	// LogProb is log p(y | η, z) of n rows: y [n], eta [B, M, n] and z [B, P], nil where P is 0, ->
-	// [B, n].
+	// LogProb returns log p(y | η, z) of n rows [B, n], for y [n], eta [B, M, n] and z [B, P],
+	// which is nil if P is 0.
 	LogProb(y []float64, eta, z *Node) *Node
-	// At is the distribution given z [P], on the host.
+	// At returns the distribution given z [P], on the host.
 	At(z []float64) CategoriesAt
 }
 
-// OrderedCategories are Categories with K−1 cut points. Given these their distribution is [*Cuts].
+// OrderedCategories are Categories with K−1 cut points. Given the cut points, their distribution is
+// [*Cuts].
 type OrderedCategories interface {
 	Categories
-	// Sticks are the z [K−1] of cut points. Cut is the distribution without z, and so without
-	// Expand.
+	// Sticks returns the parameters z [K−1] that belong to cut points.
 	Sticks(points []float64) []float64
+	// Cut returns the distribution given cut points. It knows no z, and so has no Expand.
 	Cut(points []float64) *Cuts
 }
 
 var _ OrderedCategories = (*ordered)(nil)
 
-// CategoriesAt is the distribution of categories given the parameters z, in float64. Predictors of
-// n rows are eta [M·n], the n first predictors before the n second ones.
+// CategoriesAt is the distribution of categories given the parameters z, in float64. The linear
+// predictors of n rows are eta [M·n]: the first one of all rows, then the second one of all rows,
+// and so on.
 type CategoriesAt interface {
-	// LogProbs is Σ_i log p(y_i | η_i).
+	// LogProbs returns Σ_i log p(y_i | η_i).
 	LogProbs(y, eta []float64) float64
 	// Probabilities writes p(k | η) of one row, eta [M], to dst [K].
 	Probabilities(eta, dst []float64)
-	// Expand writes the second-order expansion of LogProbs.
+	// Expand writes the second-order expansion of LogProbs to its last argument.
 	Expand(y, eta []float64, to *Expansion)
 }
 
 // Expansion is a second-order expansion of Σ_i log p(y_i | η_i, z) in η and z. Curvatures are
 // second derivatives of −log p.
 type Expansion struct {
-	// Slope [M][n] has the derivatives by each predictor of each row. Curvature [M·M][n] has the
-	// second derivatives by two predictors of a row, and Cross [M·P][n] by a predictor and a
-	// parameter.
+	// Slope [M][n] holds the derivatives by each linear predictor of each row. Curvature [M·M][n]
+	// holds the second derivatives by two linear predictors of a row, and Cross [M·P][n] the second
+	// derivatives by a linear predictor and a parameter.
 	Slope, Curvature, Cross [][]float64
-	// Gradient [P], Information [P·P] and Concave [P·P] are derivatives by the parameters. Concave
-	// is Information without the second derivatives of the quantities that z stands for. With it
-	// the curvature is positive semidefinite where log p is concave in these quantities.
+	// Gradient [P] holds the derivatives by the parameters, and Information [P·P] the second
+	// derivatives. Concave [P·P] is Information without the second derivatives of the quantities
+	// that z stands for, such as cut points. With Concave the curvature is positive semidefinite
+	// where log p is concave in these quantities.
 	Gradient, Information, Concave []float64
 }
 
@@ -70,7 +73,7 @@ func NewExpansion(c Categories, n int) *Expansion {
 }
 
 // NewCategories returns the distribution of a kind with the given number of categories. It panics
-// if the kind has no categories, or there are fewer than two.
+// if the kind has no categories, or if levels is below two.
 func NewCategories(k Kind, levels int) Categories {
 	if levels < 2 {
 		panic(fmt.Sprintf("likelihood.NewCategories: got %d categories, want at least 2", levels))
@@ -86,7 +89,7 @@ func NewCategories(k Kind, levels int) Categories {
 	panic(fmt.Sprintf("likelihood.NewCategories: %s has no categories", k))
 }
 
-// log1mExp is log(1 − exp x), x < 0, without loss of digits.
+// log1mExp returns log(1 − exp x) for x < 0, without loss of digits.
 func log1mExp(x float64) float64 {
 	if x > -math.Ln2 {
 		return math.Log(-math.Expm1(x))
@@ -94,12 +97,13 @@ func log1mExp(x float64) float64 {
 	return math.Log1p(-math.Exp(x))
 }
 
-// log1mExpNode is log1mExp in graphs, for x at most leastGap.
+// log1mExpNode does the same as log1mExp in graphs. It takes leastGap in place of a larger x.
 func log1mExpNode(x *Node) *Node {
 	x = MinScalar(x, leastGap)
 	nearZero := GreaterThan(x, ConstAs(x, -math.Ln2))
 	return Where(nearZero, Log(Neg(expm1(MaxScalar(x, -math.Ln2)))), Log1P(Neg(Exp(MinScalar(x, -math.Ln2)))))
 }
 
-// leastGap stands for zero where float32 finds two probabilities equal.
+// leastGap takes the place of zero as the difference of two log probabilities that float32 finds
+// equal.
 const leastGap = -1e-35

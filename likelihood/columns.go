@@ -2,14 +2,14 @@ package likelihood
 
 import "math"
 
-// Columns is a Row that sums densities for many predictors at once. y and its predictor enter as z
-// = (a η + b)/σ, and predictors are the columns of a matrix.
+// Columns is a Row that sums log densities for many vectors of linear predictors at once, the
+// columns of a matrix. A response y and its linear predictor η enter as z = (a η + b)/σ.
 type Columns interface {
 	Row
 	// Line returns a and b of a response.
 	Line(y float64) (a, b float64)
 	// SumColumns adds Σ_i (LogKernel of row i + log σ) to sums [m], where z [n, m] has a row for
-	// each of y [n]. The term of log σ is 0 where there is no scale. z is overwritten.
+	// each element of y [n]. For a likelihood without a scale, log σ is 0. z is overwritten.
 	SumColumns(y, z, sums []float64)
 }
 
@@ -58,7 +58,7 @@ func (logistic) SumColumns(_, z, sums []float64) {
 	vectors.Neg(sums, sums)
 }
 
-// Line makes z η.
+// Line makes z equal to η.
 func (poisson) Line(float64) (a, b float64) { return 1, 0 }
 
 // SumColumns adds y (z − log y + 1) − exp z, or separate kernels where that would lose digits.

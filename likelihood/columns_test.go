@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestColumns compares sums over columns with kernels one by one, predictors far out included.
+// TestColumns compares sums over columns with sums of single kernels, also for linear predictors
+// far out.
 func TestColumns(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(31, 32)), 0
 	for _, kind := range Kinds() {
@@ -46,7 +47,7 @@ func TestColumns(t *testing.T) {
 					for i, v := range y {
 						term := columns.LogKernelAt(v, eta[i*m+j], scale) + logScale
 						want, size = want+term, size+math.Abs(term)
-						if kind == RobustKind { // whose inlier density alone is as far
+						if kind == RobustKind { // the inlier's log density has this size
 							size += eta[i*m+j] * eta[i*m+j]
 						}
 						if kind == PoissonKind {

@@ -15,8 +15,9 @@ type Cuts struct {
 
 	logTail      []float64 // log S_k; nil without z
 	broken, bent []float64 // first and second derivatives of log S by z_j
-	// constant of a category between two cut points is log(1 − exp(c_{k−1} − c_k)) for trials, else
-	// log(c_k − c_{k−1}) where the category is narrow, both with all digits.
+	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if
+	// trials is set. Otherwise it holds log(c_k − c_{k−1}) for narrow categories. Both have all
+	// digits.
 	constant []float64
 }
 
@@ -26,7 +27,8 @@ var _ Row = (*Cuts)(nil)
 // so that the difference of two tails may lose digits.
 func narrow(a, b float64) bool { return (b-a)*(1+math.Min(math.Abs(a), math.Abs(b))) < 1 }
 
-// sides are the category of y, and the distances of its cut points from η, infinite at the ends.
+// sides returns the category k of y, and the distances w and u of its lower and upper cut point
+// from η, which are infinite at the ends.
 func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	k, w, u = int(y), math.Inf(-1), math.Inf(1)
 	if k > 0 {
@@ -38,7 +40,8 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	return k, w, u
 }
 
-// LogKernelAt is log p(y | η). In a narrow category without trials it uses the mean density.
+// LogKernelAt returns log p(y | η). In a narrow category it uses the mean density, unless trials is
+// set.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {
@@ -70,7 +73,8 @@ func (c *Cuts) Probabilities(eta, dst []float64) {
 	}
 }
 
-// edges are the densities at the two cut points of y over its probability.
+// edges returns the results of sides, and the densities at the two cut points of y, divided by the
+// probability of y.
 func (c *Cuts) edges(y, eta float64) (k int, w, u, below, above float64) {
 	k, w, u = c.sides(y, eta)
 	log := c.LogKernelAt(y, eta, 1)
@@ -83,7 +87,7 @@ func (c *Cuts) edges(y, eta float64) (k int, w, u, below, above float64) {
 	return k, w, u, below, above
 }
 
-// leastCutCurvature keeps curvatures positive where rounding would not.
+// leastCutCurvature keeps curvatures positive that rounding would make zero or negative.
 const leastCutCurvature = 1e-12
 
 // NewtonAt implements [Row].
@@ -115,7 +119,7 @@ func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return slope, math.Max(curvature, leastCutCurvature)
 }
 
-// BoundAt adds the bounds of the two tails.
+// BoundAt returns the sum of the bounds of the two tails.
 func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = c.NewtonAt(y, eta, scale)
 	_, w, u := c.sides(y, eta)
@@ -127,13 +131,13 @@ func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, curvature
 }
 
-// Mean is the mean of the number of the category.
+// Mean returns the mean of the number of the category.
 func (c *Cuts) Mean(eta, _ float64) float64 {
 	mean, _ := c.moments(eta)
 	return mean
 }
 
-// Variance is the variance of the number of the category.
+// Variance returns the variance of the number of the category.
 func (c *Cuts) Variance(eta, _ float64) float64 {
 	_, variance := c.moments(eta)
 	return variance
@@ -162,7 +166,7 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 //
 //	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
 //
-// For a category of probability p at η = 0 second derivatives by z lose the digits of p².
+// For a category of probability p at η = 0, second derivatives by z lose the digits of p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
 	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points
@@ -202,7 +206,7 @@ func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	c.toSticks(slope, curvature, jacobian, to)
 }
 
-// jacobian is ∂c_k/∂z_j [K−1 · K−1].
+// jacobian returns ∂c_k/∂z_j [K−1 · K−1].
 func (c *Cuts) jacobian() []float64 {
 	cuts := len(c.Points)
 	out := make([]float64, cuts*cuts)
@@ -215,7 +219,7 @@ func (c *Cuts) jacobian() []float64 {
 	return out
 }
 
-// byTail are the derivatives of the cut point c_k by log S_k.
+// byTail returns the first and the second derivative of the cut point c_k by log S_k.
 func (c *Cuts) byTail(k int) (first, second float64) {
 	first = -math.Exp(c.logTail[k] - c.logPDF(c.Points[k]))
 	return first, first * (1 - c.score(c.Points[k])*first)

@@ -1,6 +1,6 @@
 // Package likelihood holds the distributions of a response y given its linear predictor η = Xθ +
-// offset and, for many, one positive auxiliary parameter: a noise scale σ, a shape, a precision, or
-// the odds of a zero.
+// offset and, for many of them, one positive auxiliary parameter: a noise scale σ, a shape, a
+// precision, or the odds of a zero.
 //
 // Variable selection, hierarchical regressions and model checks all use this package. A likelihood
 // is one file with a type that satisfies [Likelihood], and one row of the table in kind.go; the
@@ -12,7 +12,7 @@
 //
 // to keep full precision. The kernel of counts and of 0/1 responses is the deviance against the
 // saturated model, which has a parameter for every row: it is zero where η fits y perfectly,
-// however large the log density itself. The constant is a sum on the host in float64.
+// however large the log density itself. The constants are summed on the host in float64.
 //
 // # Files
 //

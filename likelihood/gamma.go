@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// gamma has mean μ = exp η, shape α and variance μ²/α. With δ = log y − η and c the remainder of
-// Stirling's formula for log Γ its log density is
+// gamma is the likelihood of a response with mean μ = exp η, shape α and variance μ²/α. With δ =
+// log y − η and c the remainder of Stirling's formula for log Γ, its log density is
 //
 //	α (δ − (exp δ − 1)) + ½ log α − c(α) − log y − ½ log 2π.
 type gamma struct{}

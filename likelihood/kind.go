@@ -9,13 +9,14 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Kind names a likelihood.
+// Kind is a kind of likelihood.
 type Kind int
 
 const (
 	// GaussianKind: y ~ N(η, σ²).
 	GaussianKind Kind = iota
-	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), as equation 20 with the mean in both normals.
+	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), as in equation 20 of the VTI paper, but with
+	// the mean in both normals.
 	RobustKind
 	// StudentKind: (y−η)/σ has a Student t distribution with ν degrees of freedom.
 	StudentKind
@@ -44,7 +45,8 @@ const (
 	// CumulativeLogitKind: y is one of K ordered categories; category k or one before it has
 	// probability 1/(1+exp(η−c_k)). Its distribution is one of [Categories].
 	CumulativeLogitKind
-	// CumulativeProbitKind: the same with probability Φ(c_k−η).
+	// CumulativeProbitKind: y is one of K ordered categories; category k or one before it has
+	// probability Φ(c_k−η). Its distribution is one of [Categories].
 	CumulativeProbitKind
 	// CategoricalKind: y is one of K categories without an order, whose probabilities are a softmax
 	// with K−1 linear predictors. Its distribution is one of [Categories].
@@ -59,7 +61,7 @@ const (
 	zeroOdds  = "zero odds" // ω
 )
 
-// row is a kind in the table.
+// row describes a kind in the table kinds.
 type row struct {
 	name string
 	link Link
@@ -106,7 +108,7 @@ func isPositive(y float64) bool { return y >= leastPositive && isFinite(y) }
 // math.Log of 5e-324 is off by 35, which would be an error of the evidence.
 const leastPositive = 0x1p-1022
 
-// Kinds lists all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	all := make([]Kind, len(kinds))
 	for k := range all {
@@ -131,10 +133,10 @@ func (k Kind) String() string { return names.String(k) }
 // MarshalText writes the name.
 func (k Kind) MarshalText() ([]byte, error) { return names.Marshal(k) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (k *Kind) UnmarshalText(text []byte) error { return names.Unmarshal(text, k) }
 
-// Link is the link between η and the mean of the response.
+// Link returns the link between η and the mean of the response.
 func (k Kind) Link() Link { return kinds[k].link }
 
 // Continuous reports whether the response, or its logarithm if Logarithmic, is a real number that
@@ -144,7 +146,8 @@ func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 // Logarithmic reports whether the logarithm of the response has the distribution of Working.
 func (k Kind) Logarithmic() bool { return k == LogNormalKind }
 
-// Working is the kind of the fitted response. For a logarithmic kind this is the logarithm.
+// Working returns the kind of the fitted response. For a logarithmic kind this is the kind of the
+// response's logarithm.
 func (k Kind) Working() Kind {
 	if k.Logarithmic() {
 		return GaussianKind
@@ -152,13 +155,13 @@ func (k Kind) Working() Kind {
 	return k
 }
 
-// Scale is the name of the positive parameter beside η: the noise scale "sigma", a "shape", a
-// "precision" or "zero odds"; "" for none.
+// Scale returns the name of the positive parameter beside η: the noise scale "sigma", a "shape", a
+// "precision" or "zero odds", and "" if there is none.
 func (k Kind) Scale() string { return kinds[k].scale }
 
-// ScaleSD is the standard deviation of the normal prior of the logarithm of the parameter Scale.
-// The prior has mean 0, or for a noise scale the log sd of the response. Shapes and precisions
-// range more widely than noise. It is vague.
+// ScaleSD returns the standard deviation of the normal prior of the logarithm of the parameter that
+// Scale names. The mean of the prior is 0 or, for a noise scale, the log of the response's sd. The
+// prior is vague. Shapes and precisions range more widely than noise scales.
 func (k Kind) ScaleSD() float64 {
 	switch kinds[k].scale {
 	case shapeName, precision:
@@ -184,14 +187,17 @@ func (k Kind) Binary() bool { return k == LogisticKind }
 // Survival reports whether the response is a time. A negative response stands for a lower bound.
 func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
 
-// HasUnit reports whether the response is positive and in a unit: another unit only shifts η.
+// HasUnit reports whether the response is positive and has a unit, such that another unit only
+// shifts η.
 func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
 
-// widestLogOffset is the largest distance between offsets of log rates: a factor of 2e17.
+// widestLogOffset is the largest accepted difference between two offsets of log rates, a factor of
+// 2e17.
 const widestLogOffset = 40
 
-// CheckOffset refuses exposures in place of their logarithms: offsets [n] of the given name, nil
-// for none, that are added to the logarithm of the mean and are far apart.
+// CheckOffset returns an error for offsets that look like exposures in place of their logarithms:
+// they are added to the logarithm of the mean and are far apart. offset [n] may be nil. name names
+// it in the error.
 func (k Kind) CheckOffset(name string, offset []float64) error {
 	if offset == nil || k.Link() != LogLink {
 		return nil
@@ -203,14 +209,14 @@ func (k Kind) CheckOffset(name string, offset []float64) error {
 	return fmt.Errorf("the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write log(%s)", name, low, high, high-low, widestLogOffset, name)
 }
 
-// Centre is the η at the centre of the prior of an intercept. It is the mean of log y, less the
-// offset, where the response has a unit, else 0. offset may be nil.
+// Centre returns the η at the centre of the prior of an intercept. If the response has a unit, this
+// is the mean of log y less the offset, and else 0. offset may be nil.
 func (k Kind) Centre(y, offset []float64) (centre float64) {
 	if !k.HasUnit() {
 		return 0
 	}
 	for i, v := range y {
-		centre += math.Log(math.Abs(v)) / float64(len(y)) // a negative one is a bound
+		centre += math.Log(math.Abs(v)) / float64(len(y)) // a negative y is a bound
 		if offset != nil {
 			centre -= offset[i] / float64(len(y))
 		}
@@ -222,8 +228,8 @@ func (k Kind) Centre(y, offset []float64) (centre float64) {
 // with normal priors can be integrated out in closed form.
 func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 
-// HeavyTails reports whether rows can take turns in being outliers, so that the posterior of
-// coefficients can have several modes.
+// HeavyTails reports whether the likelihood has heavy tails. Different rows can then be the
+// outliers, so that the posterior of coefficients can have several modes.
 func (k Kind) HeavyTails() bool { return k == RobustKind || k == StudentKind }
 
 // LogConcave reports whether the log density is a concave function of η, or of all linear
@@ -238,7 +244,7 @@ func (k Kind) LogConcave() bool {
 	return false
 }
 
-// Expected describes valid responses if y is invalid, and is "" if y is valid.
+// Expected returns a description of valid responses if y is invalid, and "" if y is valid.
 func (k Kind) Expected(y float64) string {
 	if kinds[k].valid(y) {
 		return ""
@@ -249,12 +255,13 @@ func (k Kind) Expected(y float64) string {
 	return kinds[k].expected
 }
 
-// Shape holds the parameters of a likelihood beside η and σ; a kind ignores parameters of others.
+// Shape holds the parameters of a likelihood beside η and σ. A kind ignores the parameters of other
+// kinds.
 type Shape struct {
 	// Degrees are the degrees of freedom ν of StudentKind; 0 stands for 4.
 	Degrees float64
 	// Outlier is the share ε of outliers of RobustKind, between 0 and 1, and Ratio their noise
-	// scale κ in units of σ; 0 stands for 0.1 and 10, as in table 2.
+	// scale κ in units of σ. 0 stands for 0.1 and 10, as in table 2 of the VTI paper.
 	Outlier, Ratio float64
 }
 

@@ -8,34 +8,35 @@ import (
 )
 
 // Likelihood is the density of one response y given its linear predictor η and its noise scale σ,
-// or another positive parameter in its place (Kind.Scale). A likelihood with neither ignores it,
-// and it is nil in graphs. Graph methods take y [1, n] or [B, n], eta [B, n] and logScale = log σ
-// [B, 1], and work in their float type. They are finite, with finite gradients, in float32 for |η|,
-// |y| ≤ 10⁴ and |log σ| ≤ 20.
+// or another positive parameter in place of σ (see Kind.Scale). A likelihood without such a
+// parameter ignores it, and it is nil in graphs. Graph methods take y [1, n] or [B, n], eta [B, n]
+// and logScale = log σ [B, 1], and work in the float type of eta. Their results are finite, with
+// finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
 type Likelihood interface {
-	// LogKernel is log p(y | η, σ) − LogConstant(y) of each row. [B, n]
+	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n].
 	LogKernel(y, eta, logScale *Node) *Node
-	// Newton returns the slope of log p in η, and a positive curvature: the curvature of −log p, or
-	// for a heavy tail of a quadratic that touches log p and stays below. [B, n] both
+	// Newton returns, for each row [B, n], the slope of log p in η and a positive curvature. This
+	// is the curvature of −log p or, in a heavy tail, the curvature of a quadratic that touches log
+	// p and stays below it.
 	Newton(y, eta, logScale *Node) (slope, curvature *Node)
 	Row
 }
 
 // Row is the density of one response on the host, in float64.
 type Row interface {
-	// LogKernelAt is LogKernel of one row.
+	// LogKernelAt returns LogKernel of one row.
 	LogKernelAt(y, eta, scale float64) float64
-	// LogConstant is the part of the log density that depends neither on η nor on σ.
+	// LogConstant returns the part of the log density that depends neither on η nor on σ.
 	LogConstant(y float64) float64
-	// NewtonAt returns the slope of log p in η and the curvature of −log p. In a heavy tail with
-	// little or no curvature it is a fifth of the bound.
+	// NewtonAt returns the slope of log p in η and the curvature of −log p. In a heavy tail, where
+	// this is small or negative, it returns a fifth of the curvature of BoundAt instead.
 	NewtonAt(y, eta, scale float64) (slope, curvature float64)
 	// BoundAt returns the slope, and the curvature of a quadratic that touches log p at η and stays
-	// below up to the mode in η: iterated maximisation with it climbs.
+	// below it up to the mode in η. Iterated maximisation with this curvature climbs.
 	BoundAt(y, eta, scale float64) (slope, curvature float64)
-	// Mean is the mean of y: NaN if there is none.
+	// Mean returns the mean of y, NaN if there is none.
 	Mean(eta, scale float64) float64
-	// Variance is the variance of y: +Inf if there is none.
+	// Variance returns the variance of y, +Inf if there is none.
 	Variance(eta, scale float64) float64
 	// Draw draws a response.
 	Draw(eta, scale float64, random *rand.Rand) float64
@@ -44,19 +45,20 @@ type Row interface {
 // HeavyTailed is a Row of y = η + σ ε whose log density is not concave.
 type HeavyTailed interface {
 	Row
-	// CurvatureAt returns the slope of log p in η and the curvature of −log p, negative in tails.
+	// CurvatureAt returns the slope of log p in η and the curvature of −log p, which is negative in
+	// tails.
 	CurvatureAt(y, eta, scale float64) (slope, curvature float64)
 }
 
 // leastCurvature is the least curvature of a heavy-tailed log density, as a share of the bound: a
-// row that looks like an outlier has none, or a negative one. Not tuned.
+// row that looks like an outlier has no curvature, or a negative one. Not tuned.
 const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// LogDensity is Σ_i t_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
-// [n], times [n] the number of rows that each stands for, nil for one, eta [B, n], logScale [B, 1]
-// or nil -> [B].
+// LogDensity returns Σ_i t_i log p(y_i | η_i, σ) [B], including all constants, summed in the float
+// type of eta. times [n] holds t_i, the number of rows that each response of y [n] stands for; it
+// is nil if each is one row. eta is [B, n], and logScale [B, 1] or nil.
 func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 	row := func(values []float64) *Node {
 		return ConvertDType(Reshape(Const(eta.Graph(), values), 1, len(y)), eta.DType())
@@ -68,7 +70,7 @@ func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 	return AddScalar(ReduceSum(kernel, -1), LogConstants(l, y, times))
 }
 
-// LogConstants is Σ_i t_i LogConstant(y_i), with times [n] as in LogDensity.
+// LogConstants returns Σ_i t_i LogConstant(y_i), with times [n] as in LogDensity.
 func LogConstants(l Row, y, times []float64) (sum float64) {
 	for i, v := range y {
 		sum += timesOf(times, i) * l.LogConstant(v)
@@ -76,12 +78,12 @@ func LogConstants(l Row, y, times []float64) (sum float64) {
 	return sum
 }
 
-// LogDensityAt is LogDensity on the host, for one η [n] and σ.
+// LogDensityAt does the same as LogDensity on the host, for one η [n] and σ.
 func LogDensityAt(l Row, y, times, eta []float64, scale float64) (sum float64) {
 	return LogKernels(l, y, times, eta, scale) + LogConstants(l, y, times)
 }
 
-// logAddExp is log(exp a + exp b) without overflow.
+// logAddExp returns log(exp a + exp b) without overflow.
 func logAddExp(a, b *Node) *Node { return Add(Max(a, b), Log1P(Exp(Neg(Abs(Sub(a, b)))))) }
 
 func logAddExpAt(a, b float64) float64 {

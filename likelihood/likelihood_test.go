@@ -19,7 +19,7 @@ import (
 // testPoint is a point of the tests.
 type testPoint struct{ eta, scale float64 }
 
-// likelihoods calls each with every kind, its default shape and others, and test points.
+// likelihoods calls each with every kind, with its default shape and other shapes, and test points.
 func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []testPoint)) {
 	shapes := map[Kind][]Shape{
 		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
@@ -35,7 +35,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 			case kind.Scale() == "":
 				places = append(places, testPoint{eta, 1})
 			case !kind.Continuous():
-				if kind == BetaKind && eta < 1 { // else much is too near 0 or 1 for float64
+				if kind == BetaKind && eta < 1 { // shares at larger η are too near 1 for float64
 					places = append(places, testPoint{eta, 7}, testPoint{eta, 300})
 				} else if kind != BetaKind {
 					places = append(places, testPoint{eta, 0.4}, testPoint{eta, 7}, testPoint{eta, 300})
@@ -80,7 +80,7 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 		for count := math.Max(0, math.Floor(math.Exp(p.eta)-reach)); count < math.Exp(p.eta)+reach; count++ {
 			y, weights = append(y, count), append(weights, 1)
 		}
-		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // zeros of their own
+		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // zeros have a probability of their own
 			y, weights = append([]float64{0}, y...), append([]float64{1}, weights...)
 		}
 	case kind == BetaKind: // y = 1/(1 + exp −x), as far as float64 tells y from 1
@@ -154,7 +154,8 @@ func TestDensityIntegratesToOne(t *testing.T) {
 	})
 }
 
-// Draws have the mean and variance of the density: within 5 standard errors, 1e-6 a comparison.
+// Draws have the mean and the variance of the density. The limit of 5 standard errors gives a false
+// alarm in one of 1e6 comparisons.
 func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 	const n, limit = 20000, 5
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
@@ -162,12 +163,12 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 		for _, p := range places {
 			want := l.Variance(p.eta, p.scale)
 			if math.IsInf(want, 1) {
-				want = math.NaN() // medians below stand for moments
+				want = math.NaN() // medians are compared below instead
 			}
 			y, squares, below := make([]float64, n), make([]float64, n), 0.0
 			mean := l.Mean(p.eta, p.scale)
 			if math.IsNaN(mean) {
-				mean = p.eta // of a distribution without one the median
+				mean = p.eta // the median of a distribution without a mean
 			}
 			for i := range y {
 				y[i] = l.Draw(p.eta, p.scale, random)
@@ -241,8 +242,9 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 	})
 }
 
-// evaluate returns, for rows (y, η) and one σ, kernels, slopes, curvatures, the gradient of the sum
-// in η and in log σ, and the sum, from a graph of the float type.
+// evaluate computes a graph in the float type dtype, for rows (y, η) and one σ. It returns the
+// kernels, slopes and curvatures of the rows, the gradient of the sum of kernels in η and in log σ,
+// and this sum.
 func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype dtypes.DType) (kernel, slope, curvature, gradient []float64, byScale, sum float64) {
 	outputs := MustExecOnceN(testkit.Backend(t), func(eta, logScale *Node) []*Node {
 		eta, logScale = ConvertDType(eta, dtype), ConvertDType(logScale, dtype)
@@ -312,7 +314,7 @@ func TestGraphAgainstHost(t *testing.T) {
 	})
 }
 
-// Far out, densities and gradients stay finite in float32.
+// Densities and gradients stay finite in float32 for responses and linear predictors far out.
 func TestFarOutIsFinite(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []testPoint) {
 		far := []float64{-1e4, -100, -1, 0, 1, 100, 1e4}
@@ -385,7 +387,7 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.InDelta(t, want, narrow, 0.1)
 }
 
-// Sums over rows equal the sums row by row.
+// Sums over many rows equal sums of single rows.
 func TestLogKernelsSumRows(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
@@ -418,7 +420,7 @@ func TestLogKernelsSumRows(t *testing.T) {
 	}
 }
 
-// A censored time has the probability of a longer one.
+// A censored time has the probability of a longer time.
 func TestCensoredTimesAreTails(t *testing.T) {
 	for _, kind := range []Kind{ExponentialKind, WeibullKind} {
 		l := New(kind, Shape{})
@@ -436,8 +438,9 @@ func TestCensoredTimesAreTails(t *testing.T) {
 	}
 }
 
-// Values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate = 0.6), dbeta(0.3, 2,
-// 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3 Γ(5/3).
+// Densities agree with values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate =
+// 0.6), dbeta(0.3, 2, 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3
+// Γ(5/3).
 func TestDensitiesOfR(t *testing.T) {
 	logDensity := func(kind Kind, y, eta, scale float64) float64 {
 		l := New(kind, Shape{})

@@ -11,7 +11,7 @@ import (
 // is the log density: −log(1 + exp(−η)) where y is 1 and −log(1 + exp η) where it is 0.
 type logistic struct{}
 
-// leastLogisticCurvature keeps a curvature for separated rows. Not tuned.
+// leastLogisticCurvature is the least curvature, for rows that a predictor separates. Not tuned.
 const leastLogisticCurvature = 1e-6
 
 func (logistic) LogKernel(y, eta, _ *Node) *Node {
@@ -29,7 +29,8 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))
 }
 
-// sumKernels takes one logarithm for many rows, of the product of 1 + exp(−|η|), each at most 2.
+// sumKernels takes one logarithm for many rows, of the product of 1 + exp(−|η|) over the rows. Each
+// factor is at most 2.
 func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if times != nil {
 		l.sumRepeated(y, times, eta, sums)
@@ -40,7 +41,7 @@ func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64)
 			sum, exponents := 0.0, work[k*len(y):][:len(y)]
 			for i, x := range eta[k*len(y):][:len(y)] {
 				size := math.Abs(x)
-				sum += (1-2*y[i])*x + size // twice the positive part: no branch, which labels make random
+				sum += (1-2*y[i])*x + size // twice the positive part, without a branch
 				exponents[i] = -size
 			}
 			sums[k] = -sum / 2
@@ -52,7 +53,7 @@ func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64)
 	})
 }
 
-// sumRepeated is sumKernels of repeated rows, with a logarithm for each.
+// sumRepeated does the same as sumKernels for repeated rows, with a logarithm for each row.
 func (logistic) sumRepeated(y, times, eta, sums []float64) {
 	withBuffer(2*len(eta), func(work []float64) {
 		log, against := work[:len(eta)], work[len(eta):]
@@ -103,13 +104,14 @@ func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - p, math.Max(q*d*d, leastLogisticCurvature)
 }
 
-// BoundAt is the quadratic of Jaakkola and Jordan (2000), which stays below everywhere.
+// BoundAt returns the curvature of the quadratic of Jaakkola and Jordan (2000), which stays below
+// log p everywhere.
 func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, scale)
 	return slope, logisticBound(eta)
 }
 
-// logisticBound is the curvature of the bound of one trial.
+// logisticBound returns the curvature of the bound of one trial.
 func logisticBound(eta float64) float64 {
 	if half := eta / 2; math.Abs(half) > 1e-6 {
 		return math.Tanh(half) / (4 * half)

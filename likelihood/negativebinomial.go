@@ -57,7 +57,8 @@ func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float6
 	return y*q - shape*p, math.Max((y+shape)*p*q, leastPoissonCurvature)
 }
 
-// BoundAt is the quadratic of Jaakkola and Jordan (2000): given φ the kernel has y + φ trials.
+// BoundAt returns the curvature of the quadratic of Jaakkola and Jordan (2000): given φ, the kernel
+// is the kernel of y + φ trials.
 func (l negativeBinomial) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, shape)
 	return slope, math.Max((y+shape)*logisticBound(eta-math.Log(shape)), leastPoissonCurvature)

@@ -6,21 +6,22 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// The standard normal distribution function far in its tails, with all digits of its logarithm: log
-// Φ(−x) = log φ(x) + log R(x), with R Mills' ratio. For x ≥ 0
+// The functions here compute the logarithm of the standard normal distribution function Φ with all
+// digits, also far in its tails. With the normal density φ and Mills' ratio R, log Φ(−x) is log
+// φ(x) + log R(x). For x ≥ 0
 //
 //	log R(x) = −log(x + millsShift) + a Chebyshev series in t = millsShift / (x + millsShift),
 //
 // which is smooth from x = 0 (t = 1) to ∞ (t = 0).
 const (
 	millsShift = 2.5
-	millsTerms = 26 // leave 10⁻¹⁵
+	millsTerms = 26 // terms of the series, with an error of 10⁻¹⁵
 )
 
-// millsSeries are the coefficients of the series, the first one halved.
+// millsSeries holds the coefficients of the series, the first one halved.
 var millsSeries = fitMills()
 
-// fitMills interpolates at the Chebyshev nodes.
+// fitMills returns the coefficients of the series, by interpolation at the Chebyshev nodes.
 func fitMills() []float64 {
 	const nodes = 2 * millsTerms
 	series := make([]float64, millsTerms)
@@ -37,7 +38,8 @@ func fitMills() []float64 {
 	return series
 }
 
-// mills is Φ(−x)/φ(x), x ≥ 0: by the continued fraction of Laplace where that converges fast.
+// mills returns Φ(−x)/φ(x) for x ≥ 0. It uses the continued fraction of Laplace where this
+// converges fast.
 func mills(x float64) float64 {
 	if x < 1.5 {
 		return math.Erfc(x/math.Sqrt2) / 2 * math.Exp(x*x/2+halfLog2Pi)
@@ -49,7 +51,7 @@ func mills(x float64) float64 {
 	return 1 / rest
 }
 
-// logMills is log R(x), x ≥ 0.
+// logMills returns log R(x) for x ≥ 0.
 func logMills(x float64) float64 {
 	t := millsShift / (x + millsShift)
 	u, after, next := 2*t-1, 0.0, 0.0
@@ -59,7 +61,7 @@ func logMills(x float64) float64 {
 	return u*after - next + millsSeries[0] - math.Log(x+millsShift)
 }
 
-// logNormalCDF is log Φ(x).
+// logNormalCDF returns log Φ(x).
 func logNormalCDF(x float64) float64 {
 	tail := logNormalPDF(x) + logMills(math.Abs(x))
 	if x <= 0 {
@@ -70,7 +72,8 @@ func logNormalCDF(x float64) float64 {
 
 func logNormalPDF(x float64) float64 { return -x*x/2 - halfLog2Pi }
 
-// normalQuantile is the x ≤ 0 with log Φ(x) = p, by Newton's method from below: log Φ is concave.
+// normalQuantile returns the x ≤ 0 with log Φ(x) = p. It uses Newton's method from below, which
+// converges since log Φ is concave.
 func normalQuantile(p float64) float64 {
 	x := -math.Sqrt(math.Max(0, -2*(p+math.Ln2)))
 	for range 20 {
@@ -84,7 +87,7 @@ func normalQuantile(p float64) float64 {
 	return math.Min(x, 0)
 }
 
-// logMillsNode is logMills in graphs.
+// logMillsNode does the same as logMills in graphs.
 func logMillsNode(x *Node) *Node {
 	shifted := AddScalar(x, millsShift)
 	u := AddScalar(MulScalar(Reciprocal(shifted), 2*millsShift), -1)
@@ -97,7 +100,7 @@ func logMillsNode(x *Node) *Node {
 
 func logNormalPDFNode(x *Node) *Node { return AddScalar(MulScalar(Square(x), -0.5), -halfLog2Pi) }
 
-// magnitude is |x| with the gradient −1 at 0.
+// magnitude returns |x|, with the gradient −1 at 0.
 func magnitude(x *Node) *Node { return Where(LessOrEqual(x, ZerosLike(x)), Neg(x), x) }
 
 func logNormalCDFNode(x *Node) *Node {
@@ -109,7 +112,8 @@ func logNormalCDFNode(x *Node) *Node {
 // quantileSteps is the number of Newton steps in graphs; more gain no digits in float64.
 const quantileSteps = 7
 
-// normalQuantileNode has the gradient of its last step, which is exact.
+// normalQuantileNode does the same as normalQuantile in graphs. It has the gradient of its last
+// step, which is exact.
 func normalQuantileNode(p *Node) *Node {
 	fixed := StopGradient(p)
 	x := Neg(Sqrt(MaxScalar(MulScalar(AddScalar(fixed, math.Ln2), -2), 0)))

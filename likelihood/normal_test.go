@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// bigMills is Mills' ratio by its continued fraction with 300 bits.
+// bigMills returns Mills' ratio by its continued fraction with 300 bits.
 func bigMills(x float64) float64 {
 	exact := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
 	rest := exact(x)
@@ -24,7 +24,8 @@ func bigMills(x float64) float64 {
 	return value
 }
 
-// log Φ keeps its digits: against math.Erfc near the middle, a continued fraction in the tail.
+// log Φ keeps its digits: it agrees with math.Erfc near the middle, and with a continued fraction
+// in the tail.
 func TestLogNormalCDF(t *testing.T) {
 	for x := -5.0; x < 8; x += 0.0625 {
 		require.InEpsilon(t, math.Erfc(-x/math.Sqrt2)/2, math.Exp(logNormalCDF(x)), 2e-14, "%v", x)
@@ -45,7 +46,7 @@ func TestNormalQuantile(t *testing.T) {
 	}
 }
 
-// Graphs agree with the host, and their gradients with calculus.
+// Graphs agree with the host, and their gradients with derivatives by calculus.
 func TestNormalInGraphs(t *testing.T) {
 	var xs []float64
 	for x := -12.0; x <= 12; x += 0.37 {

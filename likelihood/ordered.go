@@ -26,15 +26,15 @@ type ordered struct {
 
 // cutLink is the distribution function F of a latent response.
 type cutLink struct {
-	// trials reports that F is logistic. Then p(k | η) is a constant times the probabilities of two
-	// trials, with all digits at any size:
+	// trials is set if F is logistic. Then p(k | η) is a constant times the probabilities of two
+	// trials, which have all digits at any size:
 	//
 	//	F(u) − F(w) = F(u) F(−w) (1 − exp(w − u)).
 	trials         bool
 	logCDF, logPDF func(x float64) float64 // log F and log F′
 	score, bend    func(x float64) float64 // F″/F′ and its derivative
 	logCDFNode     func(x *Node) *Node
-	// quantile is the c with 1 − F(c) = exp logTail.
+	// quantile returns the c with 1 − F(c) = exp logTail.
 	quantile     func(logTail float64) float64
 	quantileNode func(logTail *Node) *Node
 	// bound is the curvature of a quadratic that touches −log F and stays above.
@@ -75,16 +75,16 @@ var (
 	}
 )
 
-// farthestStick bounds |z|, so that float32 holds its share of the stick. Beyond, where the prior
-// has 10⁻³², z stands for the bound.
+// farthestStick bounds |z|, so that float32 can hold the share of the stick. A z beyond the bound,
+// where the prior has a probability of 10⁻³², counts as the bound.
 const farthestStick = 12
 
 func (o *ordered) Levels() int     { return o.levels }
 func (o *ordered) Predictors() int { return 1 }
 func (o *ordered) Parameters() int { return o.levels - 1 }
 
-// LogProb takes the difference of two tails by the larger, on the side of zero where both are
-// small.
+// LogProb implements [Categories]. It takes the difference of two tails relative to the larger one,
+// on the side of zero where both tails are small.
 func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	rows, cuts := len(y), o.Parameters()
 	eta = Reshape(eta, -1, rows)
@@ -116,7 +116,7 @@ func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	return Add(log, Where(ends, ZerosLike(log), between))
 }
 
-// cutNodes are the cut points of z [B, K−1].
+// cutNodes returns the cut points of z [B, K−1].
 func (o *ordered) cutNodes(z *Node) *Node {
 	cuts := o.Parameters()
 	sums := make([]float64, cuts*cuts) // S_k is a product over j ≤ k
@@ -170,11 +170,11 @@ func (o *ordered) Cut(points []float64) *Cuts {
 	return c
 }
 
-// Sticks are the z of cut points; the inverse of At.
+// Sticks implements [OrderedCategories]. It inverts At.
 func (o *ordered) Sticks(points []float64) []float64 {
 	z, before := make([]float64, len(points)), 0.0
 	for k, c := range points {
-		tail := o.cut.logCDF(-c) // of a symmetric distribution
+		tail := o.cut.logCDF(-c) // F is symmetric
 		left := float64(len(points)-k) * (tail - before)
 		if before = tail; left < -math.Ln2 { // log Φ(−z)
 			z[k] = -normalQuantile(left)
@@ -185,7 +185,8 @@ func (o *ordered) Sticks(points []float64) []float64 {
 	return z
 }
 
-// meanNodes is the number of nodes for the mean density of narrow categories: errors below 10⁻¹⁵.
+// meanNodes is the number of nodes of the quadrature for the mean density of a narrow category,
+// whose error is below 10⁻¹⁵.
 const meanNodes = 10
 
 var meanAt, meanWeight = func() (nodes, weight []float64) {
@@ -194,7 +195,7 @@ var meanAt, meanWeight = func() (nodes, weight []float64) {
 	return nodes, weight
 }()
 
-// logMeanDensity is log of (F(b) − F(a)) / (b − a), from the density.
+// logMeanDensity returns the log of (F(b) − F(a)) / (b − a), from the density.
 func (c cutLink) logMeanDensity(a, b float64) float64 {
 	middle, half := (a+b)/2, (b-a)/2
 	base, sum := c.logPDF(middle), 0.0
@@ -204,8 +205,8 @@ func (c cutLink) logMeanDensity(a, b float64) float64 {
 	return base + math.Log(sum)
 }
 
-// meanNewton is the slope of logMeanDensity as a and b move down together, and the curvature of its
-// negative.
+// meanNewton returns the slope of logMeanDensity as a and b move down together, and the curvature
+// of its negative.
 func (c cutLink) meanNewton(a, b float64) (slope, curvature float64) {
 	middle, half := (a+b)/2, (b-a)/2
 	base, sum, second := c.logPDF(middle), 0.0, 0.0

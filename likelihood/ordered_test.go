@@ -55,7 +55,7 @@ func eachOrdered(t *testing.T, f func(t *testing.T, o *ordered, z []float64)) {
 	}
 }
 
-// Probabilities agree with the definition where it keeps its digits, and sum to one.
+// Probabilities agree with the definition where the definition keeps its digits, and sum to one.
 func TestOrderedIsCumulative(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.cutsAt(z)
@@ -149,8 +149,8 @@ func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	require.InEpsilon(t, -math.Pow(40-p.Points[1], 2)/2-math.Log(40-p.Points[1])-halfLog2Pi, p.LogKernelAt(1, 40, 1), 1e-6)
 }
 
-// Maximum likelihood of R 4.2.2, MASS 7.3-58.2: polr(y ~ x, method = "logistic" or "probit",
-// control = list(reltol = 1e-15)).
+// Results agree with maximum likelihood of R 4.2.2, MASS 7.3-58.2: polr(y ~ x, method = "logistic"
+// or "probit", control = list(reltol = 1e-15)).
 func TestOrderedOfR(t *testing.T) {
 	x := []float64{-1.2, 0.3, 2.1, -0.4, 1.5, 0.8, -2.0, 0.1, -0.7, 1.1, 0.5, -1.6}
 	y := []float64{0, 1, 3, 0, 3, 1, 0, 2, 2, 3, 0, 1}
@@ -181,7 +181,7 @@ func TestOrderedOfR(t *testing.T) {
 	}
 }
 
-// Sums over rows equal the sums row by row.
+// Sums over many rows equal sums of single rows.
 func TestOrderedRowsInSums(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.cutsAt(z)
@@ -203,10 +203,10 @@ func TestOrderedRowsInSums(t *testing.T) {
 	})
 }
 
-// share is the probability of a category at η = 0.
+// share returns the probability of a category at η = 0.
 func (c *Cuts) share(k int) float64 { return math.Exp(c.LogKernelAt(float64(k), 0, 1)) }
 
-// rowsOf are some rows of every category.
+// rowsOf returns some rows of every category.
 func rowsOf(o *ordered) (y, eta []float64) {
 	for k := range o.levels {
 		for _, predictor := range []float64{-4, -0.3, 0.9, 5} {
@@ -216,7 +216,8 @@ func rowsOf(o *ordered) (y, eta []float64) {
 	return y, eta
 }
 
-// Derivatives on the host are differences, and quadratics with the bound stay below.
+// Derivatives on the host agree with differences, and quadratics with the curvature of BoundAt stay
+// below log p.
 func TestOrderedDerivatives(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		y, eta := rowsOf(o)
@@ -245,7 +246,7 @@ func TestOrderedDerivatives(t *testing.T) {
 			cuts.Expand(y, eta, to)
 			return cuts, to
 		}
-		cuts, lost := len(z), 1e-6 // digits
+		cuts, lost := len(z), 1e-6 // of digits that rounding loses
 		for k := range o.levels {
 			lost = math.Max(lost, 1e-14/(c.share(k)*c.share(k)))
 		}
@@ -297,7 +298,7 @@ func TestOrderedInGraphs(t *testing.T) {
 			require.InDelta(t, e.Slope[0][i], values[1][i], 1e-12/narrowest+1e-10)
 		}
 		for j := range z {
-			lost := 1e-6 // digits
+			lost := 1e-6 // of digits that rounding loses
 			for k := range o.levels {
 				lost = math.Max(lost, 1e-14/(c.share(k)*c.share(k)))
 			}

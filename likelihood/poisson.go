@@ -15,11 +15,11 @@ import (
 // For counts of 10⁶ that fit to four digits it is of size 1, where y η − exp η is of size 10⁷.
 type poisson struct{}
 
-// mostLogRatio is the δ above which exp δ continues as its tangent, so that nothing overflows. The
-// density there is below exp(−10¹⁷).
+// mostLogRatio is the δ above which exp δ is continued by its tangent, so that nothing overflows.
+// The density there is below exp(−10¹⁷).
 const mostLogRatio = 40
 
-// leastPoissonCurvature keeps a curvature for rows of tiny rates. Not tuned.
+// leastPoissonCurvature is the least curvature, for rows of tiny rates. Not tuned.
 const leastPoissonCurvature = 1e-6
 
 func (poisson) LogKernel(y, eta, _ *Node) *Node {
@@ -31,8 +31,8 @@ func (poisson) LogKernel(y, eta, _ *Node) *Node {
 	return Sub(Mul(base, Sub(Mul(counted, ratio), excess)), none)
 }
 
-// expm1 is exp x − 1 with its digits near zero. GoMLX has no gradient of Expm1, so the gradient of
-// exp is added with the value zero.
+// expm1 returns exp x − 1 with its digits near zero. GoMLX has no gradient of Expm1, so that the
+// gradient of exp is added, with the value zero.
 func expm1(x *Node) *Node {
 	exp := Exp(x)
 	return Add(StopGradient(Expm1(x)), Sub(exp, StopGradient(exp)))
@@ -53,11 +53,11 @@ func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	return y * (ratio - excess)
 }
 
-// smallCount is the largest count for which y η − exp η is used: it takes one exponential, fewer
+// smallCount is the largest count for which y η − exp η is used. This takes one exponential, fewer
 // than the form with all digits, and is off by less than 10⁻¹¹.
 const smallCount = 1000
 
-// logCounts are the logarithms of small counts; the entry of 0 is not used.
+// logCounts holds the logarithms of small counts; the entry of 0 is not used.
 var logCounts = func() (logs [smallCount + 1]float64) {
 	for y := 1; y <= smallCount; y++ {
 		logs[y] = math.Log(float64(y))
@@ -98,8 +98,8 @@ func (poisson) newtons(y, eta, slope, curvature []float64) {
 	})
 }
 
-// LogConstant is log p(y | log y) = y log y − y − log y!. For large y it uses Stirling's series;
-// three terms leave less than 10⁻¹⁵ (Loader 2000).
+// LogConstant returns log p(y | log y) = y log y − y − log y!. For large y it uses Stirling's
+// series; three terms leave less than 10⁻¹⁵ (Loader 2000).
 func (poisson) LogConstant(y float64) float64 {
 	const large = 100
 	switch {
@@ -117,8 +117,9 @@ func (poisson) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - rate, math.Max(rate, leastPoissonCurvature)
 }
 
-// BoundAt has the curvature that takes η to log y at once where the rate is too small: the slope is
-// concave, and its chord lies below it. Where the rate is too large it is Newton's.
+// BoundAt returns, if the rate is too small, the curvature with which a step takes η to log y at
+// once: the slope is concave, and its chord lies below it. If the rate is too large, it returns the
+// curvature of NewtonAt.
 func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
 	if rate := y - slope; slope > 0 && rate > 0 {

@@ -47,13 +47,14 @@ func Read(t *table.Table, label string, c *table.Column, kind Kind) (y []float64
 	return y, levels, nil
 }
 
-// mostCategories bounds categories: a response with more is a count or number.
+// mostCategories is the largest number of categories: a response with more values is a count or a
+// number.
 const mostCategories = 50
 
 // ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no
-// missing cells, and their texts. levels are the texts in order; the column may lack some. Without
-// levels they are the numbers of the column in increasing order, or its labels if no order matters.
-// Errors name the column as in Read.
+// missing cells, and their texts. levels are the texts in order; the column may lack some. If
+// levels is nil, the texts are the numbers of the column in increasing order, or its labels if the
+// kind has no order. Errors name the column as in Read.
 func ReadCategories(t *table.Table, label string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
 	label = fmt.Sprintf("%s %q", label, c.Name)
 	labels := c.AsFactor()
@@ -96,8 +97,8 @@ func ReadCategories(t *table.Table, label string, c *table.Column, kind Kind, le
 	return y, texts, nil
 }
 
-// Check reports the first invalid value of a response, and a response that is constant. Errors name
-// the response as in Read.
+// Check returns an error for the first invalid value of a response, and for a response that is
+// constant. Errors name the response as in Read.
 func Check(t *table.Table, label string, y []float64, kind Kind) error {
 	for row, v := range y {
 		if expected := kind.Expected(v); expected != "" {
@@ -110,7 +111,8 @@ func Check(t *table.Table, label string, y []float64, kind Kind) error {
 	return nil
 }
 
-// Censor negates the times that are only lower bounds, where the column is 1 instead of 0.
+// Censor returns y with the times negated that are only lower bounds: those in rows where the
+// column is 1 instead of 0.
 func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, error) {
 	if !kind.Survival() {
 		return nil, fmt.Errorf("%s: censored times, %q, are for the %s and %s likelihoods; this one is %s", t.Path, column, ExponentialKind, WeibullKind, kind)

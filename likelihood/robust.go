@@ -17,7 +17,7 @@ func newRobust(shape Shape) Likelihood {
 	return robust{math.Log1p(-shape.Outlier), math.Log(shape.Outlier / shape.Ratio), shape.Outlier, shape.Ratio}
 }
 
-// wide is the precision of an outlier over the precision of other rows.
+// wide returns the precision of an outlier over the precision of other rows.
 func (l robust) wide() float64 { return 1 / (l.ratio * l.ratio) }
 
 func (l robust) LogKernel(y, eta, logScale *Node) *Node {
@@ -27,7 +27,8 @@ func (l robust) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(logAddExp(inlier, outlier), logScale)
 }
 
-// Newton uses the mean precision given the residual: the bound of expectation maximisation.
+// Newton returns the mean precision given the residual as the curvature: the bound of expectation
+// maximisation.
 func (l robust) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
 	squares := MulScalar(Square(standardise(y, eta, logScale)), 0.5*(1-l.wide()))
 	outlier := Logistic(AddScalar(squares, l.logOutlier-l.logInlier))
@@ -41,8 +42,8 @@ func (l robust) LogKernelAt(y, eta, scale float64) float64 {
 	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)
 }
 
-// sumKernels takes one logarithm for many rows: of the product of 1 + the odds of the less likely
-// kind of row, each at most 2.
+// sumKernels takes one logarithm for many rows, of a product with a factor for each row. The factor
+// is 1 plus the odds of being the less likely of an inlier and an outlier, and so at most 2.
 func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
 	withBuffer(len(eta), func(work []float64) {
 		wide, inverse, logScale := l.wide(), 1/scale, math.Log(scale)
@@ -77,7 +78,7 @@ func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float6
 func (robust) LogConstant(float64) float64 { return -halfLog2Pi }
 
 // precision returns the mean precision of a row given its residual r in units of σ, and the excess
-// of this over the curvature.
+// of the mean precision over the curvature.
 func (l robust) precision(r float64) (mean, lack float64) {
 	outlier := 1 / (1 + math.Exp(l.logInlier-l.logOutlier-r*r/2*(1-l.wide())))
 	mean = 1 - outlier*(1-l.wide())

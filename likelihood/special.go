@@ -11,10 +11,10 @@ import (
 // error below 10⁻¹²; smaller arguments are shifted up to it (Abramowitz and Stegun 6.1.41).
 const seriesFrom = 6
 
-// bernoulli are B_2, B_4, …
+// bernoulli holds the Bernoulli numbers B_2, B_4, …
 var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6}
 
-// stirlingRest is the remainder of Stirling's formula for log Γ(x), x > 0:
+// stirlingRest returns the remainder of Stirling's formula for log Γ(x), x > 0:
 //
 //	log Γ(x) − (x − ½) log x + x − ½ log 2π,
 //
@@ -34,7 +34,7 @@ func stirlingRest(x *Node) *Node {
 	return Add(sum, Mul(inverse, polynomial(Square(inverse), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })))
 }
 
-// stirlingRestAt is stirlingRest on the host.
+// stirlingRestAt does the same as stirlingRest on the host.
 func stirlingRestAt(x float64) (sum float64) {
 	for x < seriesFrom {
 		sum += (x+0.5)*math.Log1p(1/x) - 1
@@ -43,7 +43,8 @@ func stirlingRestAt(x float64) (sum float64) {
 	return sum + polynomialAt(1/(x*x), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })/x
 }
 
-// digammaTimes is x ψ(x), which is −1 at 0. squareTrigamma is x² ψ′(x), which is 1 at 0.
+// digammaTimes returns x ψ(x) with the digamma function ψ, which is −1 at 0. squareTrigamma returns
+// x² ψ′(x), which is 1 at 0.
 func digammaTimes(x *Node) *Node {
 	var sum *Node
 	for j := 1; j < seriesFrom; j++ {
@@ -79,7 +80,8 @@ func squareTrigamma(x *Node) *Node {
 	return AddScalar(Mul(Square(x), Add(psi, sum)), 1)
 }
 
-// digammaTimesAt is digammaTimes on the host, and squareTrigammaAt is squareTrigamma.
+// digammaTimesAt does the same as digammaTimes on the host, and squareTrigammaAt the same as
+// squareTrigamma.
 func digammaTimesAt(x float64) float64 {
 	sum := 0.0
 	for j := 1; j < seriesFrom; j++ {
@@ -102,7 +104,8 @@ func squareTrigammaAt(x float64) float64 {
 	return x*x*(psi+sum) + 1
 }
 
-// polynomial is Σ_k B_2k c(k) s^(k−1). polynomialAt is polynomial on the host.
+// polynomial returns Σ_k B_2k c(k) s^(k−1) with the Bernoulli numbers B_2k. polynomialAt does the
+// same on the host.
 func polynomial(s *Node, c func(k float64) float64) *Node {
 	last := len(bernoulli) - 1
 	sum := MulScalar(OnesLike(s), bernoulli[last]*c(float64(last+1)))
@@ -119,7 +122,8 @@ func polynomialAt(s float64, c func(k float64) float64) (sum float64) {
 	return sum
 }
 
-// logOf is log y of positive constants, which the float type may have rounded to 0 or infinity.
+// logOf returns log y of positive constants, which the float type may have rounded to 0 or
+// infinity.
 func logOf(y *Node) *Node {
 	if y.DType() == dtypes.Float32 {
 		y = MinScalar(MaxScalar(y, math.SmallestNonzeroFloat32*0x1p23), math.MaxFloat32)
@@ -127,7 +131,8 @@ func logOf(y *Node) *Node {
 	return Log(y)
 }
 
-// cappedExpm1 is exp x − 1, continued as its tangent from mostLogRatio, so that nothing overflows.
+// cappedExpm1 returns exp x − 1, continued by its tangent above mostLogRatio, so that nothing
+// overflows.
 func cappedExpm1(x *Node) *Node {
 	excess := expm1(MinScalar(x, mostLogRatio))
 	return Add(excess, MulScalar(MaxScalar(AddScalar(x, -mostLogRatio), 0), math.Exp(mostLogRatio)))
@@ -137,14 +142,14 @@ func cappedExpm1At(x float64) float64 {
 	return math.Expm1(math.Min(x, mostLogRatio)) + math.Max(x-mostLogRatio, 0)*math.Exp(mostLogRatio)
 }
 
-// cappedExp is exp x up to mostLogRatio.
+// cappedExp returns exp x, and exp mostLogRatio for a larger x.
 func cappedExp(x *Node) *Node { return Exp(MinScalar(x, mostLogRatio)) }
 
 func cappedExpAt(x float64) float64 { return math.Exp(math.Min(x, mostLogRatio)) }
 
-// climb is the curvature of a quadratic that touches u − exp u at u and stays below up to the mode
-// at 0. Above the mode it is the curvature at u, which falls on the way down. Below, it is the
-// chord of the slope, which is concave.
+// climb returns the curvature of a quadratic that touches u − exp u at u and stays below it up to
+// the mode at 0. Above the mode this is the curvature at u, which falls on the way down. Below the
+// mode it comes from the chord of the slope, which is concave.
 func climb(u float64) float64 {
 	curvature := cappedExpAt(u)
 	if u < 0 {

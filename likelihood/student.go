@@ -25,7 +25,8 @@ func (l student) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(MulScalar(Log1P(squares), -(l.degrees+1)/2), logScale)
 }
 
-// Newton uses the mean precision given the residual: t is a mixture of normals over the precision.
+// Newton returns the mean precision given the residual as the curvature: a t distribution is a
+// mixture of normal distributions over the precision.
 func (l student) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
 	squares := Square(standardise(y, eta, logScale))
 	mean := MulScalar(Reciprocal(AddScalar(squares, l.degrees)), l.degrees+1)

@@ -7,15 +7,16 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// weibull is a time with mean exp η and hazard ∝ t^(k−1). With u = k (log t − η + log Γ(1 + 1/k))
-// its log density is log k − log t + u − exp u, and the log probability of a longer time −exp u. −t
-// stands for a time longer than t.
+// weibull is the likelihood of a time with mean exp η and hazard ∝ t^(k−1). With u = k (log t − η +
+// log Γ(1 + 1/k)) its log density is log k − log t + u − exp u, and the log probability of a longer
+// time is −exp u. A response −t stands for a time longer than t.
 type weibull struct {
 	// constant hazards have k = 1, and ignore the shape argument.
 	constant bool
 }
 
-// nodes are u, and ended: 1 for ends, 0 for lower bounds. shape is nil for constant hazards.
+// nodes returns u, the flags ended, which are 1 for times that have ended and 0 for lower bounds,
+// and the shape, which is nil for constant hazards.
 func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	u = Sub(logOf(Abs(y)), eta)
@@ -48,7 +49,7 @@ func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
 	return slope, curvature
 }
 
-// shape is k.
+// shape returns k.
 func (l weibull) shape(parameter float64) float64 {
 	if l.constant {
 		return 1
@@ -56,7 +57,7 @@ func (l weibull) shape(parameter float64) float64 {
 	return parameter
 }
 
-// cumulated returns u of a time, ended as nodes does, and k.
+// cumulated returns u of a time, ended as in nodes, and k.
 func (l weibull) cumulated(y, eta, parameter float64) (u, ended, shape float64) {
 	shape = l.shape(parameter)
 	logGamma, _ := math.Lgamma(1 + 1/shape)
@@ -71,7 +72,8 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
-// LogConstant is −log t − 1 for an end, where the kernel is largest at u = 0, and 0 else.
+// LogConstant returns −log t − 1 for a time that has ended, whose kernel is largest at u = 0, and 0
+// for a lower bound.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1
@@ -102,7 +104,7 @@ func (l weibull) Variance(eta, shape float64) float64 {
 	return math.Exp(2*eta) * math.Expm1(two-2*one)
 }
 
-// Draw draws a time, to its end.
+// Draw draws a time that has ended.
 func (l weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
 	shape = l.shape(shape)
 	logGamma, _ := math.Lgamma(1 + 1/shape)

@@ -7,23 +7,23 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// mostTrials bounds the number of rows of trials.
+// mostTrials is the largest number of rows of trials.
 const mostTrials = 1 << 20
 
 // Trials makes a row of every trial of a response that counts successes. The likelihood of the
 // trials one by one, times the number of their orders, is the likelihood of the counts.
 type Trials struct {
-	// Times [rows] are the numbers of trials; rows of the table are repeated accordingly.
+	// Times [rows] holds the number of trials of each row, by which rows of the table are repeated.
 	Times []int
-	// Y are the results of all trials, 1 or 0, the successes of a row before its failures.
+	// Y holds the results of all trials, 1 or 0, the successes of a row before its failures.
 	Y []float64
 	// LogWays is the logarithm of the number of orders: the log evidence of the counts less the log
 	// evidence of the trials.
 	LogWays float64
 }
 
-// NewTrials takes the numbers of successes and of all trials of each row from columns with the
-// given names. Errors name the response as in Read.
+// NewTrials makes trials from the numbers of successes and of all trials of each row. The names of
+// their columns are for errors. Errors name the response as in Read.
 func NewTrials(t *table.Table, label string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
 	for _, counts := range []struct {
 		name   string
@@ -57,7 +57,7 @@ func NewTrials(t *table.Table, label string, successes, trials []float64, succes
 	return all, nil
 }
 
-// logBinomial is the logarithm of the number of ways to choose k of n.
+// logBinomial returns the logarithm of the number of ways to choose k of n.
 func logBinomial(n, k float64) float64 {
 	all, _ := math.Lgamma(n + 1)
 	one, _ := math.Lgamma(k + 1)

@@ -20,22 +20,24 @@ type unordered struct {
 	contrasts [][]float64 // C [K][K−1]
 }
 
-// UnorderedCategories are Categories whose scores are linear in their predictors.
+// UnorderedCategories are Categories whose scores are linear in their linear predictors.
 type UnorderedCategories interface {
 	Categories
-	// Contrasts is C [K][M]: the log odds of category k against category r are Σ_m (C_km − C_rm)
-	// v_m for the predictors v of a row. It must not be changed.
+	// Contrasts returns C [K][M]: the log odds of category k against category r are Σ_m (C_km −
+	// C_rm) v_m for the linear predictors v of a row. It must not be changed.
 	Contrasts() [][]float64
-	// LogOdds writes the log odds of the categories 1, 2, … against category 0, of predictors or
-	// their coefficients v [M], to another slice dst [M]. Coordinates is the inverse.
+	// LogOdds writes the log odds of the categories 1, 2, … against category 0 to dst [M], which
+	// must be another slice than v. v [M] holds the linear predictors of a row, or their
+	// coefficients.
 	LogOdds(v, dst []float64)
+	// Coordinates inverts LogOdds.
 	Coordinates(odds, dst []float64)
-	// LogProbSums writes Σ_i t_i log p(y_i | η_i) of several sets of predictors of the same rows to
-	// sums [S]: y [n], times t [n] as in LogDensity, and eta [S, M, n].
+	// LogProbSums writes Σ_i t_i log p(y_i | η_i) to sums [S], for S sets of linear predictors eta
+	// [S, M, n] of the same rows y [n]. times [n] holds t_i, as in LogDensity.
 	LogProbSums(y, times, eta, sums []float64)
-	// Newtons writes, for predictors eta [M, n], t_i times the slopes of log p(y_i) to slope [M, n]
-	// and the curvatures of its negative to curvature [M (M+1)/2, n]. The curvature of predictors a
-	// ≥ b is in row a (a+1)/2 + b.
+	// Newtons writes, for linear predictors eta [M, n], t_i times the slopes of log p(y_i) to slope
+	// [M, n], and t_i times the curvatures of −log p(y_i) to curvature [M (M+1)/2, n]. The
+	// curvature of linear predictors a ≥ b is in row a (a+1)/2 + b.
 	Newtons(y, times, eta, slope, curvature []float64)
 }
 
@@ -44,7 +46,8 @@ var (
 	_ CategoriesAt        = (*unordered)(nil)
 )
 
-// newUnordered has Helmert's contrasts: column m compares category m+1 with those before it.
+// newUnordered returns the distribution with Helmert's contrasts: column m compares category m+1
+// with the categories before it.
 func newUnordered(levels int) *unordered {
 	u := &unordered{make([][]float64, levels)}
 	for k := range u.contrasts {
@@ -62,8 +65,8 @@ func newUnordered(levels int) *unordered {
 	return u
 }
 
-// AgainstFirst is the distribution of categories without an order whose linear predictors [K−1] are
-// the log odds of the categories 1, 2, … against category 0, as in results.
+// AgainstFirst returns the distribution of categories without an order whose linear predictors
+// [K−1] are the log odds of the categories 1, 2, … against category 0, as in results.
 func AgainstFirst(levels int) CategoriesAt {
 	u := &unordered{make([][]float64, levels)}
 	for k := range u.contrasts {
@@ -98,8 +101,9 @@ func (u *unordered) Coordinates(odds, dst []float64) {
 	}
 }
 
-// LogProb sums the odds d of the other categories against the category of the row. The largest is
-// taken out where it is above one, so that probabilities near one lose no digits:
+// LogProb implements [Categories]. It sums the odds exp d of the other categories against the
+// category of the row. The largest of the odds is factored out if it is above one, so that
+// probabilities near one lose no digits:
 //
 //	−log p = t + log1p(Σ exp(d − t) + exp(−t) − 1),   t = max(0, max d).
 func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
@@ -117,7 +121,7 @@ func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
 	return Neg(Add(top, Log1P(Add(odds, expm1(Neg(top))))))
 }
 
-// score is Σ_m C_km v_m of row i of n, eta [M·n].
+// score returns Σ_m C_km v_m of row i of n rows, from eta [M·n].
 func (u *unordered) score(k int, eta []float64, i, n int) (sum float64) {
 	for m, c := range u.contrasts[k] {
 		sum += c * eta[m*n+i]

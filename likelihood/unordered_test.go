@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// unorderedRows are rows of every category under usual and distant predictors, [M·n].
+// unorderedRows returns rows of every category under usual and distant linear predictors, [M·n].
 func unorderedRows(levels int) (y, eta []float64) {
 	random := stream.Rand(1, "unordered")
 	const each = 4
@@ -30,8 +30,8 @@ func unorderedRows(levels int) (y, eta []float64) {
 	return y, eta
 }
 
-// Independent predictors with variance one give the log odds of any two categories variance one,
-// and scores sum to zero: no category is a reference.
+// Independent linear predictors with variance one give the log odds of any two categories variance
+// one, and scores sum to zero: no category is a reference.
 func TestContrastsTreatCategoriesAlike(t *testing.T) {
 	for _, levels := range []int{2, 3, 7} {
 		c := NewCategories(CategoricalKind, levels).(UnorderedCategories)
@@ -48,7 +48,7 @@ func TestContrastsTreatCategoriesAlike(t *testing.T) {
 	}
 }
 
-// Two categories are logistic regression, to all digits.
+// With two categories the distribution is logistic regression, to all digits.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	c := NewCategories(CategoricalKind, 2)
 	for _, eta := range []float64{-800, -30, -1.3, 0, 0.2, 5, 700} {

@@ -21,7 +21,8 @@ func withBuffer(n int, do func(work []float64)) {
 	buffers.Put(work)
 }
 
-// logProduct is Σ log(1 + q_i) of numbers between 0 and 1, with one logarithm for many of them.
+// logProduct returns Σ log(1 + q_i) of numbers q_i between 0 and 1, with one logarithm for many of
+// them.
 func logProduct(q []float64) (sum float64) {
 	const factors = 1000 // 2^1000 is a float64
 	product := 1.0
@@ -34,20 +35,21 @@ func logProduct(q []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// kernelSummer is a Row that sums many kernels faster, as LogKernelSums does.
+// kernelSummer is a Row that has a faster way to sum many kernels, with the results of
+// LogKernelSums.
 type kernelSummer interface {
 	sumKernels(y, times, eta []float64, scale float64, sums []float64)
 }
 
-// LogKernels is Σ_i t_i LogKernelAt(y_i, η_i, σ), with times [n] as in LogDensity.
+// LogKernels returns Σ_i t_i LogKernelAt(y_i, η_i, σ), with times [n] as in LogDensity.
 func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 	var sum [1]float64
 	LogKernelSums(l, y, times, eta, scale, sum[:])
 	return sum[0]
 }
 
-// LogKernelSums writes LogKernels of several predictors of the same rows to sums [m]: y [n], times
-// [n] or nil, and eta [m, n].
+// LogKernelSums writes LogKernels to sums [m], for m sets of linear predictors eta [m, n] of the
+// same rows y [n]. times is [n] or nil.
 func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
 		s.sumKernels(y, times, eta, scale, sums)
@@ -62,7 +64,7 @@ func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64
 	}
 }
 
-// timesOf is the number of rows that a row stands for.
+// timesOf returns the number of rows that a response stands for.
 func timesOf(times []float64, row int) float64 {
 	if times == nil {
 		return 1
@@ -70,13 +72,13 @@ func timesOf(times []float64, row int) float64 {
 	return times[row]
 }
 
-// newtonRows is a Row that computes many slopes and curvatures faster.
+// newtonRows is a Row that has a faster way to compute many slopes and curvatures.
 type newtonRows interface {
 	newtons(y, eta, slope, curvature []float64)
 }
 
-// Newtons writes NewtonAt(y_i, η_i, σ) of every row, times t_i as in LogKernels, to slope [n] and
-// curvature [n].
+// Newtons writes the slope and the curvature of NewtonAt(y_i, η_i, σ) for every row, times t_i as
+// in LogKernels, to slope [n] and curvature [n].
 func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []float64) {
 	if s, ok := l.(newtonRows); ok {
 		s.newtons(y, eta, slope, curvature)

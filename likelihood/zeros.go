@@ -7,7 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η, even 0.
+// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η, which may
+// be 0 too.
 type zeroInflated struct{}
 
 func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
@@ -16,8 +17,8 @@ func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
 	return Sub(Where(BroadcastToShape(none, count.Shape()), logAddExp(Add(logOdds, ZerosLike(count)), count), count), softplus(logOdds))
 }
 
-// Newton has the curvature of the Poisson part, weighted by its share of a zero: the bound of
-// expectation maximisation.
+// Newton returns the curvature of the Poisson part, weighted by the probability that y comes from
+// this part: the bound of expectation maximisation.
 func (zeroInflated) Newton(y, eta, logOdds *Node) (slope, curvature *Node) {
 	rate := cappedExp(eta)
 	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
@@ -36,7 +37,7 @@ func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
 
 func (zeroInflated) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
-// share is the share of the Poisson part in y.
+// share returns the probability that y comes from the Poisson part.
 func (zeroInflated) share(y, eta, odds float64) float64 {
 	if y > 0 {
 		return 1
@@ -107,7 +108,7 @@ func (hurdle) LogKernelAt(y, eta, odds float64) float64 {
 
 func (hurdle) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
-// truncated is the mean of a nonzero count, and its slope in η.
+// truncated returns the mean of a nonzero count, and the slope of the mean in η.
 func (hurdle) truncated(eta float64) (mean, slope float64) {
 	rate := cappedExpAt(math.Max(eta, leastLogRate))
 	some := -math.Expm1(-rate)
@@ -127,7 +128,7 @@ func (l hurdle) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - mean, math.Max(curvature, leastPoissonCurvature)
 }
 
-// BoundAt has the larger of the curvatures at η and at log y; the mode is not above log y.
+// BoundAt returns the larger of the curvatures at η and at log y. The mode is not above log y.
 func (l hurdle) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
 	if slope > 0 {

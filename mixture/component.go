@@ -1,18 +1,20 @@
 package mixture
 
-// component is one component of a mixture, or a cluster of rows, whose weight is ignored. Its
-// parameters belong to its family, on the working scale.
+// component is one component of a mixture. It may also describe a cluster of rows; its weight is
+// then ignored. Its parameters depend on the family and are on the working scale.
 type component struct {
 	weight float64
-	// mean is the location: the rate of counts, and the location in the first of several columns.
+	// mean is the location. For counts it is the rate, and with several columns the location in the
+	// first column.
 	mean float64
 	// variance is the square of the scale, for families with a scale.
 	variance float64
-	// vector holds the parameters of several columns, which are never changed in place.
+	// vector holds the parameters with several columns. They are never changed in place.
 	vector *vector
 }
 
-// state is a mixture: components in the order of their means, and β of their prior, maybe empty.
+// state is a mixture: its components in the order of their means, and the parameters β of their
+// prior, which some families lack.
 type state struct {
 	components []component
 	beta       []float64

@@ -1,13 +1,14 @@
 // Package mixture infers how many components a mixture has, and their parameters. Components are
 // normal, Student t, Poisson, or multivariate normal distributions.
 //
-// A model is a number of components k; its parameters are weights, means and variances, and a
-// scale β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so
-// that labels have a meaning; with several columns draws are relabelled. Two samplers of the
-// posterior check each other: reversible-jump chains over mixtures, with rows summed over
-// components, and a sampler of partitions of the rows that sums over k. They share no state.
+// A model is a number of components k. Its parameters are weights, means and variances, and a scale
+// β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so that
+// labels have a meaning; with several columns draws are relabelled instead. Two samplers of the
+// posterior check each other: reversible-jump chains over mixtures, whose likelihood sums over the
+// component of each row, and a sampler of partitions of the rows that sums over k. They share no
+// state.
 //
-// Values are put on a working scale with midrange 0 and range 1.
+// Values are put on a working scale, on which their midrange is 0 and their range is 1.
 //
 //	t, err := table.ReadFile("galaxies.csv")
 //	// handle err
@@ -54,7 +55,7 @@
 // Viallefont, S. Richardson and P. J. Green, Bayesian analysis of Poisson mixtures, Journal of
 // Nonparametric Statistics 14 (2002). S. Favaro and Y. W. Teh, MCMC for normalized random measure
 // mixture models, Statistical Science 28 (2013). M. Stephens, Dealing with label switching in
-// mixture models, Journal of the Royal Statistical Society B 62 (2000). R. Jonker and A.
-// Volgenant, A shortest augmenting path algorithm for dense and sparse linear assignment problems,
-// Computing 38 (1987).
+// mixture models, Journal of the Royal Statistical Society B 62 (2000). R. Jonker and A. Volgenant,
+// A shortest augmenting path algorithm for dense and sparse linear assignment problems, Computing
+// 38 (1987).
 package mixture

@@ -12,19 +12,19 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Probabilities of numbers of components by a sum over all assignments of the rows serve as a
-// reference for the samplers. Given β, an assignment has the product over components of the
-// integral of their rows over mean and variance, and a Dirichlet-multinomial probability. The
-// trapezoidal rule computes the remaining integrals in one dimension. The sum is not random, and
-// shares no code with the samplers.
+// A sum over all assignments of the rows to components gives reference values of p(k | data) for
+// the samplers. Given β, the probability of an assignment is a product over components, of the
+// integral of their rows' density over mean and variance, times a Dirichlet-multinomial
+// probability. The trapezoidal rule computes the remaining integrals in one dimension. The sum is
+// not random, and shares no code with the samplers.
 
-// lanes is the number of values of β that are summed at a time.
+// lanes is the number of values of β for which sums are computed at a time.
 const lanes = 8
 
-// byNode holds a number for each of several values of β.
+// byNode holds one number for each of lanes values of β.
 type byNode [lanes]float64
 
-// grid is a rule for integrals over the logarithm of a positive number.
+// grid holds the nodes of a trapezoidal rule for integrals over the logarithm of a positive number.
 type grid struct{ from, to, step float64 }
 
 func (g grid) nodes() (list []float64) {
@@ -34,11 +34,12 @@ func (g grid) nodes() (list []float64) {
 	return list
 }
 
-// Outside these ranges the integrands are less than 1e-9 of their maximum.
+// Outside the ranges of betaGrid and varianceGrid the integrands are less than 1e-9 of their
+// maximum.
 func betaGrid() grid     { return grid{-14, 2, 0.4} }
 func varianceGrid() grid { return grid{-19, 8, 0.25} }
 
-// enumerate is p(k) for k from 1 to 3.
+// enumerate returns p(k | data) for k from 1 to 3.
 func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	o, n := p.Options, p.Rows()
 	rising := make([]float64, n+1) // Γ(δ+m)/Γ(δ)
@@ -76,8 +77,8 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	return probability
 }
 
-// overTwo is Σ bySet[S] bySet[all rows but S] over all sets S: twice the sum over S with the first
-// row.
+// overTwo returns Σ bySet[S] bySet[all rows but S] over all sets S of rows. It computes twice the
+// sum over the sets S that contain the first row.
 func overTwo(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for set := 1; set < len(bySet); set += 2 {
@@ -89,8 +90,9 @@ func overTwo(bySet []byNode) (sum byNode) {
 	return sum
 }
 
-// overThree is Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows: three times the sum
-// over S with the first row, and of the remaining rows twice the sum over T with the first of them.
+// overThree returns Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows into three sets
+// S, T and U. It computes three times the sum over the sets S with the first row; of the remaining
+// rows, twice the sum over the sets T with the first of these.
 func overThree(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for left := 0; left < len(bySet); left += 2 { // rows outside S
@@ -119,7 +121,7 @@ func overThree(bySet []byNode) (sum byNode) {
 	return sum
 }
 
-// countMarginals returns the marginal likelihoods of the counts of every set of rows.
+// countMarginals returns the marginal likelihood of the counts of every set of rows.
 func (p *Problem) countMarginals() []byNode {
 	o, y := p.Options, p.columns[0].y
 	bySet := make([]byNode, 1<<len(y))
@@ -136,7 +138,7 @@ func (p *Problem) countMarginals() []byNode {
 	return bySet
 }
 
-// marginals returns the marginal likelihoods of every set of rows in one component, by value of β.
+// marginals returns the marginal likelihood of every set of rows in one component, by value of β.
 func (p *Problem) marginals(betas []float64, variances grid) []byNode {
 	bySet, a := make([]byNode, 1<<p.Rows()), p.Options.PrecisionShape
 	for _, v := range variances.nodes() {
@@ -157,7 +159,8 @@ func (p *Problem) marginals(betas []float64, variances grid) []byNode {
 	return bySet
 }
 
-// overNormalMeans is ∫ Π N(y_i; m, v) N(m; 0, MeanSD²) dm for every set of rows.
+// overNormalMeans returns ∫ Π N(y_i; m, v) N(m; 0, MeanSD²) dm for every set of rows, the product
+// being over the rows of the set.
 func (p *Problem) overNormalMeans(v float64) []float64 {
 	y, prior := p.columns[0].y, p.Options.MeanSD*p.Options.MeanSD
 	size := 1 << len(y)
@@ -173,8 +176,9 @@ func (p *Problem) overNormalMeans(v float64) []float64 {
 	return bySet
 }
 
-// overMeans is the same integral for any density, by Gauss's rule of three points between nodes
-// that are dense where the density of a row is large. It suits few rows.
+// overMeans computes the integral of overNormalMeans for any density of the rows. It uses Gauss's
+// rule of three points between nodes, which are dense where the density of a row is large. It suits
+// few rows.
 func (p *Problem) overMeans(v float64) []float64 {
 	y, sd := p.columns[0].y, p.Options.MeanSD
 	var places []float64
@@ -234,7 +238,7 @@ func TestSumsOverSets(t *testing.T) {
 }
 
 // Integrals over means by quadrature equal the closed form where one exists, from narrow to wide
-// components, and p(k) does not depend on the steps of the rules.
+// components. p(k | data) does not depend on the steps of the rules.
 func TestIntegralsAreExact(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 3}, small(3, 8))
 	for _, v := range []float64{1e-7, 1e-3, 0.05, 3} {
@@ -264,9 +268,9 @@ func small(seed uint64, n int) []float64 {
 	return y
 }
 
-// checkSums compares p(k) of small tables by both samplers with sums over all assignments, to 4.5
-// standard errors and 0.01: one comparison in 10⁵ fails by chance. The errors of probabilities
-// below 10⁻⁴ are unknown.
+// checkSums compares p(k | data) by both samplers with sums over all assignments, for small tables.
+// The tolerance is 4.5 standard errors plus 10⁻⁴, because the standard errors of probabilities
+// below 10⁻⁴ are unknown, and at most 0.01. One comparison in 10⁵ fails by chance.
 func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) {
 	worst, sigmas := 0.0, 0.0
 	for seed := range tables {
@@ -292,8 +296,8 @@ func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) 
 	t.Logf("%s: largest difference %.4f, in standard errors %.1f", family, worst, sigmas)
 }
 
-// p(k) of small mixtures equals the sum over all assignments. The quality test has ten tables of
-// each family, of 20 rows.
+// p(k | data) of small mixtures equals the sum over all assignments. The quality test has ten
+// tables of each family, with up to 20 rows.
 func TestSmallMixturesAgreeWithSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

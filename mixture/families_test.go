@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// several is a problem of two columns in memory.
+// several returns a problem of two columns in memory.
 func several(t *testing.T, options Options, x, y []float64) *Problem {
 	t.Helper()
 	options.Columns = []string{"x", "y"}
@@ -25,11 +25,11 @@ func several(t *testing.T, options Options, x, y []float64) *Problem {
 	return p
 }
 
-// Steps of every family keep the joint distribution of parameters and data: parameters from the
-// prior, data given the parameters, and then a step of the parameters given the data leave
-// parameters distributed like the prior (Geweke 2004). Means of functions of the parameters before
-// and after differ by no more than 4.5 standard errors, which about 1 of 7,000 comparisons exceeds.
-// There are 16.
+// The updates of every family keep the joint distribution of parameters and data (Geweke 2004).
+// Parameters are drawn from the prior, data are drawn given the parameters, and one update draws
+// new parameters given the data. The new parameters then have the distribution of the prior. The
+// means of functions of the parameters before and after the update differ by no more than 4.5
+// standard errors. About 1 of 7,000 comparisons exceeds this by chance; there are 16.
 func TestUpdatesKeepThePosterior(t *testing.T) {
 	const draws, n = 20_000, 6
 	values := []float64{-1, 0, 0.5, 1, 2, 3}
@@ -93,7 +93,8 @@ func TestUpdatesKeepThePosterior(t *testing.T) {
 	}
 }
 
-// Densities of several columns, and of one of them, agree with a multivariate normal distribution.
+// Densities of several columns, and the marginal densities of one of them, agree with a
+// multivariate normal distribution.
 func TestVectorDensity(t *testing.T) {
 	p := several(t, Options{}, []float64{0, 1, 2, 4, 5}, []float64{3, 1, 0, 2, 8})
 	f := p.family.(vectors)
@@ -115,8 +116,9 @@ func TestVectorDensity(t *testing.T) {
 	require.InDelta(t, math.Sqrt(covariance.At(1, 1)), sd, 1e-12)
 }
 
-// Two clusters in two columns, with equal means in the first, are found and separated: relabelled
-// draws agree on the rows though the order of the first column has no information.
+// Two clusters in two columns with equal means in the first column are found and separated. The
+// relabelled draws agree on the rows of each component, although the order of means in the first
+// column has no information.
 func TestSeveralColumnsAreRelabelled(t *testing.T) {
 	random := stream.Rand(2, "clusters")
 	x, y := make([]float64, 40), make([]float64, 40)
@@ -137,7 +139,7 @@ func TestSeveralColumnsAreRelabelled(t *testing.T) {
 	require.InDelta(t, 20, float64(high.Columns[1].Mean.Median), 1)
 }
 
-// assign finds the least cost over all permutations.
+// assign finds the assignment that has the least cost of all permutations.
 func TestAssign(t *testing.T) {
 	random := stream.Rand(5, "costs")
 	for range 50 {

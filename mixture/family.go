@@ -12,7 +12,8 @@ type Family int
 
 // The families.
 const (
-	// Normal is the normal distribution of one column; with several columns Multivariate.
+	// Normal is the normal distribution of one column. With several columns it stands for
+	// Multivariate.
 	Normal Family = iota
 	// Student is the t distribution with known degrees of freedom.
 	Student
@@ -39,51 +40,59 @@ func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(te
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
 	splitting
-	// logHyper is the log prior density of β, logPrior the log prior density of a component.
+	// logHyper returns the log prior density of β, logPrior the log prior density of a component
+	// given β.
 	logHyper(beta []float64) float64
 	logPrior(c component, beta []float64) float64
 	// draw draws a component from its prior.
 	draw(beta []float64, random *rand.Rand) component
-	// update draws the parameters of a component by steps that keep their distribution given its
-	// rows. There may be no rows.
+	// update draws new parameters of a component by steps that keep their distribution given its
+	// rows. rows may be empty.
 	update(c component, rows []int, beta []float64, random *rand.Rand) component
 	// updateHyper draws β given all components.
 	updateHyper(components []component, random *rand.Rand) []float64
-	// start returns a first component for rows, and startHyper a first β.
+	// start returns a first component for given rows, and startHyper a first β.
 	start(rows []int) component
 	startHyper() []float64
 
-	// fill writes weight times density of a component at every row.
+	// fill writes the weight times the density of a component at every row.
 	fill(density []float64, c component)
-	// logDensity is the log density of a component at a row, without its weight.
+	// logDensity returns the log density of a component at a row, without its weight.
 	logDensity(row int, c component) float64
-	// marginal returns density and distribution function of a component in a column.
+	// marginal returns the density and the distribution function at y of a component in one column.
 	marginal(column int, y float64, c component) (density, cumulative float64)
+	// simulate writes a row drawn from a component.
 	simulate(c component, row []float64, random *rand.Rand)
-	// summary returns location and scale of a component in a column, in the units of the table.
+	// summary returns the location and scale of a component in one column, in the units of the
+	// table.
 	summary(column int, c component) (location, scale float64)
 }
 
-// splitting divides a component into two, and merges two into one, one to one with numbers u. u[0]
-// is the share of the left component in the weight. The left component has the smaller mean, in the
-// first of several columns.
+// splitting divides a component into two and merges two into one. A component and numbers u
+// correspond one to one to the two components. u[0] is the share of the left component in the
+// weight. The left component is the one with the smaller mean; with several columns, with the
+// smaller mean in the first.
 type splitting interface {
+	// split and merge are inverse to each other.
 	split(one component, u []float64) (left, right component)
 	merge(left, right component) (one component, u []float64)
 	// logJacobian is the log absolute determinant of the derivative of (left, right) with respect
 	// to (one, u), weights included.
 	logJacobian(one, left, right component, u []float64) float64
+	// proposal returns the distribution of u.
 	proposal() proposal
 }
 
 // proposal is the distribution of the numbers u of a split.
 type proposal interface {
 	draw(random *rand.Rand) []float64
-	// log is the log density, −Inf for numbers that are never drawn, which rounding can produce.
+	// log returns the log density. It is −Inf for numbers that draw never returns but that rounding
+	// can produce.
 	log(u []float64) float64
 }
 
-// unitNumbers draws Beta(2, 2), Beta(2, 2) and uniform numbers. A family may not use the last.
+// unitNumbers draws three numbers from Beta(2, 2), Beta(2, 2) and a uniform distribution. A family
+// may not use the last.
 type unitNumbers struct{}
 
 func (unitNumbers) draw(random *rand.Rand) []float64 {
@@ -100,10 +109,10 @@ func (unitNumbers) log(u []float64) float64 {
 }
 
 // neighbours reports whether only components with neighbouring means merge. With several columns
-// any two merge, because the first column shows little of their distance.
+// any two components merge, because the first column shows little of their distance.
 func (p *Problem) neighbours() bool { return p.Options.Family != Multivariate }
 
-// pair draws two of several components, or clusters, in the order of their means.
+// pair draws two of count components or clusters, and returns them in the order of their means.
 func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right int) {
 	left, right = random.IntN(count), random.IntN(count-1)
 	if right >= left {
@@ -115,8 +124,8 @@ func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right i
 	return left, right
 }
 
-// logPrior is log p(k, weights, components, β) in the coordinates of the state. The Dirichlet
-// density is with respect to all weights but the last.
+// logPrior returns log p(k, weights, components, β), as a density with respect to the parameters in
+// the state. The Dirichlet density is with respect to all weights but the last.
 func (p *Problem) logPrior(s *state) float64 {
 	k, d := float64(s.size()), p.Options.Concentration
 	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// These files are written by a run in addition to the files of every run.
+// Names of the files that a run writes in addition to the files of every run.
 const (
 	CountsFile     = "counts.csv"
 	DensityFile    = "density.csv"
@@ -62,11 +62,12 @@ func (r *Result) write(dir string) error {
 	})
 }
 
-// storedDraws is the largest number of draws in the files.
+// storedDraws is the largest number of draws in the files of draws.
 const storedDraws = 10_000
 
-// writeDraws writes draws of the chains in both formats, if there is a run directory. A model with
-// k components uses the first k of them, in the order of the means of the first column.
+// writeDraws writes draws of the chains as Parquet and CSV, if there is a run directory. Columns
+// are numbered by component, in the order of the means of the first column; a draw with k
+// components uses the first k of them.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
 	p, list := s.problem, thinned(s.draws, storedDraws)
 	most := 0

@@ -10,17 +10,18 @@ import (
 )
 
 // chain is a reversible-jump sampler of states. Its moves between numbers of components follow
-// Richardson and Green (1997, section 3.2). The acceptance ratio sums rows over components, so that
-// no allocation is proposed. The Gibbs steps within a number draw allocations and drop them.
+// Richardson and Green (1997, section 3.2). The likelihood in the acceptance ratio sums over the
+// component of each row, so that no allocation of rows to components is proposed. The Gibbs steps
+// at a given number of components draw allocations and drop them.
 type chain struct {
 	p      *Problem
 	random *rand.Rand
 	state  state
-	// density[i] is p(y_i | state), part[j][i] the term of component j in it
+	// density[i] is p(y_i | state), and part[j][i] is the term of component j in this sum.
 	density []float64
 	part    [][]float64
 	logLik  float64
-	// rows of each component: a buffer of the Gibbs steps
+	// rows is a buffer of the Gibbs steps for the rows of each component.
 	rows     [][]int
 	proposed []float64
 }
@@ -46,7 +47,8 @@ func (c *chain) refresh() {
 	c.logLik = logSum(c.density)
 }
 
-// logSum is Σ log x, from products within the range of float64, which cost less than logarithms.
+// logSum returns Σ log x. It multiplies numbers within the range of float64 first, because products
+// cost less than logarithms.
 func logSum(x []float64) float64 {
 	total, product := 0.0, 1.0
 	for _, v := range x {
@@ -60,7 +62,7 @@ func logSum(x []float64) float64 {
 	return total + math.Log(product)
 }
 
-// logTiny is log x, also for subnormal x, where math.Log is imprecise on some processors.
+// logTiny returns log x, also for subnormal x, where math.Log is imprecise on some processors.
 func logTiny(x float64) float64 {
 	if x < 1e-300 {
 		return math.Log(x*0x1p200) - 200*math.Ln2
@@ -75,11 +77,11 @@ func beta(a, b float64, random *rand.Rand) float64 {
 	return x / (x + y)
 }
 
-// logBeta2 is the log density of Beta(2, 2).
+// logBeta2 returns the log density of Beta(2, 2).
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
-// jumps is the number of moves of each kind between numbers of components in a sweep. A move costs
-// about a k-th of the Gibbs steps. Not tuned.
+// jumps is the number of moves of each of two kinds (split or merge, birth or death) in a sweep. A
+// move costs about 1/k of the Gibbs steps. Not tuned.
 const jumps = 3
 
 func (c *chain) sweep() {
@@ -91,8 +93,9 @@ func (c *chain) sweep() {
 	}
 }
 
-// gibbs draws allocations and then weights, parameters and β from their conditionals. It sorts the
-// components afterwards: the posterior does not depend on their order.
+// gibbs draws allocations of rows, and then weights, parameters and β from their conditional
+// distributions. Afterwards it sorts the components by their means: the posterior does not depend
+// on their order.
 func (c *chain) gibbs() {
 	s, k := &c.state, c.state.size()
 	for len(c.rows) < k {
@@ -105,7 +108,7 @@ func (c *chain) gibbs() {
 		at := 0
 		if density > 0 {
 			at = pick.Func(k, c.random.Float64()*density, func(j int) float64 { return c.part[j][i] })
-		} else { // all densities are 0 in float64
+		} else { // all densities of the row are 0 in float64
 			at = c.far(i)
 		}
 		c.rows[at] = append(c.rows[at], i)
@@ -124,10 +127,11 @@ func (c *chain) gibbs() {
 	s.sort()
 }
 
-// leastGamma keeps weights of components without rows above 0.
+// leastGamma is a lower bound of Gamma draws that keeps the weights of components without rows
+// above 0.
 const leastGamma = 1e-290
 
-// far draws the component of a row by the logarithms of densities.
+// far draws the component of a row from the logarithms of the densities.
 func (c *chain) far(row int) int {
 	logs := make([]float64, c.state.size())
 	for j, one := range c.state.components {
@@ -136,16 +140,16 @@ func (c *chain) far(row int) int {
 	return pick.Log(logs, c.random.Float64())
 }
 
-// logSplitRatio is the log acceptance ratio of a split of one of k components, without the
-// likelihood. The choice of one of k components to split has the same probability as the choice of
-// one of k neighbouring pairs of k+1 to merge. The choice of any two of k+1 has 2/(k+1) of this
-// probability.
+// logSplitRatio returns the log acceptance ratio of a split of one of k components, without the
+// likelihood. If only neighbours merge, choosing one of k components to split and choosing one of k
+// neighbouring pairs of k+1 components to merge have the same probability 1/k. If any two of k+1
+// components merge, the probability of a pair is smaller by the factor 2/(k+1).
 func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) float64 {
 	p, d, b := c.p, c.p.Options.Concentration, c.state.beta
 	size := float64(k)
 	dirichlet := logGamma((size+1)*d) - logGamma(size*d) - logGamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
 	prior := p.family.logPrior(left, b) + p.family.logPrior(right, b) - p.family.logPrior(one, b)
-	choice := math.Log(size + 1) // orders of the larger mixture
+	choice := math.Log(size + 1) // number of orders of the larger mixture, relative to the smaller
 	if !p.neighbours() {
 		choice = math.Ln2
 	}
@@ -173,7 +177,7 @@ func (c *chain) trySplit(k int) {
 		return // rounding
 	}
 	if c.p.neighbours() && (j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean) {
-		return // no merge leads back unless the two are neighbours
+		return // no merge leads back unless left and right are neighbours
 	}
 	first, second := make([]float64, len(c.density)), make([]float64, len(c.density))
 	c.p.family.fill(first, left)
@@ -222,10 +226,12 @@ func (c *chain) take(logLik float64) {
 	c.density, c.proposed, c.logLik = c.proposed, c.density, logLik
 }
 
-// birthOrDeath proposes a component from the prior, or the removal of one, with probability one
-// half each. All factors but the likelihood cancel. A birth draws from the prior given k, the k+1
-// orders of the larger mixture cancel the choice of one of k+1 to die, and the Dirichlet weights
-// are Dirichlet weights of one component less, scaled to the rest of a Beta(δ, kδ) weight.
+// birthOrDeath proposes a component from the prior or the removal of a component, each with
+// probability one half. All factors of the acceptance ratio but the likelihood cancel. A birth
+// draws from the prior given k. The k+1 possible places of the new component in the order cancel
+// the choice of one of k+1 components to die. Weights from a Dirichlet distribution of k+1
+// components consist of one weight from Beta(δ, kδ), δ the concentration, and weights from a
+// Dirichlet distribution of k components that are scaled to the rest.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {
@@ -261,7 +267,7 @@ func (c *chain) birthOrDeath() {
 		return
 	}
 	j := c.random.IntN(k)
-	rest := 0.0 // 1 − weight without cancellation
+	rest := 0.0 // 1 − the weight that dies, without cancellation
 	for i, one := range s.components {
 		if i != j {
 			rest += one.weight
@@ -280,7 +286,7 @@ func (c *chain) birthOrDeath() {
 	c.take(logLik)
 }
 
-// scaleWeights multiplies all weights, and the densities that contain them.
+// scaleWeights multiplies all weights by a number, and with them the parts that contain them.
 func (c *chain) scaleWeights(by float64) {
 	for j := range c.state.components {
 		c.state.components[j].weight *= by

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// logDeterminant is the log absolute determinant of the derivative of f at x by finite
-// differences.
+// logDeterminant returns the log absolute determinant of the derivative of f at x, computed by
+// finite differences.
 func logDeterminant(f func(x []float64) []float64, x []float64) float64 {
 	const d = 1e-6
 	jacobian := mat.NewDense(len(x), len(x), nil)
@@ -30,8 +30,8 @@ func logDeterminant(f func(x []float64) []float64, x []float64) float64 {
 	return log
 }
 
-// autodiff returns the log absolute determinant of the derivative of f at x by automatic
-// differentiation, and f(x).
+// autodiff returns the log absolute determinant of the derivative of f at x, computed by automatic
+// differentiation, and the value f(x).
 func autodiff(t *testing.T, f func(x []*Node) []*Node, x []float64) (log float64, values []float64) {
 	t.Helper()
 	jacobian := mat.NewDense(len(x), len(x), nil)
@@ -55,7 +55,8 @@ func autodiff(t *testing.T, f func(x []*Node) []*Node, x []float64) (log float64
 	return log, values
 }
 
-// normalSplit is the split of normal components as a graph: weight, mean, variance, u₁, u₂, u₃.
+// normalSplit is the split of normal components as a graph. Its arguments are weight, mean,
+// variance, u₁, u₂ and u₃.
 func normalSplit(x []*Node) []*Node {
 	w, m, v, u1, u2, u3 := x[0], x[1], x[2], x[3], x[4], x[5]
 	rest, sd := OneMinus(u1), Sqrt(v)
@@ -67,15 +68,16 @@ func normalSplit(x []*Node) []*Node {
 	}
 }
 
-// poissonSplit is the split of counts as a graph: weight, rate, u₁, u₂.
+// poissonSplit is the split of Poisson components as a graph. Its arguments are weight, rate, u₁
+// and u₂.
 func poissonSplit(x []*Node) []*Node {
 	w, m, u1, u2 := x[0], x[1], x[2], x[3]
 	rest := OneMinus(u1)
 	return []*Node{Mul(w, u1), Mul(w, rest), Mul(m, u2), Div(Mul(m, OneMinus(Mul(u1, u2))), rest)}
 }
 
-// The Jacobian of a split agrees with automatic differentiation, merge inverts split, and both keep
-// weight, mean and, for normal components, variance.
+// The Jacobian of a split agrees with automatic differentiation. merge inverts split, and both keep
+// the weight, the mean and, for normal components, the variance.
 func TestSplit(t *testing.T) {
 	random := stream.Rand(1, "splits")
 	for range 5 {
@@ -102,7 +104,8 @@ func TestSplit(t *testing.T) {
 			}
 			require.InDeltaSlice(t, want, values, 1e-9)
 			require.InDelta(t, log, family.logJacobian(one, left, right, u), 1e-8, name)
-			// Clusters have no weights: at a given u₁ the rest of the Jacobian is as at weight 1.
+			// Clusters have no weights: at a given u₁, the Jacobian of the other parameters is as
+			// for weight 1.
 			alone := one
 			alone.weight = 1
 			left, right = family.split(alone, u)
@@ -123,8 +126,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A birth divides the weights of a mixture: (w₁ … w_{k−1}, w) → ((1−w)w₁ …). Its Jacobian
-// (1−w)^(k−1) turns the product of a Dirichlet and a Beta(δ, kδ) into a Dirichlet of k, so that the
+// A birth divides the k weights of a mixture, of which w_k is not free: (w₁ … w_{k−1}, w) →
+// ((1−w)w₁ … (1−w)w_{k−1}, w). Its Jacobian (1−w)^(k−1) turns the product of a Dirichlet density of
+// k weights and the density Beta(δ, kδ) of w into a Dirichlet density of k+1 weights, so that the
 // likelihood alone decides births and deaths.
 func TestBirthRatio(t *testing.T) {
 	const d, k = 1.7, 3
@@ -145,8 +149,8 @@ func TestBirthRatio(t *testing.T) {
 	require.InDelta(t, proposal-log, dirichlet(after), 1e-9)
 }
 
-// The acceptance ratio of a split is the product of the ratios of the densities of the states, the
-// choices of the moves and the densities of the numbers drawn.
+// The acceptance ratio of a split is the product of three ratios: of the densities of the states,
+// of the probabilities of choosing the moves, and of the densities of the numbers u.
 func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	values := map[string][]float64{"normal": {1, 2.5, 2.7, 4, 9, 9.3}, "student": {1, 2.5, 2.7, 4, 9, 9.3}, "poisson": {1, 2, 2, 4, 9, 7}}
 	for name, options := range map[string]Options{
@@ -166,15 +170,16 @@ func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	}
 }
 
-// Products instead of logarithms keep the precision, also beyond the range of float64.
+// Multiplying numbers before taking a logarithm keeps the precision of the sum, also beyond the
+// range of float64.
 func TestLogSum(t *testing.T) {
 	x := []float64{1e-120, 1e-130, 1e-90, 3, 1e250, 1e-310, 7}
 	want := -400*math.Ln10 + math.Log(21)
-	require.InDelta(t, want, logSum(x), 1e-6) // 1e-310 has few digits
+	require.InDelta(t, want, logSum(x), 1e-6) // the number 1e-310 has few digits
 	require.True(t, math.IsInf(logSum([]float64{1, 0, 2}), -1))
 }
 
-// ordered reports whether means increase strictly.
+// ordered reports whether the means increase strictly.
 func (s *state) ordered() bool {
 	for j := 1; j < len(s.components); j++ {
 		if !(s.components[j].mean > s.components[j-1].mean) {

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checkModel compares the values of each column with each draw, by the largest difference of
-// distribution functions, and values simulated from the draw likewise.
+// checkModel compares the values of each column with the mixture of each draw, by the largest
+// difference of distribution functions. It does the same for values simulated from the draw, as a
+// reference.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}
@@ -60,8 +61,8 @@ func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 	p.family.simulate(s.components[j], row, random)
 }
 
-// distance is the Kolmogorov–Smirnov distance between sorted values of a column and the mixture. Of
-// equal values, as in counts, the last is compared.
+// distance returns the Kolmogorov–Smirnov distance between the mixture and the sorted values of a
+// column. Equal values, as in counts, are compared once, after the last of them.
 func (p *Problem) distance(column int, sorted []float64, s *state) float64 {
 	largest, n, below := 0.0, float64(len(sorted)), 0.0
 	for i, y := range sorted {

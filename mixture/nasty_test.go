@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Clusters a million of their widths apart are found, with their rows: the density of a row in the
-// components of the other cluster is 0 in float64.
+// Clusters whose distance is a million times their width are found, with their rows. The density of
+// a row in the component of the other cluster is 0 in float64.
 func TestClustersFarApart(t *testing.T) {
 	random := stream.Rand(1, "far")
 	y := make([]float64, 40)
@@ -31,8 +31,8 @@ func TestClustersFarApart(t *testing.T) {
 	require.NotEqual(t, r.Rows[0].Component, r.Rows[1].Component)
 }
 
-// A quarter of the values are a code, such as a limit of detection: both samplers agree on a
-// component of no width there. The answer is not trusted.
+// A quarter of the values are equal, as for a limit of detection. Both samplers agree on a
+// component of no width at this value. The answer is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
 	random := stream.Rand(2, "ties")
 	y := make([]float64, 80)
@@ -49,7 +49,7 @@ func TestTiesAreNotTrusted(t *testing.T) {
 	require.Contains(t, r.Certificate.Reasons[len(r.Certificate.Reasons)-1], "a component describes nothing else: narrower ones have ever more density")
 }
 
-// Where nearly all values are tied, sampling finds only components of ties, and ends early.
+// If nearly all values are tied, sampling finds only components of equal values, and ends early.
 func TestTiesEndSampling(t *testing.T) {
 	random := stream.Rand(3, "ties")
 	y := make([]float64, 120)
@@ -67,7 +67,8 @@ func TestTiesEndSampling(t *testing.T) {
 	require.Less(t, r.Certificate.Jumps.Sweeps, 10_000)
 }
 
-// Rounding finer than the components is harmless: a few equal values lower no verdict.
+// Rounding finer than the width of the components is harmless: a few equal values do not lower the
+// verdict.
 func TestRoundingIsNoSpike(t *testing.T) {
 	values := newTies([]float64{0, 0.1, 0.1, 0.2, 0.5})
 	require.False(t, values.spike(0.1, 0.2), "wide")
@@ -77,13 +78,14 @@ func TestRoundingIsNoSpike(t *testing.T) {
 }
 
 // As β goes to 0, the sum over assignments grows without bound exactly where infinite reports a
-// posterior without finite mass: equal values and a few others, at the smallest number of rows.
+// posterior with infinite mass. The tables have equal values and a few different ones, with the
+// smallest numbers of rows.
 func TestInfinitePosteriors(t *testing.T) {
 	for _, c := range []struct {
 		equal, others, components int
-		shape                     float64 // of precisions
+		shape                     float64 // PrecisionShape
 	}{
-		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component for the others, a single row
+		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component has the other values; a single row
 		{4, 3, 2, 2}, {5, 3, 2, 2}, {6, 3, 2, 2}, {7, 3, 2, 2},
 		{3, 3, 2, 1}, {4, 3, 2, 1}, {6, 3, 1, 2}, {6, 3, 3, 2}, {2, 2, 3, 2}, {4, 4, 3, 1},
 	} {

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// normals are normal components: means ~ N(0, MeanSD²), precisions ~ Gamma(PrecisionShape, β), β ~
-// Gamma(ScaleShape, ScaleRate).
+// normals is the family of normal components: means ~ N(0, MeanSD²), precisions ~
+// Gamma(PrecisionShape, β), β ~ Gamma(ScaleShape, ScaleRate), with the settings of Options.
 type normals struct {
 	y       []float64
 	o       Options
@@ -44,7 +44,8 @@ func (f normals) update(c component, rows []int, beta []float64, random *rand.Ra
 	return f.updateSums(c, float64(len(rows)), float64(len(rows)), sum, square, beta, random)
 }
 
-// updateSums draws mean and variance given weighted sums over the rows, with total weight n.
+// updateSums draws mean and variance from the number of rows, and from the sum of their weights n,
+// the weighted sum of their values and the weighted sum of the squares.
 func (f normals) updateSums(c component, rows, n, sum, square float64, beta []float64, random *rand.Rand) component {
 	v := 1 / (n/c.variance + 1/(f.o.MeanSD*f.o.MeanSD))
 	c.mean = sum/c.variance*v + math.Sqrt(v)*random.NormFloat64()
@@ -102,7 +103,7 @@ func (f normals) summary(_ int, c component) (location, scale float64) {
 
 func (normals) proposal() proposal { return unitNumbers{} }
 
-// split keeps total weight, mean and variance (Richardson and Green 1997, section 3.2).
+// split keeps the total weight, mean and variance (Richardson and Green 1997, section 3.2).
 func (normals) split(one component, u []float64) (left, right component) {
 	sd, u1, u2, u3 := math.Sqrt(one.variance), u[0], u[1], u[2]
 	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)
@@ -122,7 +123,7 @@ func (normals) merge(left, right component) (one component, u []float64) {
 	return one, []float64{u1, u2, u1 * left.variance / (u1*left.variance + (1-u1)*right.variance)}
 }
 
-// logJacobian is the Jacobian of equation 11 of Richardson and Green (1997).
+// logJacobian returns the log Jacobian in equation 11 of Richardson and Green (1997).
 func (normals) logJacobian(one, left, right component, u []float64) float64 {
 	return math.Log(one.weight) + math.Log(right.mean-left.mean) + math.Log(left.variance) + math.Log(right.variance) -
 		math.Log(u[1]*(1-u[1]*u[1])*u[2]*(1-u[2])) - math.Log(one.variance)

@@ -9,16 +9,18 @@ import (
 )
 
 // Options sets the columns and the priors, which are the priors of Richardson and Green (1997,
-// section 2.4). The zero value of every number is its default. R is the range of a column.
+// section 2.4). For every number, 0 stands for the default. R denotes the range of a column.
 type Options struct {
-	// Columns are the columns of values: one, or several for Multivariate.
+	// Columns are the columns of values: one column, or several for Multivariate.
 	Columns []string `json:"columns"`
-	Family  Family   `json:"family"`
+	// Family is the distribution of the rows of a component.
+	Family Family `json:"family"`
 	// MaxComponents is the largest number k of components (default 30). The prior of k is uniform.
 	MaxComponents int `json:"max_components,omitempty"`
-	// Concentration is the Dirichlet parameter of the weights (default 1).
+	// Concentration is the parameter δ of the Dirichlet prior of the weights (default 1).
 	Concentration float64 `json:"concentration,omitempty"`
-	// MeanSD sets the prior of the means, N(midrange, (MeanSD R)²), ordered (default 1).
+	// MeanSD sets the prior of the means, N(midrange, (MeanSD R)²) restricted to ascending means
+	// (default 1).
 	MeanSD float64 `json:"mean_sd,omitempty"`
 	// PrecisionShape, ScaleShape and ScaleRate set the prior of precisions: 1/σ² ~
 	// Gamma(PrecisionShape, β), β ~ Gamma(ScaleShape, ScaleRate/R²) (defaults 2, 0.2 and 10).
@@ -27,11 +29,12 @@ type Options struct {
 	ScaleRate      float64 `json:"scale_rate,omitempty"`
 	// DF are the degrees of freedom of Student components (default 4).
 	DF float64 `json:"df,omitempty"`
-	// RateShape and RateExposure set the prior of Poisson rates, Gamma(RateShape, RateExposure)
-	// (defaults 1, and RateShape over the mean count).
+	// RateShape and RateExposure set the prior of Poisson rates, Gamma(RateShape, RateExposure).
+	// RateShape is 1 by default. RateExposure is by default RateShape divided by the mean count.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Midrange and Range, where Range is not 0, replace the values of the columns in the priors.
+	// Midrange and Range replace the midrange and range of the columns in the priors, if Range is
+	// not 0.
 	Midrange float64 `json:"midrange,omitempty"`
 	Range    float64 `json:"range,omitempty"`
 }

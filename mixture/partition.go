@@ -8,9 +8,10 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// partition is a sampler of the same posterior without weights and jumps. Its state divides the
-// rows into clusters, and it sums over the number of components (Miller and Harrison 2018;
-// algorithm 8 of Neal 2000). Given t occupied clusters, p(k) is a closed form.
+// partition is a sampler of the same posterior that has neither weights nor jumps between numbers
+// of components. Its state divides the rows into clusters, and the number of components k is summed
+// over (Miller and Harrison 2018; algorithm 8 of Neal 2000). Given that t components have rows, the
+// distribution of k has a closed form.
 type partition struct {
 	p        *Problem
 	random   *rand.Rand
@@ -18,9 +19,10 @@ type partition struct {
 	counts   []int
 	clusters []component // their weights are 1
 	beta     []float64
-	// density[c][i] is the density of cluster c at row i
+	// density[c][i] is the density of cluster c at row i.
 	density [][]float64
-	// fresh are clusters from the prior without rows, with their densities
+	// fresh are clusters without rows, drawn from the prior, and freshDensity their densities at
+	// the rows.
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
@@ -30,10 +32,10 @@ type partition struct {
 	novelty         []float64
 }
 
-// auxiliary is the number of clusters from the prior that a row may open. Not tuned.
+// auxiliary is the number of clusters in fresh: a row may move to any of them. Not tuned.
 const auxiliary = 3
 
-// newPartition starts with clusters of equal size, cut from the rows in order.
+// newPartition starts with clusters of equal size, cut from the rows in the given order.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
 	s := &partition{p: p, random: random, cluster: make([]int, p.Rows()), beta: p.family.startHyper()}
 	s.componentsGiven, s.novelty = p.sizes()
@@ -51,8 +53,9 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 	return s
 }
 
-// sizes returns p(k | t) and the weights of new clusters: t of k components are occupied in
-// k!/(k−t)! ways, and the Dirichlet integrates to 1/(kδ)(kδ+1)⋯(kδ+n−1) times factors of clusters.
+// sizes returns p(k | t) for every number of clusters t, and the weights of new clusters. There are
+// k!/(k−t)! ways in which t clusters are k components. The Dirichlet distribution integrates to
+// 1/(kδ)(kδ+1)⋯(kδ+n−1) times a factor for each cluster, where n is the number of rows.
 func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
@@ -75,7 +78,7 @@ func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 	}
 	novelty = make([]float64, most+1)
 	for t := 1; t <= most; t++ {
-		novelty[t] = d * math.Exp(logV[t+1]-logV[t]) // 0 at the largest number
+		novelty[t] = d * math.Exp(logV[t+1]-logV[t]) // 0 at the largest number of components
 	}
 	return componentsGiven, novelty
 }
@@ -99,16 +102,17 @@ func (s *partition) fill() {
 	}
 }
 
-// refill draws an auxiliary cluster from the prior.
+// refill replaces auxiliary cluster a by a draw from the prior.
 func (s *partition) refill(a int) {
 	s.fresh[a] = s.p.family.draw(s.beta, s.random)
 	s.fresh[a].weight = 1
 	s.p.family.fill(s.freshDensity[a], s.fresh[a])
 }
 
-// sweep draws the cluster of every row, and then the parameters of the clusters. The auxiliary
-// clusters stay until a row opens one, and a cluster that loses its last row replaces one of them
-// (Favaro and Teh 2013, section 4), so that few have to be drawn.
+// sweep draws the cluster of every row, and then the parameters of the clusters. An auxiliary
+// cluster is kept until a row opens it, and a cluster that loses its last row replaces one of the
+// auxiliary clusters (Favaro and Teh 2013, section 4). Few auxiliary clusters therefore have to be
+// drawn.
 func (s *partition) sweep() {
 	weights := make([]float64, 0, len(s.clusters)+auxiliary+4)
 	s.fill()
@@ -156,7 +160,7 @@ func (s *partition) sweep() {
 	}
 }
 
-// far draws the cluster of a row by the logarithms of densities.
+// far draws the cluster of a row from the logarithms of the densities.
 func (s *partition) far(row int) int {
 	var logs []float64
 	for k, one := range s.clusters {
@@ -168,10 +172,10 @@ func (s *partition) far(row int) int {
 	return pick.Log(logs, s.random.Float64())
 }
 
-// remove removes an empty cluster; the last cluster takes its number.
+// remove removes an empty cluster. The last cluster takes its number.
 func (s *partition) remove(c int) {
 	last := len(s.counts) - 1
-	if len(s.density) > last { // none after a merge
+	if len(s.density) > last { // density is empty after a merge
 		s.density[c], s.density[last] = s.density[last], s.density[c]
 		s.spare, s.density = append(s.spare, s.density[last]), s.density[:last]
 	}

@@ -2,10 +2,11 @@ package mixture
 
 import "math"
 
-// splitOrMerge splits a cluster or merges two clusters with neighbouring means, with probability
-// one half each. Moves of single rows take long to do so. Parameters move as in the jumps of
-// chains, with a weight drawn for the move: from Beta(2, 2) for a split, and from Beta(1+n₁, 1+n₂)
-// for a merge.
+// splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
+// probability one half. Moves of single rows take long to do the same. Parameters move as in the
+// jumps of chain. These need the share of the left cluster in the weight, which is drawn for the
+// move: from Beta(2, 2) for a split, and from Beta(1+n₁, 1+n₂) for a merge of clusters of n₁ and n₂
+// rows.
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {
@@ -22,7 +23,7 @@ func (s *partition) splitOrMerge() {
 	}
 }
 
-// next is the cluster with the next larger mean, −1 for the largest.
+// next returns the cluster with the next larger mean, or −1 if there is none.
 func (s *partition) next(c int) int {
 	at := -1
 	for k, one := range s.clusters {
@@ -33,15 +34,15 @@ func (s *partition) next(c int) int {
 	return at
 }
 
-// share is the probability that a row of one goes to left in a split.
+// share returns the probability that a row of the cluster goes to left in a split.
 func (s *partition) share(u1 float64, row int, left, right component) float64 {
 	a := math.Log(u1) + s.p.family.logDensity(row, left)
 	b := math.Log(1-u1) + s.p.family.logDensity(row, right)
 	return 1 / (1 + math.Exp(b-a))
 }
 
-// logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports whether a
-// row of the cluster is on the left side.
+// logRatio returns the log acceptance ratio of a split of one of t clusters. member reports whether
+// a row belongs to the cluster, inLeft whether it goes to the left part.
 func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
@@ -60,15 +61,17 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 		log -= f.logDensity(i, one)
 	}
 	if n1 == 0 || n2 == 0 {
-		return math.Inf(-1) // a cluster has rows
+		return math.Inf(-1) // both parts must have rows
 	}
 	d := o.Concentration
-	// novelty is δ V(t+1)/V(t); a cluster of n rows has the factor Γ(n+δ)/Γ(δ)
+	// novelty[t] is δ V(t+1)/V(t), V(t) the factor of t clusters in the probability of a partition.
+	// A cluster of n rows has the further factor Γ(n+δ)/Γ(δ).
 	log += math.Log(s.novelty[t]/d) + logGamma(n1+d) + logGamma(n2+d) - logGamma(n1+n2+d) - logGamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
-	// A split chooses one of t clusters and a merge one of t+1, the last without a neighbour.
-	// Clusters have no order, so that t of t+1 choices are pairs.
+	// A split chooses one of t clusters, and a merge the first of two neighbours among t+1
+	// clusters, the last of which has no next neighbour. The clusters have no order: t of the t+1
+	// choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
 	if !s.p.neighbours() { // any two of t+1
 		choice = math.Log(2 / float64(t+1))
@@ -88,7 +91,7 @@ func (s *partition) trySplit(c int) {
 	}
 	for k, other := range s.clusters {
 		if k != c && s.p.neighbours() && other.mean >= left.mean && other.mean <= right.mean {
-			return // no merge leads back
+			return // no merge leads back across another cluster
 		}
 	}
 	toLeft := make([]bool, len(s.cluster))
@@ -129,6 +132,6 @@ func (s *partition) tryMerge(c, other int) {
 			s.counts[c]++
 		}
 	}
-	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // of old parameters: the next sweep fills them
+	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // the densities are of old parameters; the next sweep fills them again
 	s.remove(other)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// counts are Poisson components, whose rates are Gamma(RateShape, RateExposure). There is no β.
+// counts is the family of Poisson components, whose rates are Gamma(RateShape, RateExposure). It
+// has no β.
 type counts struct {
 	y, logFactorial []float64
 	o               Options
@@ -37,7 +38,7 @@ func (f counts) draw(_ []float64, random *rand.Rand) component {
 	return component{mean: positiveGamma(f.o.RateShape, f.o.RateExposure, random)}
 }
 
-// positiveGamma draws from a Gamma distribution, with a lower bound that keeps the inverse finite.
+// positiveGamma draws from a Gamma distribution, bounded from below so that the inverse is finite.
 func positiveGamma(shape, rate float64, random *rand.Rand) float64 {
 	return math.Max(stream.Gamma(shape, random)/rate, 1e-300)
 }
@@ -91,8 +92,9 @@ func (f counts) summary(_ int, c component) (location, scale float64) { return c
 
 func (counts) proposal() proposal { return unitNumbers{} }
 
-// split divides a component into two of the same total weight and rate. The left component has the
-// rate u₂ times the whole (Viallefont, Richardson and Green 2002).
+// split divides a component into two of the same total weight and the same mean rate. The rate of
+// the left component is u[1] times the rate of the component (Viallefont, Richardson and Green
+// 2002).
 func (counts) split(one component, u []float64) (left, right component) {
 	left = component{weight: one.weight * u[0], mean: one.mean * u[1]}
 	right = component{weight: one.weight * (1 - u[0]), mean: one.mean * (1 - u[0]*u[1]) / (1 - u[0])}

@@ -13,7 +13,7 @@ import (
 )
 
 // Problem is one or several columns of values with the priors of their mixture. On the working
-// scale midranges are 0 and ranges 1; counts stay unchanged.
+// scale each column has midrange 0 and range 1; counts stay unchanged.
 type Problem struct {
 	// Options holds the caller's options, with defaults filled in.
 	Options Options
@@ -37,18 +37,19 @@ type column struct {
 
 func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
-// Limits on rows: few rows do not inform, and many take too long.
+// Limits on the number of rows: few rows do not inform, and many take too long.
 const (
 	fewestRows = 3
 	// MostRows is the largest number of rows.
 	MostRows = 100_000
 )
 
-// fewestValues is the number of different values below which ties look like categories. Not tuned.
-// For other ties the certificate reports whether components describe them.
+// fewestValues is the number of different values below which a column with equal values looks like
+// categories. Not tuned. In other columns, the certificate reports whether components describe
+// equal values.
 const fewestValues = 10
 
-// NewProblem reads columns and checks them. Its errors name the cell.
+// NewProblem reads the columns and checks them. Its errors name the cell.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	asked := options.MaxComponents
 	options, err := options.withDefaults()
@@ -139,7 +140,8 @@ func (p *Problem) read(t *table.Table, name string) error {
 	return nil
 }
 
-// checkRank fails where columns are linear combinations of others, for which no covariance exists.
+// checkRank fails if a column is a linear combination of the others, so that no covariance matrix
+// exists.
 func (p *Problem) checkRank() error {
 	n, d := p.Rows(), len(p.columns)
 	if n < d+2 {
@@ -164,7 +166,7 @@ func (p *Problem) checkRank() error {
 	return nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (p *Problem) Rows() int { return len(p.columns[0].y) }
 
 // Priors describes the model and the priors, a line each.

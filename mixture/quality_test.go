@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Sums run over all assignments of 20 rows to up to three components, and of 12 rows for Student
-// components, whose means need quadrature.
+// The reference sums run over all assignments of rows to up to three components. There are 20 rows,
+// but 12 rows for Student components, whose means need quadrature.
 //
 //	go test -tags quality -v -run QualityOfSmallMixtures -timeout 60m ./mixture
 func TestQualityOfSmallMixtures(t *testing.T) {
@@ -27,15 +27,16 @@ func TestQualityOfSmallMixtures(t *testing.T) {
 	}
 }
 
-// cpuSeconds is the processor time used by this process.
+// cpuSeconds returns the processor time used by this process, in seconds.
 func cpuSeconds(t *testing.T) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)*1e-6
 }
 
-// This test compares the engine, chains on the same Target and the samplers of vti mixture with the
-// exact sum, in error and time. It prints all, and judges only the last.
+// This test compares three methods with the exact sum, in error and time: the engine, chains on the
+// same Target, and the samplers of vti mixture. It prints all results, and judges only the samplers
+// of vti mixture.
 //
 //	go test -tags quality -v -run QualityOfMethods -timeout 60m ./mixture
 func TestQualityOfMethods(t *testing.T) {

@@ -7,13 +7,13 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// relabelRounds is the largest number of passes over the draws; a few are enough.
+// relabelRounds is the largest number of passes over the draws. Usually a few passes are enough.
 const relabelRounds = 50
 
 // relabel orders the components of every draw so that the draws agree best on the rows of each
-// component. It is the algorithm of Stephens (2000), which alternates between the mean of the
-// probabilities of the rows and the nearest order of each draw to this mean. Several columns have
-// no natural order.
+// component. It serves mixtures of several columns, which have no natural order. In the algorithm
+// of Stephens (2000) two steps alternate: averaging over the draws the probabilities that rows
+// belong to components, and ordering the components of each draw to be nearest to this average.
 func (p *Problem) relabel(draws []kept) []kept {
 	if len(draws) == 0 {
 		return draws
@@ -33,7 +33,7 @@ func (p *Problem) relabel(draws []kept) []kept {
 			}
 		}
 	}
-	orders := make([][]int, len(draws)) // component orders[d][j] of draw d gets label j
+	orders := make([][]int, len(draws)) // component orders[d][j] of draw d gets the label j
 	for d := range orders {
 		orders[d] = rank.UpTo(k)
 	}
@@ -79,11 +79,11 @@ func (p *Problem) relabel(draws []kept) []kept {
 	return list
 }
 
-// assign gives every row of a square table of costs a different column at the least total cost: the
-// Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
+// assign gives every row of a square table of costs a different column, at the least total cost. It
+// is the Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
 func assign(cost [][]float64) []int {
 	n := len(cost)
-	rowOf, from := make([]int, n+1), make([]int, n+1) // of columns, counted from 1; 0 is the root
+	rowOf, from := make([]int, n+1), make([]int, n+1) // indexed by columns, counted from 1; 0 is the root
 	u, v := make([]float64, n+1), make([]float64, n+1)
 	for row := 1; row <= n; row++ {
 		rowOf[0] = row

@@ -22,11 +22,11 @@ type Result struct {
 	Counts []Count `json:"components"`
 	// Expected is the posterior mean of the number of components.
 	Expected Number `json:"expected_components"`
-	// Given describes the components given the most probable number, in the order of their means;
-	// with several columns, in the order of relabelled draws.
+	// Given describes the components given the most probable number of components. They are in the
+	// order of their means; with several columns, in the order of the relabelled draws.
 	Given Given `json:"given_most_probable"`
-	// Density is the density of a new value in each column, averaged over numbers of components;
-	// for counts the probability.
+	// Density is the density of a new value in each column, averaged over numbers of components.
+	// For counts it is the probability of the value.
 	Density []DensityPoint `json:"density"`
 	// Rows holds the probabilities that rows belong to the components of Given.
 	Rows []Row `json:"rows"`
@@ -34,56 +34,69 @@ type Result struct {
 
 // DataSummary describes the data.
 type DataSummary struct {
+	// Rows is the number of rows, Columns are the columns of values, and Family is the family of
+	// the components.
 	Rows    int      `json:"rows"`
 	Columns []string `json:"columns"`
 	Family  string   `json:"family"`
 }
 
-// CertificateReport is the verdict on the computation. Jumps are reversible-jump chains over
-// mixtures, Partitions samplers of clusters of rows that sum over numbers of components.
+// CertificateReport is the verdict on the computation. Jumps reports on reversible-jump chains over
+// mixtures, Partitions on samplers of clusters of rows that sum over numbers of components.
 type CertificateReport struct {
+	// Verdict is the verdict, Basis the kind of computation that it rests on.
 	Verdict    vti.Verdict  `json:"verdict"`
 	Basis      vti.Basis    `json:"basis"`
 	Jumps      MethodReport `json:"jumps"`
 	Partitions MethodReport `json:"partitions"`
-	// Difference is the largest difference of a probability, in standard errors.
-	Difference Number   `json:"largest_difference_in_standard_errors"`
-	LargestSE  Number   `json:"largest_se"`
-	Reasons    []string `json:"reasons,omitempty"`
+	// Difference is the largest difference between the two methods in a probability of a number of
+	// components, in standard errors. LargestSE is the largest standard error of such a
+	// probability.
+	Difference Number `json:"largest_difference_in_standard_errors"`
+	LargestSE  Number `json:"largest_se"`
+	// Reasons explain a lowered verdict.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // MethodReport describes the mixing of one method.
 type MethodReport struct {
+	// Samplers is the number of samplers. RHat and ESS are computed from their numbers of
+	// components or clusters.
 	Samplers int    `json:"samplers"`
 	Sweeps   int    `json:"sweeps"` // per sampler
 	RHat     Number `json:"rhat"`
 	ESS      Number `json:"ess"`
-	SE       Number `json:"se"` // the largest SE of a probability of a number of components
+	SE       Number `json:"se"` // the largest standard error of the probability of a number of components
 }
 
 // Count is a number of components with its probability.
 type Count struct {
+	// Probability is the posterior probability of this number of components, SE its standard error.
 	Components  int    `json:"components"`
 	Probability Number `json:"probability"`
 	SE          Number `json:"se"`
-	// Jumps and Partitions are the probabilities by the two methods.
+	// Jumps and Partitions are the probabilities that the two methods give.
 	Jumps      Number `json:"jumps"`
 	Partitions Number `json:"partitions"`
-	// Occupied is the probability that the rows belong to this number of components.
+	// Occupied is the posterior probability that this number of components have rows.
 	Occupied Number `json:"occupied"`
 }
 
 // Given describes the components given their number.
 type Given struct {
-	Components int         `json:"components"`
-	Draws      int         `json:"draws"`
-	List       []Component `json:"list"`
-	// Empty is the expected number of components without rows.
+	// Components is the number of components that is given.
+	Components int `json:"components"`
+	// Draws is the number of draws with this number of components.
+	Draws int `json:"draws"`
+	// List describes the components.
+	List []Component `json:"list"`
+	// Empty is the posterior mean of the number of components without rows.
 	Empty Number `json:"expected_empty"`
 }
 
 // Component is one component.
 type Component struct {
+	// Weight is the weight of the component in the mixture.
 	Weight Summary `json:"weight"`
 	// Columns has an entry for each column.
 	Columns []ColumnSummary `json:"columns"`
@@ -91,8 +104,9 @@ type Component struct {
 	Correlations []Correlation `json:"correlations,omitempty"`
 }
 
-// ColumnSummary describes a component in one column. Mean is the location, or the rate of counts.
-// SD is the scale, which is not the sd for Student components, and nil for counts.
+// ColumnSummary describes a component in one column. Mean is its location, or the rate of counts.
+// SD is its scale. For Student components the scale is not the standard deviation; for counts SD is
+// nil.
 type ColumnSummary struct {
 	Column string   `json:"column"`
 	Mean   Summary  `json:"mean"`
@@ -101,12 +115,13 @@ type ColumnSummary struct {
 
 // Correlation is the correlation of two columns within a component.
 type Correlation struct {
+	// A and B are the names of the columns.
 	A     string  `json:"a"`
 	B     string  `json:"b"`
 	Value Summary `json:"value"`
 }
 
-// Summary describes a marginal distribution.
+// Summary holds the median and the 2.5 and 97.5 percent quantiles of a marginal distribution.
 type Summary struct {
 	Median Number `json:"median"`
 	Q025   Number `json:"q025"`
@@ -115,6 +130,9 @@ type Summary struct {
 
 // DensityPoint is the density of a new value at one point.
 type DensityPoint struct {
+	// Column is the name of the column. At is the value at which the density is computed, in the
+	// units of the table. Mean is the posterior mean of the density; Q025 and Q975 are the ends of
+	// its central 95 percent interval.
 	Column string `json:"column"`
 	At     Number `json:"at"`
 	Mean   Number `json:"mean"`
@@ -122,15 +140,17 @@ type DensityPoint struct {
 	Q975   Number `json:"q975"`
 }
 
-// Row is a row of the table with the probabilities of its component.
+// Row is a row of the table with the probabilities that it belongs to each component.
 type Row struct {
-	Place       int      `json:"place"` // line or row number in the file
-	Values      []Number `json:"values"`
-	Component   int      `json:"component"` // the most probable
+	Place int `json:"place"` // line or row number in the file
+	// Values are the row's values in the columns.
+	Values    []Number `json:"values"`
+	Component int      `json:"component"` // the most probable component, from 1
+	// Probability holds the probability of each component.
 	Probability []Number `json:"probability"`
 }
 
-// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
+// ExitStatus returns the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // summarize returns the summary of values, which it sorts.

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig configures Run. The zero value is usable.
+// RunConfig configures Run. The zero value is ready to use.
 type RunConfig struct {
+	// Sample sets the length of sampling.
 	Sample SampleConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
@@ -55,12 +56,14 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// farApart is the difference of the two methods, in standard errors, above which they disagree. The
-// largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000 runs, and errors
-// from batches of rounds are only accurate to a tenth.
+// farApart is the difference between the two methods, in standard errors, above which they
+// disagree. The largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000
+// runs. The standard errors are themselves only accurate to a tenth, because they come from the
+// means of few rounds.
 const farApart = 4.5
 
-// certificate judges the computation: two methods in different spaces have to agree.
+// certificate judges the computation: two methods in different spaces have to agree. It also judges
+// the mixing of both.
 func (s *Sample) certificate() CertificateReport {
 	_, se := s.combined()
 	largest := slices.Max(se)
@@ -79,8 +82,8 @@ func (s *Sample) certificate() CertificateReport {
 	}
 }
 
-// judgeQuestion lowers the verdict, at any precision, where the table or the limit on components
-// makes the answer doubtful.
+// judgeQuestion lowers the verdict where the table, or the limit on the number of components, makes
+// the answer doubtful at any precision.
 func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
@@ -105,10 +108,11 @@ func (e *estimate) report(samplers, sweeps int) MethodReport {
 	return MethodReport{samplers, sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
 }
 
-// answer is the first line of the output: the number of components.
+// answer returns the first line of the output: the number of components.
 func (r *Result) answer() string {
 	most := r.Counts[r.Given.Components-1]
-	// the smallest set of neighbouring numbers around the most probable with 95 percent
+	// Grow the smallest set of neighbouring numbers around the most probable number until it has 95
+	// percent.
 	low, high, mass := most.Components, most.Components, float64(most.Probability)
 	for mass < 0.95 {
 		below, above := -1.0, -1.0
@@ -137,7 +141,7 @@ func (r *Result) answer() string {
 		return text + "."
 	}
 	one := fmt.Sprintf("%.2g", float64(r.Counts[0].Probability))
-	if r.Counts[0].Probability < 1e-5 { // fewer than draws resolve
+	if r.Counts[0].Probability < 1e-5 { // smaller than the number of draws can resolve
 		one = "below 1e-5"
 	}
 	return text + "; one alone: " + one + "."

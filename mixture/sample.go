@@ -13,47 +13,50 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SampleConfig sets the length of sampling. The zero value is usable.
+// SampleConfig sets the length of sampling. The zero value is ready to use.
 type SampleConfig struct {
+	// Seed selects the random streams.
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int
-	// Error is the standard error of p(k) at which sampling ends (default 0.002).
+	// Error is the largest standard error of p(k | data) at which sampling ends (default 0.002).
 	Error float64
-	// Progress, if not nil, is called with the sweeps done and the largest standard error.
+	// Progress, if not nil, is called with the number of sweeps done and the largest standard
+	// error.
 	Progress func(sweeps int, se float64)
 }
 
 // Constants of sampling. Not tuned.
 const (
-	samplers = 4 // per method
-	// roundSweeps is the length of a round, less where few sweeps are requested. Standard errors
-	// come from batches, the means of rounds, so that a round is long compared with the
-	// autocorrelation time of a sampler.
+	samplers = 4 // number of samplers of each method
+	// roundSweeps is the number of sweeps in a round, which has fewer where few sweeps are
+	// requested. Standard errors come from the means of rounds, so that a round must be long
+	// compared with the autocorrelation time of a sampler.
 	roundSweeps  = 4000
-	roundShare   = 20 // of all sweeps
+	roundShare   = 20 // the longest share of all sweeps that a round takes is 1/roundShare
 	burnInRounds = 1
 	fewestRounds = 6
-	tiesRounds   = 2  // rounds after which components of equal values end sampling
-	traceEvery   = 20 // sweeps
+	tiesRounds   = 2  // number of rounds after which components of equal values end sampling
+	traceEvery   = 20 // number of sweeps between kept states
 
 	// rare is the probability of a number of components below which the verdict ignores it.
 	rare = 0.001
 )
 
-// estimate is p(k) by one method.
+// estimate is the estimate of p(k | data) by one method.
 type estimate struct {
-	// probability[k-1] has standard error se[k-1], from means of rounds.
+	// probability[k-1] estimates p(k | data). Its standard error se[k-1] comes from the means of
+	// rounds.
 	probability, se []float64
 	rHat, ess       float64
 	batches         [][]float64
-	trace           [][]float64 // number of components or clusters, a row for each sampler
+	trace           [][]float64 // numbers of components or clusters, a row for each sampler
 }
 
-// largest is the largest standard error.
+// largest returns the largest standard error.
 func (e *estimate) largest() float64 { return slices.Max(e.se) }
 
-// summarize computes means, errors and diagnostics.
+// summarize computes the means, errors and diagnostics.
 func (e *estimate) summarize() {
 	size, column := len(e.batches[0]), make([]float64, len(e.batches))
 	e.probability, e.se = make([]float64, size), make([]float64, size)
@@ -73,7 +76,7 @@ func (e *estimate) summarize() {
 	}
 }
 
-// kept is a draw of a chain.
+// kept is a kept draw of a chain.
 type kept struct {
 	state state
 	logP  float64
@@ -88,11 +91,12 @@ type Sample struct {
 	problem          *Problem
 	jumping, cluster estimate
 	draws            []kept
-	// occupied[t-1] is the probability that rows belong to t components.
+	// occupied[t-1] is the posterior probability that t components have rows.
 	occupied []float64
 }
 
-// Sample draws by two methods until both estimate p(k) to within the requested error.
+// Sample draws by two methods until both estimate p(k | data) to within the requested standard
+// error.
 func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, error) {
 	cfg.Sweeps = cmp.Or(cfg.Sweeps, 400_000)
 	cfg.Error = cmp.Or(cfg.Error, 0.002)
@@ -101,7 +105,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}
 	chains, partitions := make([]*chain, samplers), make([]*partition, samplers)
 	for c := range samplers {
-		// Starts differ: from one component to the largest number.
+		// Samplers start from different numbers of components, from one to the largest number.
 		size := min(p.Rows()/2+1, 1+c*(p.Options.MaxComponents-1)/(samplers-1))
 		chains[c] = p.newChain(p.start(order, size), stream.Rand(cfg.Seed, "chain/"+string(rune('a'+c))))
 		partitions[c] = p.newPartition(order, size, stream.Rand(cfg.Seed, "partition/"+string(rune('a'+c))))
@@ -154,14 +158,14 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	return s, nil
 }
 
-// order returns the rows in the order of the first column.
+// order returns the rows in ascending order of the first column.
 func (p *Problem) order() []int {
 	order := make([]int, p.Rows())
 	floats.ArgsortStable(slices.Clone(p.columns[0].y), order)
 	return order
 }
 
-// cut divides rows in an order into parts of equal size.
+// cut divides a list of rows into parts of equal size.
 func cut(order []int, parts int) [][]int {
 	list := make([][]int, parts)
 	for j := range list {
@@ -170,7 +174,7 @@ func cut(order []int, parts int) [][]int {
 	return list
 }
 
-// start is a state of size components with equal numbers of rows.
+// start returns a state of size components, each fitted to an equal number of rows.
 func (p *Problem) start(order []int, size int) state {
 	s := state{beta: p.family.startHyper()}
 	for _, rows := range cut(order, size) {
@@ -182,7 +186,7 @@ func (p *Problem) start(order []int, size int) state {
 	return s
 }
 
-// roundResult is the result of one sampler in a round.
+// roundResult is the result of one round of one sampler.
 type roundResult struct {
 	probability, trace, occupied []float64
 	draws                        []kept
@@ -216,7 +220,8 @@ func (s *partition) round(length int) roundResult {
 	return r
 }
 
-// combined returns p(k) of both methods, weighted by precision, with standard errors.
+// combined returns p(k | data) averaged over both methods, weighted by precision, with standard
+// errors.
 func (s *Sample) combined() (probability, se []float64) {
 	precision := func(e *estimate) float64 {
 		total := 1e-12
@@ -233,7 +238,8 @@ func (s *Sample) combined() (probability, se []float64) {
 	return probability, se
 }
 
-// disagreement ignores numbers that are rare by both methods.
+// disagreement returns the largest difference between the methods, in standard errors, and its
+// number of components. It ignores numbers of components that are rare by both methods.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Given the clusters of the rows, p(k) is proportional to the number of ways in which they are
-// components, and sums to one; no more clusters than components are opened.
+// Given the clusters of the rows, p(k) is proportional to the number of ways in which the clusters
+// are k components, and sums to one. No more clusters than components are opened.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	componentsGiven, novelty := p.sizes()
@@ -71,7 +71,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A run answers in its first line and writes its files, and the same seed gives the same numbers.
+// The first line of a run answers the question. The run writes its files, and the same seed gives
+// the same numbers.
 func TestRunIsComplete(t *testing.T) {
 	y := make([]float64, 60)
 	random := stream.Rand(5, "two")

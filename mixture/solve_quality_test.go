@@ -13,9 +13,10 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Weights of a flow over mixtures have heavy tails: at a k̂ of 0.62 to 0.66 for some ten thousand
-// draws p(k) was off by 0.018 to 0.036, 3.5 to 8 stated standard errors. Answers that vti.Solve
-// trusts are compared with the sampler over partitions, to 0.01 or four standard errors.
+// The importance weights of a flow over mixtures have heavy tails. At a Pareto k̂ of 0.62 to 0.66
+// over some ten thousand draws, p(k | data) was off by 0.018 to 0.036, which is 3.5 to 8 of its
+// stated standard errors. The test compares answers that vti.Solve trusts with the sampler over
+// partitions, to 0.01 or four standard errors.
 //
 //	go test -tags quality -v -run SolveTrustsNoWrongMixture ./mixture
 func TestSolveTrustsNoWrongMixture(t *testing.T) {

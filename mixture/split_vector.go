@@ -9,22 +9,24 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Splits of normal components of several columns keep total weight, mean and covariance, like
-// splits in one column (Richardson and Green 1997, section 3.2). With Σ = L Lᵀ the numbers are
+// Splits of normal components of several columns keep the total weight, mean m and covariance Σ,
+// like splits in one column (Richardson and Green 1997, section 3.2). With Σ = L Lᵀ and d columns
+// the numbers of a split are
 //
 //	u₁   the share of the left component in the weight
 //	a    [d], in the unit ball, a₁ > 0: the means lie at m ∓ √((1−u₁)/u₁)^{±1} L a
 //	B    [d,d], symmetric, B and I − B positive definite: with S = Σ − L a aᵀ Lᵀ = L′ L′ᵀ, the
 //	     covariances are L′ B L′ᵀ / u₁ and L′ (I − B) L′ᵀ / (1 − u₁)
 //
-// and are stored as u₁, a, and the lower triangle of B by rows.
+// They are stored as u₁, a, and the lower triangle of B by rows.
 
-// vectorNumbers is the number of columns d. It draws the numbers of a split: u₁ ~ Beta(2, 2), |a| ~
-// Beta(2, 2) in a uniform direction, and B from a matrix beta distribution with mean u₁ I.
+// vectorNumbers is the number of columns d. Its methods draw the numbers of a split: u₁ ~ Beta(2,
+// 2), |a| ~ Beta(2, 2) in a uniform direction, and B from a matrix beta distribution with mean u₁
+// I.
 type vectorNumbers int
 
-// betaDegrees sets the concentration of B about u₁ I: degrees above the least for a density without
-// poles, in units of d + 1. Not tuned.
+// betaDegrees sets the concentration of B about u₁ I. It is the number of degrees of freedom, in
+// units of d + 1, above the least number for which the density has no poles. Not tuned.
 const betaDegrees = 2
 
 // degrees returns the parameters of the distribution of B.
@@ -58,7 +60,7 @@ func (d vectorNumbers) draw(random *rand.Rand) []float64 {
 	return appendLower(u, &b)
 }
 
-// log is the log density with respect to u₁, a and the distinct entries of B.
+// log returns the log density with respect to u₁, a and the distinct entries of B.
 func (d vectorNumbers) log(u []float64) float64 {
 	if !(u[0] > 0 && u[0] < 1 && u[1] > 0) {
 		return math.Inf(-1)
@@ -72,14 +74,14 @@ func (d vectorNumbers) log(u []float64) float64 {
 	if !ok {
 		return math.Inf(-1)
 	}
-	// half of the sphere has the area π^{d/2}/Γ(d/2)
+	// Half of the unit sphere has the area π^{d/2}/Γ(d/2).
 	logs := logBeta2(u[0]) + logBeta2(radius) - (size-1)*math.Log(radius) - size/2*math.Log(math.Pi) + logGamma(size/2)
 	p, q := d.degrees(u[0])
 	least := (size + 1) / 2
 	return logs + d.logGamma(p+q) - d.logGamma(p) - d.logGamma(q) + (p-least)*logB + (q-least)*logRest
 }
 
-// logGamma is the log of the multivariate gamma function.
+// logGamma returns the log of the multivariate gamma function.
 func (d vectorNumbers) logGamma(x float64) float64 {
 	total := float64(d*(d-1)) / 4 * math.Log(math.Pi)
 	for j := range int(d) {
@@ -88,7 +90,8 @@ func (d vectorNumbers) logGamma(x float64) float64 {
 	return total
 }
 
-// roots returns the Cholesky factors of B and I − B; ok is false where they do not exist.
+// roots returns the Cholesky factors of B and I − B and their log determinants; ok is false where
+// the factors do not exist.
 func (d vectorNumbers) roots(u []float64) (b, rest *mat.TriDense, logB, logRest float64, ok bool) {
 	size := int(d)
 	matrices := [2]*mat.SymDense{mat.NewSymDense(size, nil), mat.NewSymDense(size, nil)}
@@ -129,10 +132,10 @@ func (f vectors) split(one component, u []float64) (left, right component) {
 		means[1][i] = one.vector.mean[i] + apart[i]*math.Sqrt(u1/(1-u1))
 	}
 	b, rest, _, _, ok := vectorNumbers(d).roots(u)
-	if !ok { // rounding: the proposal has no density there
+	if !ok { // by rounding: the proposal has no density there
 		return one, one
 	}
-	// the Cholesky factor of I − a aᵀ
+	// root is the Cholesky factor of I − a aᵀ.
 	ball := mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := range i + 1 {
@@ -167,7 +170,7 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	u1 := left.weight / w
 	mean := make([]float64, d)
 	first, second := math.Sqrt(u1), math.Sqrt(1-u1)
-	columns := mat.NewDense(d, 2*d+1, nil) // their squares add up to the covariance
+	columns := mat.NewDense(d, 2*d+1, nil) // the sum of the outer products of its columns is the covariance
 	for i := range d {
 		mean[i] = u1*left.vector.mean[i] + (1-u1)*right.vector.mean[i]
 		for j := range i + 1 {
@@ -193,8 +196,8 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	return one, appendLower(u, &b)
 }
 
-// logJacobian is the sum of the logs of four factors: w for the weights, |L| / √(u₁(1−u₁))^d for
-// the means, 1 for S instead of Σ at a given difference of the means, and |S|^{(d+1)/2} /
+// logJacobian returns the sum of the logs of four factors: w for the weights, |L| / √(u₁(1−u₁))^d
+// for the means, 1 for replacing Σ by S at a given difference of the means, and |S|^{(d+1)/2} /
 // (u₁(1−u₁))^{d(d+1)/2} for the two covariances.
 func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	d := float64(f.dim())
@@ -209,7 +212,7 @@ func squared(x []float64) (total float64) {
 	return total
 }
 
-// solveLower is L⁻¹ M.
+// solveLower returns L⁻¹ M.
 func solveLower(lower *mat.TriDense, m mat.Matrix) *mat.Dense {
 	var out mat.Dense
 	_ = out.Solve(lower, m) // an ill-conditioned solution has zero density, or nearly zero

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// lower is a Cholesky factor of two columns: its entries 11, 21, 22.
+// lower is the Cholesky factor of a matrix of two columns: its entries 11, 21 and 22.
 type lower [3]*Node
 
 func lowerOf(a11, a21, a22 *Node) lower {
@@ -20,15 +20,15 @@ func lowerOf(a11, a21, a22 *Node) lower {
 	return lower{first, second, Sqrt(Sub(a22, Square(second)))}
 }
 
-// times is L M Lᵀ over a number, as entries 11, 21, 22, of a symmetric M.
+// times returns L M Lᵀ divided by over, as entries 11, 21 and 22, for a symmetric M.
 func (l lower) times(m11, m21, m22, over *Node) []*Node {
 	cross := Add(Mul(l[1], m11), Mul(l[2], m21))
 	last := Add(Add(Mul(Square(l[1]), m11), MulScalar(Mul(Mul(l[1], l[2]), m21), 2)), Mul(Square(l[2]), m22))
 	return []*Node{Div(Mul(Square(l[0]), m11), over), Div(Mul(l[0], cross), over), Div(last, over)}
 }
 
-// vectorSplit is the split in two columns as a graph, from its definition: weight, mean,
-// covariance, u₁, a, B to weights, means and covariances.
+// vectorSplit is the split in two columns as a graph, written from its definition. It maps weight,
+// mean, covariance, u₁, a and B to weights, means and covariances.
 func vectorSplit(x []*Node) []*Node {
 	w, m, s, u, a, b := x[0], x[1:3], x[3:6], x[6], x[7:9], x[9:12]
 	rest, one := OneMinus(u), OnesLike(u)
@@ -46,14 +46,14 @@ func vectorSplit(x []*Node) []*Node {
 	return append(out, within.times(Sub(one, b[0]), Neg(b[1]), Sub(one, b[2]), rest)...)
 }
 
-// numbersOf returns weight, mean and covariance of a component of two columns.
+// numbersOf returns the weight, mean and covariance of a component of two columns.
 func numbersOf(c component) []float64 {
 	var covariance mat.SymDense
 	covariance.SymOuterK(1, c.vector.lower)
 	return append([]float64{c.weight}, append(append([]float64(nil), c.vector.mean...), appendLower(nil, &covariance)...)...)
 }
 
-// The Jacobian of a split in two columns agrees with automatic differentiation of its definition,
+// The Jacobian of a split in two columns agrees with automatic differentiation of its definition.
 // merge inverts split, and both keep weight, mean and covariance.
 func TestSplitOfVectors(t *testing.T) {
 	random, f := stream.Rand(4, "splits"), vectors{rows: [][]float64{{0, 0}}}
@@ -76,8 +76,9 @@ func TestSplitOfVectors(t *testing.T) {
 	}
 }
 
-// The density of the numbers of a split integrates to one, over a grid in one column. In two
-// columns it agrees with draws: E 1/density over a box inside the support is the volume of the box.
+// The density of the numbers of a split integrates to one, over a grid with one column. With two
+// columns it agrees with draws: the expectation of 1/density over a box inside the support is the
+// volume of the box.
 func TestNumbersOfVectorSplits(t *testing.T) {
 	const step = 0.02
 	total := 0.0
@@ -107,13 +108,14 @@ func TestNumbersOfVectorSplits(t *testing.T) {
 			square += x * x / draws
 		}
 	}
-	// 4 standard errors: 1 in 16,000 fails by chance
+	// The bound is 4 standard errors: 1 comparison in 16,000 fails by chance.
 	require.InDelta(t, volume, mean, 4*math.Sqrt((square-mean*mean)/draws))
 }
 
 // Splits and merges of every family keep the joint distribution of mixtures and data, and of
-// clusters and data: a draw from the prior has the same distribution after a few moves given the
-// data (Geweke 2004). Of 36 comparisons of means one in 150,000 is beyond 4.5 standard errors.
+// clusters and data. A draw from the prior has the same distribution after a few moves given its
+// data (Geweke 2004). Of 36 comparisons of means, one in 150,000 differs by more than 4.5 standard
+// errors by chance.
 func TestSplitsKeepThePosterior(t *testing.T) {
 	const draws, n, most = 20_000, 5, 3
 	values := []float64{-1, 0, 0.5, 2, 3}

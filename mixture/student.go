@@ -9,11 +9,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// students are Student t components with known degrees of freedom. Locations and squared scales
-// have the priors of means and variances of normal components, and split like them.
+// students is the family of Student t components with known degrees of freedom. Locations and
+// squared scales have the priors that means and variances of normal components have, and split in
+// the same way.
 type students struct {
 	normals
-	constant float64 // of the log density
+	constant float64 // constant of the log density
 }
 
 func newStudents(y []float64, o Options) students {
@@ -21,7 +22,8 @@ func newStudents(y []float64, o Options) students {
 	return students{newNormals(y, o), logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(math.Pi*df)}
 }
 
-// update draws the weights of the rows, given which the rows are normal, and then the parameters.
+// update draws a weight of every row, and then the parameters. Given the weights, the rows are
+// normal.
 func (f students) update(c component, rows []int, beta []float64, random *rand.Rand) component {
 	n, sum, square, df := 0.0, 0.0, 0.0, f.o.DF
 	for _, i := range rows {

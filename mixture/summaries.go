@@ -8,14 +8,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Sizes of summaries.
+// Settings of summaries.
 const (
-	summaryDraws  = 2000 // the largest number of kept draws used
+	summaryDraws = 2000 // the largest number of kept draws that are used
+	// densityPoints is the number of points at which a density is computed.
 	densityPoints = 240
-	densityMargin = 0.08 // of the range, on both sides
+	densityMargin = 0.08 // part of the range that is added on both sides
 )
 
-// thinned returns at most most draws, evenly spaced.
+// thinned returns at most most of the draws, evenly spaced.
 func thinned(draws []kept, most int) []kept {
 	if len(draws) <= most {
 		return draws
@@ -27,7 +28,8 @@ func thinned(draws []kept, most int) []kept {
 	return list
 }
 
-// grid returns the points of a density: for counts, all numbers or about densityPoints of them.
+// grid returns the points at which the density of column c is computed. For counts these are all
+// numbers, or about densityPoints of them.
 func (p *Problem) grid(c int) []float64 {
 	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)
@@ -45,7 +47,8 @@ func (p *Problem) grid(c int) []float64 {
 	return grid
 }
 
-// densities returns the density of a new value in each column with bands, in table units.
+// densities returns the density of a new value in each column, with bands, in the units of the
+// table.
 func (s *Sample) densities() (points []DensityPoint) {
 	p := s.problem
 	draws := thinned(s.draws, summaryDraws)
@@ -65,7 +68,8 @@ func (s *Sample) densities() (points []DensityPoint) {
 	return points
 }
 
-// mixed returns density and distribution function of a mixture in a column, on the working scale.
+// mixed returns the density and the distribution function at y of a mixture in one column, on the
+// working scale.
 func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative float64) {
 	for _, c := range s.components {
 		d, below := p.family.marginal(column, y, c)
@@ -75,7 +79,7 @@ func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative fl
 	return density, cumulative
 }
 
-// shares writes the probabilities of the components of a state for a row.
+// shares writes the probabilities that a row belongs to each component of a state.
 func (p *Problem) shares(row int, s *state, into []float64) {
 	for j, c := range s.components {
 		into[j] = math.Log(c.weight) + p.family.logDensity(row, c)
@@ -106,7 +110,7 @@ func (s *Sample) summariseGiven(k int) (Given, []Row) {
 		probability[i] = make([]float64, k)
 	}
 	for _, d := range draws {
-		empty := make([]float64, k) // log probability that no row belongs to a component
+		empty := make([]float64, k) // log probability that a component has no rows
 		for i := range rows {
 			p.shares(i, &d.state, shares)
 			for j, share := range shares {

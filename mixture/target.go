@@ -11,18 +11,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the posterior of a problem as a graph, on the working scale: model k − 1 uses the
-// first k blocks of coordinates (see coordinates.go). Rows are summed over components.
+// Target is the posterior of a problem as a graph, on the working scale. Model k − 1 has k
+// components and uses the first k blocks of coordinates (see coordinates.go). The likelihood sums
+// over the component of each row.
 type Target struct {
 	problem *Problem
 	models  *space.Table
-	// columns of the sticks, means and log variances in the coordinates
+	// sticks, means and variances are the numbers of the coordinates of sticks, means and log
+	// variances, by block.
 	sticks, means, variances []int32
 }
 
 var _ vti.Target = (*Target)(nil)
 
-// Target returns the posterior for the engine. It fails except for normal components of one column.
+// Target returns the posterior for the engine. It fails unless components are normal with one
+// column.
 func (p *Problem) Target() (*Target, error) {
 	if p.Options.Family != Normal {
 		return nil, fmt.Errorf("there is a Target of normal components of one column, not of the family %s", p.Options.Family)
@@ -38,15 +41,15 @@ func (p *Problem) Target() (*Target, error) {
 	return t, err
 }
 
-// Space is the nested space of numbers of components.
+// Space returns the nested space of numbers of components.
 func (t *Target) Space() space.Space { return t.models }
 
-// LogPrior is minus the log of the number of models: [B,1] -> [B].
+// LogPrior returns minus the log of the number of models: [B,1] -> [B].
 func (t *Target) LogPrior(codes *Node) *Node {
 	return MulScalar(OnesLike(ConvertDType(Squeeze(codes, -1), dtypes.Float64)), -math.Log(float64(t.problem.Options.MaxComponents)))
 }
 
-// LogJoint is log p(y, θ given k): codes [B,1], mask and theta [B,3K] -> [B].
+// LogJoint returns log p(y, θ | k): codes [B,1], mask and theta [B,3K] -> [B].
 func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	g, dtype, o := theta.Graph(), theta.DType(), t.problem.Options
 	most := o.MaxComponents
@@ -70,7 +73,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // all but the first
 	only := func(x, by *Node) *Node { return Where(GreaterThan(by, ZerosLike(by)), x, ZerosLike(x)) }
 
-	// Weights: stick b divides component b from those after it.
+	// Weights: stick b divides component b from the components after it.
 	count := ConvertDType(AddScalar(codes, 1), dtype) // [B,1]
 	numbers := make([]float64, most)
 	for b := range numbers {
@@ -95,7 +98,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	deviation := Sub(y, InsertAxes(mean, -1))
 	logDensity := Sub(InsertAxes(Sub(logWeight, MulScalar(AddScalar(logVariance, math.Log(2*math.Pi)), 0.5)), -1),
 		MulScalar(Mul(Square(deviation), InsertAxes(Exp(Neg(logVariance)), -1)), 0.5))
-	// far below the resolution of float32
+	// Components that are not in use get a density far below the resolution of float32.
 	off := MulScalar(Sub(OnesLike(active), active), -1e4)
 	logDensity = Add(logDensity, InsertAxes(off, -1))
 	largest := StopGradient(ReduceAndKeep(logDensity, ReduceMax, 1))
@@ -106,7 +109,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	meanPrior := only(AddScalar(MulScalar(Square(MulScalar(mean, 1/sd)), -0.5), -0.5*math.Log(2*math.Pi*sd*sd)), active)
 	a := o.PrecisionShape
 	scale := InsertAxes(logBeta, -1)
-	// density of the log variance: its Jacobian is the variance
+	// This is the density of the log variance. Its Jacobian is the variance.
 	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logGamma(a)), Exp(Sub(scale, logVariance)))
 	variancePrior = only(variancePrior, active)
 	h, r := o.ScaleShape, o.ScaleRate
@@ -114,7 +117,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 
 	perComponent := Add(Add(meanPrior, variancePrior), MulScalar(only(logWeight, active), o.Concentration-1))
 	perComponent = Add(perComponent, Add(jacobian, increment))
-	orders := make([]float64, most) // orders of the components, and the constant of the Dirichlet
+	orders := make([]float64, most) // log number of orders of the components, and constant of the Dirichlet density
 	for k := range orders {
 		size := float64(k + 1)
 		orders[k] = logGamma(size+1) + logGamma(size*o.Concentration) - size*logGamma(o.Concentration)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// problemOf is a problem of a column in memory.
+// problemOf returns a problem of one column in memory.
 func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	t.Helper()
 	options.Columns = []string{"y"}
@@ -25,8 +25,8 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	return p
 }
 
-// stateOf returns the state at coordinates [3k] and the logarithm of a Jacobian determinant: of the
-// weights but the last, means, variances and β with respect to the coordinates.
+// stateOf returns the state at coordinates [3k]. It also returns the log Jacobian determinant of
+// the state (all weights but the last, means, variances and β) with respect to the coordinates.
 func stateOf(theta []float64) (s state, logJacobian float64) {
 	k := len(theta) / blockSize
 	s = state{make([]component, k), []float64{math.Exp(theta[0])}}
@@ -43,7 +43,7 @@ func stateOf(theta []float64) (s state, logJacobian float64) {
 		logShare, logLeft := -log1pExp(-x), -log1pExp(x)
 		s.components[j-1].weight = math.Exp(logRest + logShare)
 		s.components[j].mean = s.components[j-1].mean + math.Exp(theta[3*j+1])
-		// d weight / d stick = rest · share · (1 − share)
+		// This is d weight / d stick = rest · share · (1 − share).
 		logJacobian += logRest + logShare + logLeft + theta[3*j+1]
 		logRest += logLeft
 	}
@@ -51,7 +51,7 @@ func stateOf(theta []float64) (s state, logJacobian float64) {
 	return s, logJacobian
 }
 
-// log1pExp is log(1 + exp x).
+// log1pExp returns log(1 + exp x).
 func log1pExp(x float64) float64 {
 	if x > 0 {
 		return x + math.Log1p(math.Exp(-x))
@@ -59,7 +59,7 @@ func log1pExp(x float64) float64 {
 	return math.Log1p(math.Exp(x))
 }
 
-// The graph equals the density of the host for every number of components, and noise in unused
+// The graph equals the density computed on the host for every number of components. Noise in unused
 // coordinates has no effect.
 func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4, Concentration: 1.5}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
@@ -80,7 +80,7 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 			other[d] = 3 * random.NormFloat64()
 		}
 		noisy = append(noisy, other)
-		// The prior of k is not in the graph's joint density.
+		// The prior of k is not part of the graph's joint density.
 		want = append(want, p.LogJoint(row[:3*k])+math.Log(4))
 	}
 	for _, values := range [][][]float64{theta, noisy} {
@@ -92,7 +92,7 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	}
 }
 
-// Coordinates lead back to the state, and their Jacobian agrees with finite differences.
+// Coordinates of a state lead back to it, and their Jacobian agrees with finite differences.
 func TestCoordinates(t *testing.T) {
 	s := state{[]component{{0.2, -0.3, 0.01, nil}, {0.5, 0.1, 0.2, nil}, {0.3, 0.4, 0.05, nil}}, []float64{0.7}}
 	theta := s.coordinates()
@@ -141,13 +141,13 @@ func (s *state) coordinates() []float64 {
 	return theta
 }
 
-// LogJoint is log p(k, θ, y) at coordinates [3k], on the working scale.
+// LogJoint returns log p(k, θ, y) at coordinates θ [3k], on the working scale.
 func (p *Problem) LogJoint(theta []float64) float64 {
 	s, logJacobian := stateOf(theta)
 	return p.logPrior(&s) + p.logLikelihood(&s) + logJacobian
 }
 
-// logLikelihood is log p(y | state).
+// logLikelihood returns log p(y | state).
 func (p *Problem) logLikelihood(s *state) float64 {
 	total := 0.0
 	logs := make([]float64, s.size())

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// ties are the different values of a column with the numbers of rows that share them.
+// ties holds the different values of a column, with the number of rows that share each.
 type ties struct {
 	values []float64 // all different values, increasing
 	counts []int
@@ -24,7 +24,7 @@ func newTies(y []float64) *ties {
 	return t
 }
 
-// most returns the value that the most rows share, and their number.
+// most returns the value that most rows share, and the number of these rows.
 func (t *ties) most() (value float64, rows int) {
 	for at, count := range t.counts {
 		if count > rows {
@@ -34,14 +34,15 @@ func (t *ties) most() (value float64, rows int) {
 	return value, rows
 }
 
-// infinite reports whether the posterior of a column with these values has no finite mass. For
-// small β, a component of one value that m rows share, integrated over its mean and variance, is
-// proportional to β^(−(m−1)/2), a component of different values to β^α, and the prior of β to
-// β^(g−1). The sum over components diverges at β = 0 where the exponents add up to −1 or less.
+// infinite reports whether the posterior of a column with these values has infinite mass. For small
+// β, the density of the rows of a component, integrated over its mean and variance, is proportional
+// to β^(−(m−1)/2) if all its m rows are equal, and to β^α, α = PrecisionShape, if they are not. The
+// prior of β is proportional to β^(g−1), g = ScaleShape. The integral over β diverges at 0 where
+// the exponents of the components and of the prior add up to −1 or less.
 func (t *ties) infinite(o Options) bool {
 	largest := slices.Sorted(slices.Values(t.counts))
 	exponent := o.ScaleShape
-	if len(largest) > o.MaxComponents { // one component for the other values
+	if len(largest) > o.MaxComponents { // one component has all other values
 		largest = largest[len(largest)-o.MaxComponents+1:]
 		exponent += o.PrecisionShape
 	}
@@ -51,7 +52,8 @@ func (t *ties) infinite(o Options) bool {
 	return exponent <= 0
 }
 
-// spike reports whether a component is narrower than the distance of a shared value to the next.
+// spike reports whether a component is at a shared value and narrower than half the distance to the
+// next value.
 func (t *ties) spike(mean, scale float64) bool {
 	at := sort.SearchFloat64s(t.values, mean)
 	if at == len(t.values) || at > 0 && mean-t.values[at-1] < t.values[at]-mean {
@@ -67,27 +69,29 @@ func (t *ties) spike(mean, scale float64) bool {
 	return t.counts[at] > 1 && scale < gap/2 && math.Abs(mean-t.values[at]) < 3*scale
 }
 
-// Limits on spikes: the probability at which a spike is reported, the probability at which more
-// draws are useless, and the number of rows of a spike.
+// Limits on spikes, which are components that describe equal values: spikeShare is the share of
+// draws above which a spike is reported, spikeDominant the share above which more draws are
+// useless, and spikeRows the least expected number of rows of a spike.
 const (
 	spikeShare    = 0.02
 	spikeDominant = 0.5
 	spikeRows     = 1.5
 )
 
-// spikes are components that describe ties.
+// spikes describes the spikes of one column.
 type spikes struct {
 	share  float64 // of the draws
 	column column  // column of the spike
 	ties   *ties   // ties of the column
-	// infinite: the posterior has no finite mass, and only rounding limits the width of draws
+	// infinite reports whether the posterior has infinite mass, so that only rounding limits the
+	// width of the draws.
 	infinite bool
 }
 
 // hopeless reports whether sampling can find only components of equal values.
 func (s spikes) hopeless() bool { return s.infinite && s.share > spikeDominant }
 
-// spiked finds the column with the largest share of draws that have a component of ties.
+// spiked returns the column with the largest share of draws that have a spike.
 func (s *Sample) spiked() (worst spikes) {
 	p := s.problem
 	if p.Options.Family == Poisson {

@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// vectors are normal components of several columns, each with working values of range 1: means ~
-// N(0, MeanSD² I), covariances inverse Wishart with scale 2 diag β and degrees 2 PrecisionShape + d
-// − 1, so that each column alone has the prior of a single column; every β ~ Gamma(ScaleShape,
-// ScaleRate).
+// vectors is the family of normal components of several columns, each with range 1 on the working
+// scale. The priors are means ~ N(0, MeanSD² I), covariances inverse Wishart with scale matrix 2
+// diag β and 2 PrecisionShape + d − 1 degrees of freedom, d the number of columns, and every β_j ~
+// Gamma(ScaleShape, ScaleRate). Each column alone then has the prior of a single column.
 type vectors struct {
 	rows [][]float64 // [n][d]
 	o    Options
@@ -37,7 +37,7 @@ func componentOf(mean []float64, lower *mat.TriDense) component {
 	return component{mean: mean[0], variance: lower.At(0, 0) * lower.At(0, 0), vector: v}
 }
 
-// standard solves L z = y − mean, into z.
+// standard solves L z = y − mean for z.
 func (v *vector) standard(y, z []float64) {
 	for i := range z {
 		z[i] = y[i] - v.mean[i]
@@ -48,7 +48,7 @@ func (v *vector) standard(y, z []float64) {
 	}
 }
 
-// precision is the diagonal of the inverse covariance.
+// precision returns the diagonal of the inverse covariance.
 func (v *vector) precision() []float64 {
 	d := len(v.mean)
 	var inverse mat.TriDense
@@ -79,10 +79,11 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 	return total
 }
 
-// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ.
+// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ, C
+// being scale.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
-	// With A Aᵀ a standard Wishart matrix, the covariance is M Mᵀ for M = C A⁻ᵀ.
+	// Let A Aᵀ be a standard Wishart matrix. The covariance is then M Mᵀ with M = C A⁻ᵀ.
 	var inverse mat.TriDense
 	_ = inverse.InverseTri(bartlett(d, degrees, random))
 	var root mat.Dense
@@ -90,7 +91,7 @@ func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *ma
 	return factor(&root)
 }
 
-// factor is the lower triangle L with L Lᵀ = M Mᵀ, by rotations, which lose no digits.
+// factor returns the lower triangle L with L Lᵀ = M Mᵀ. It uses rotations, which lose no digits.
 func factor(m *mat.Dense) *mat.TriDense {
 	d, _ := m.Dims()
 	var qr mat.QR
@@ -110,7 +111,8 @@ func factor(m *mat.Dense) *mat.TriDense {
 	return lower
 }
 
-// scaleOf is the factor C of the scale matrix 2 diag β + Σ (y − m)(y − m)ᵀ over rows.
+// scaleOf returns the factor C of the scale matrix 2 diag β + Σ (y − m)(y − m)ᵀ, summed over rows
+// y, m the mean.
 func (f vectors) scaleOf(beta, mean []float64, rows []int) *mat.TriDense {
 	d := f.dim()
 	m := mat.NewDense(d, d+len(rows), nil)
@@ -226,7 +228,7 @@ func (f vectors) log(y []float64, c component, z []float64) float64 {
 	return total
 }
 
-// alone returns a component in a single column.
+// alone returns the marginal distribution of a component in a single column.
 func (f vectors) alone(column int, c component) component {
 	variance := 0.0
 	for j := range column + 1 {

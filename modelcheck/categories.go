@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// unordered checks a response of categories without an order. Each category is a separate response
-// that is 1 in the rows of the category. It also counts the rows of each category.
+// unordered checks a response whose categories have no order. Each category is checked as a
+// separate response, which is 1 in the rows of the category and 0 in other rows. The histogram
+// counts the rows of each category.
 func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
 	responses := in.indicators(y)
 	checks := newChecks(responses, in.Predictors, in.Remedies, false)
@@ -44,7 +45,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	return findings, counted, nil
 }
 
-// indicators returns the responses of the categories: only one for two categories.
+// indicators returns a 0/1 response for each category, or a single one if there are two categories.
 func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	order := byAppearance(y)
 	for k, name := range in.Unordered {
@@ -60,7 +61,7 @@ func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	return list
 }
 
-// indicator is 1 where a response is category k.
+// indicator returns 1 if the response y is category k, and 0 otherwise.
 func indicator(y float64, k int) float64 {
 	if y == float64(k) {
 		return 1
@@ -68,7 +69,8 @@ func indicator(y float64, k int) float64 {
 	return 0
 }
 
-// byAppearance numbers categories by their first rows: grouped rows are then in order.
+// byAppearance numbers categories in the order of their first rows: rows that are grouped by
+// category are then in ascending order.
 func byAppearance(y []float64) []float64 {
 	var seen []float64
 	order := make([]float64, len(y))

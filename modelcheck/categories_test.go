@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// choicesInput returns rows of three categories whose probabilities do not depend on x, drawn and
-// replicated from the same probabilities.
+// choicesInput returns rows of three categories. Their probabilities do not depend on x. The
+// responses and the replicates are drawn from the same probabilities.
 func choicesInput(n int) RegressionInput {
 	random := stream.Rand(1, "choices")
 	shares := []float64{0.2, 0.5, 0.3}
@@ -39,9 +39,9 @@ func choicesInput(n int) RegressionInput {
 	return in
 }
 
-// Tables drawn from the model are good, also sorted by category. A category whose rows have x far
-// from zero is found, and so is a table with copies of rows. The bins count the rows of the
-// categories.
+// Tables drawn from the model are good, also after sorting by category. A category whose rows have
+// values of x far from zero is found, and so is a table with copies of rows. The bins count the
+// rows of the categories.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)
@@ -86,7 +86,7 @@ func TestUnorderedCategories(t *testing.T) {
 	require.NotEqual(t, Good, report.Verdict)
 }
 
-// A category is separated if its rows have a higher probability of it than all other rows.
+// A category is separated if its probability is higher in all its rows than in all other rows.
 func TestSeparatedCategory(t *testing.T) {
 	in := choicesInput(60)
 	n := len(in.Response.Values)

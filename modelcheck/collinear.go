@@ -7,18 +7,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// nearlyCollinear is the squared multiple correlation with other columns above which a column is
-// reported: standard errors are then 30 times as large as for unrelated columns (by hand).
+// nearlyCollinear is the squared multiple correlation of a column with other columns above which
+// the column is reported. Standard errors are then 30 times as large as for unrelated columns.
+// Chosen by hand.
 const nearlyCollinear = 0.999
 
-// multipleColumns and pairedColumns limit the number of columns for multiple correlations and for
-// comparison in pairs, which takes a second for 1,000 rows.
+// multipleColumns is the largest number of columns for which multiple correlations are computed.
+// pairedColumns is the largest number of columns that are compared in pairs, which takes a second
+// for 1,000 rows.
 const (
 	multipleColumns = 300
 	pairedColumns   = 1000
 )
 
-// collinear finds columns that are nearly combinations of earlier ones.
+// collinear finds columns that are nearly linear combinations of earlier columns.
 func collinear(columns []Column) (found []Finding) {
 	var names []string
 	var lines [][]float64

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// rowKeys numbers the distinct rows of columns: equal rows have equal numbers. Rows are compared by
-// a hash of 64 bits, which confuses different rows once in 10⁷ tables of a million rows.
+// rowKeys numbers the distinct rows of columns, so that equal rows get equal numbers. It compares
+// rows by a hash of 64 bits. Different rows get equal hashes once in 10⁷ tables of a million rows.
 func rowKeys(columns []Column) (keys []int, count int) {
 	n := len(columns[0].Values)
 	seen := make(map[uint64]int, n)
@@ -31,12 +31,14 @@ func rowKeys(columns []Column) (keys []int, count int) {
 	return keys, len(seen)
 }
 
-// surprise is the information in bits of the event that every distinct row occurs a multiple of g
-// times by chance, above which the table counts as copied: one in a million.
+// surprise is the information in bits above which a table counts as copied. It is the information
+// of the event that every distinct row occurs a multiple of g times by chance: the probability of
+// the event is then below one in a million.
 const surprise = 20
 
-// repeatedTable reports whether every distinct row of the columns occurs a multiple of some number
-// of times, as when a table was written several times into one file.
+// repeatedTable reports whether there is a number above 1 such that every distinct row of the
+// columns occurs a multiple of this number of times, as when a table was written several times into
+// one file.
 func repeatedTable(columns []Column) (Finding, bool) {
 	keys, count := rowKeys(columns)
 	times := make([]int, count)
@@ -66,9 +68,9 @@ func gcd(a, b int) int {
 
 // addCopies appends a family for the share of rows that equal another row in the response and in
 // every column. Only rows that share all columns with another row can be copies. Replicates are
-// rounded to the observed values of the response. These may be few for good reasons: a scale with
-// few digits, the logarithm of such a scale, a limit of detection. Each category without an order
-// has a separate share.
+// rounded to the observed values of the response. The observed values may be few for good reasons:
+// a scale with few digits, the logarithm of such a scale, or a limit of detection. Each category
+// without an order has a separate share.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {
@@ -118,8 +120,8 @@ func (c *checks) addCopies(columns []Column) {
 	})
 }
 
-// copied lists the rows that equal an earlier row in response and columns; for the response of one
-// category only the rows of the category.
+// copied lists the rows that equal an earlier row in the response and the columns. If the response
+// stands for one category, it lists only the rows of this category.
 func (r *response) copied(columns []Column) []int {
 	if r.order == nil {
 		return copiedRows(append([]Column{{Values: r.y}}, columns...))
@@ -140,7 +142,7 @@ func copiedRows(columns []Column) (rows []int) {
 	return rows
 }
 
-// nearest returns the value of an increasing list closest to v, the lower one in a tie.
+// nearest returns the value of an increasing list that is closest to v, the lower one in a tie.
 func nearest(sorted []float64, v float64) float64 {
 	at, _ := slices.BinarySearch(sorted, v)
 	switch {

@@ -13,41 +13,42 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// curvatureWork bounds the multiplications for curvature, a second or two of one core. Beyond it
-// only evenly spaced rows enter, but at least shapeRows of them.
+// curvatureWork bounds the number of multiplications for curvature, to a second or two of one core.
+// For larger tables only evenly spaced rows are used, but at least shapeRows of them.
 const (
 	curvatureWork = 2e9
 	shapeRows     = 100
 )
 
-// shape is a pattern of residuals along a column, orthogonal to a constant and to the column, with
-// unit length: the linear effect does not change the correlation of residuals with it. Patterns of
-// the size of residuals are orthogonal to a constant.
+// shape is a pattern of residuals along a column, with unit length. It is orthogonal to a constant
+// and to the column, so that the linear effect of the column does not change its correlation with
+// the residuals. Patterns of the sizes of residuals are orthogonal to a constant only.
 type shape struct {
 	response *response
-	place    int // index of the column
+	place    int // index of the column in the list of columns
 	column   string
 	name     string
 	values   []float64 // one for each row used
 }
 
-// shapes holds the shapes of one response as rows of a matrix: one matrix product computes the sums
-// over all of them and several samples.
+// shapes holds the shapes of one response as the rows of a matrix, so that one matrix product
+// computes the correlations of all shapes with the residuals of several samples.
 type shapes struct {
 	list    []shape
-	sizes   bool      // of residuals are compared
+	sizes   bool      // whether the sizes of residuals are compared, not the residuals
 	rows    []int     // indices of the rows used
 	values  []float64 // [len(list)][len(rows)]
-	clipped []float64 // residuals of each sample [2·drawsAtOnce][len(rows)]
-	unit    []float64 // √n over their length [2·drawsAtOnce]
-	ignored []bool    // [drawsAtOnce][columns]: columns not compared
+	clipped []float64 // residuals, or their sizes, of each sample [2·drawsAtOnce][len(rows)]
+	unit    []float64 // √n divided by the length of the residuals of each sample [2·drawsAtOnce]
+	ignored []bool    // [drawsAtOnce][columns]: whether a column is not compared
 	plan    *kernel.ProductPlan[float64]
 }
 
-// addShapes appends a family with shapes for each pair of response and column. For residuals these
-// are the square, the middle against both ends in ranks, and one half against the other; for their
-// sizes the ranks, and the middle against both ends. Columns of two values have no shapes. A
-// response is not compared with itself.
+// addShapes appends a family with several shapes for each pair of a response and a column. The
+// shapes for residuals are the square of the column, the middle of its ranks against both ends, and
+// its upper half against its lower half. The shapes for sizes of residuals are its ranks, and their
+// middle against both ends. Columns of two values have no shapes. A response is not compared with
+// itself.
 func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	work := 0.0
 	for _, r := range c.responses {
@@ -120,8 +121,8 @@ func (s *shapes) take(place int, from *sample) {
 	}
 }
 
-// correlate writes the absolute correlations of the shapes with the stored residuals, times √n
-// [draws of a block][len(list)]; NaN for ignored columns.
+// correlate writes the absolute correlations, times √n, of the shapes with the stored residuals
+// [draws of a block][len(list)]. They are NaN for ignored columns.
 func (s *shapes) correlate(columns int, observed, replicated [][]float64) {
 	samples := 2 * drawsAtOnce
 	sums := make([]float64, samples*len(s.list))
@@ -151,7 +152,7 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-// sizesFinding describes residuals whose size depends on a column.
+// sizesFinding describes the finding that the sizes of residuals depend on a column.
 func (c *checks) sizesFinding(s *shape, mean float64) Finding {
 	size := mean / math.Sqrt(float64(len(s.values)))
 	return Finding{
@@ -225,7 +226,7 @@ func standardised(values []float64) []float64 {
 	out := make([]float64, len(values))
 	mean := 0.0
 	for i, v := range values {
-		out[i] = v/2 - low/2 // without overflow
+		out[i] = v/2 - low/2 // halved to avoid overflow
 		out[i] /= high/2 - low/2
 		mean += out[i] / float64(len(values))
 	}
@@ -239,12 +240,12 @@ func standardised(values []float64) []float64 {
 	return out
 }
 
-// orthogonalise subtracts from values their regression on a constant and a standardised line, and
-// scales them to unit length. It reports whether the rest exceeds rounding errors.
+// orthogonalise subtracts from values their regression on a constant and on a standardised line,
+// and scales them to unit length. It reports whether the remaining values exceed rounding errors.
 func orthogonalise(values, line []float64) bool {
 	n := float64(len(values))
 	before := meanSquare(values) * n
-	for range 2 { // again, to restore lost digits
+	for range 2 { // twice, to restore lost digits
 		var mean, slope float64
 		for i, v := range values {
 			mean += v / n
@@ -265,7 +266,7 @@ func orthogonalise(values, line []float64) bool {
 	return true
 }
 
-// centredRanks returns mid-ranks scaled to [−1, 1].
+// centredRanks returns the mid-ranks of values, scaled to [−1, 1].
 func centredRanks(values []float64) []float64 {
 	ranks, n := rank.Mid(values), float64(len(values))
 	for i, r := range ranks {

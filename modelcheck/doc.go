@@ -1,7 +1,7 @@
 // Package modelcheck judges a statistical model against the table it was fitted to.
 //
-// A verdict on a computation concerns the posterior probabilities given the model, not how well the
-// model describes the data. This package checks the model, in two ways:
+// A verdict on a computation concerns the posterior probabilities given the model. It does not
+// concern how well the model describes the data. This package checks the model, in two ways:
 //
 //   - Posterior predictive checks compare statistics of the residuals with the same statistics of
 //     responses replicated from the posterior: dispersion, tails, curvature against each predictor,
@@ -16,10 +16,10 @@
 // the statistic of the observed response is compared with the statistic of a response replicated
 // under the same θ. A p-value is the share of draws in which the replicate is at least as extreme.
 // For a table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and usually far less.
-// Statistics of one kind share the largest of their replicates (Westfall and Young 1993), and
-// Holm's method combines the kinds. A finding needs an adjusted p-value of at most [Level], so that
-// at most 4 percent of the tables drawn from the model are called anything but good for these
-// checks.
+// Statistics of one kind, such as dispersion in each response, form a family. Each is compared with
+// the most extreme replicate in its family (Westfall and Young 1993), and Holm's method combines
+// the families. A finding needs an adjusted p-value of at most [Level], so that at most 4 percent
+// of the tables drawn from the model are called anything but good because of these checks.
 //
 // # Files
 //

@@ -15,20 +15,22 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// FittedRow is the response of one row with its posterior predictive distribution.
+// FittedRow is the response of one row, with a summary of its posterior predictive distribution.
 type FittedRow struct {
 	// Row is the number of the row in [RowNames].
 	Row int
-	// Observed is the response and Mean its posterior expectation; 95% of the replicated responses
-	// of this row lie from Q025 to Q975.
+	// Observed is the response, and Mean its posterior expectation. Of the replicated responses of
+	// this row, 95% lie between Q025 and Q975.
 	Observed, Mean, Q025, Q975 float64
 }
 
-// PredictiveBin is one bin of a histogram of the response: the observed number of rows, and
-// quantiles of the number in replicated tables.
+// PredictiveBin is one bin of a histogram of the response. Observed is the number of rows in the
+// bin. Q025, Median and Q975 are quantiles of this number over replicated tables.
 type PredictiveBin struct {
-	// Category is the category of the bin, for a response with categories without an order.
-	Category string  `json:"category,omitempty"`
+	// Category is the category that the bin stands for. It is set only for a response with
+	// categories without an order.
+	Category string `json:"category,omitempty"`
+	// From and To are the ends of the bin.
 	From     float64 `json:"from"`
 	To       float64 `json:"to"`
 	Observed float64 `json:"observed"`
@@ -37,21 +39,21 @@ type PredictiveBin struct {
 	Q975     float64 `json:"q975"`
 }
 
-// These limits on rows and bins are the numbers that a picture can show.
+// Limits on the numbers of rows and bins that a picture can show.
 const (
 	mostFitted = 1000
 	mostBins   = 24
-	mostCounts = 40 // bins of whole numbers, one for each number
+	mostCounts = 40 // largest number of bins of whole numbers, one for each number
 )
 
-// fitting collects fitted rows and histograms draw by draw.
+// fitting collects the fitted rows and the histograms, one draw at a time.
 type fitting struct {
 	y          []float64
-	kept       []int       // indices in y
-	mean       []float64   // of the kept rows
-	replicates [][]float64 // of the kept rows, by row
+	kept       []int       // indices in y of the fitted rows
+	mean       []float64   // sums over draws of the means of the kept rows
+	replicates [][]float64 // replicates of each kept row
 	edges      []float64
-	counts     [][]float64 // in replicated tables, by bin
+	counts     [][]float64 // number of rows in each bin, for every replicated table
 }
 
 func newFitting(kind Kind, y []float64) *fitting {
@@ -69,8 +71,9 @@ func newFitting(kind Kind, y []float64) *fitting {
 	return f
 }
 
-// binEdges divides the range of a response with a margin of a tenth on both sides, or returns bins
-// of whole numbers for counts and categories; nil for a response with two values.
+// binEdges divides the range of a response into bins, with a margin of a tenth of the range on both
+// sides. For counts and categories it returns bins of whole numbers. For a response with two values
+// it returns nil.
 func binEdges(kind Kind, y []float64) (edges []float64) {
 	if kind == Binary || len(y) == 0 {
 		return nil
@@ -96,7 +99,7 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 	return edges
 }
 
-// wholeNumbers returns the edges of bins of the whole numbers from low to high.
+// wholeNumbers returns the edges of bins that hold one whole number each, from low to high.
 func wholeNumbers(low, high float64) (edges []float64) {
 	for value := low; value <= high+1; value++ {
 		edges = append(edges, value-0.5)
@@ -128,7 +131,7 @@ func (f *fitting) histogram(y []float64) []float64 {
 	return counts
 }
 
-// rows returns the fitted rows; number maps an index in y to the number of the row.
+// rows returns the fitted rows. number maps an index in y to the number of the row.
 func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	for k, i := range f.kept {
 		values := f.replicates[k]

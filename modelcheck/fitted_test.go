@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// For a true model, 95% of the rows lie in their intervals, and bins agree with their expectation.
+// For a true model, 95% of the rows lie in their intervals, and the counts of bins agree with their
+// expectations.
 func TestFitted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 2000
@@ -34,7 +35,7 @@ func TestFitted(t *testing.T) {
 			inside++
 		}
 	}
-	// 0.95 ± four standard errors of 1000 rows
+	// The tolerance is four standard errors of a share of 0.95 of 1000 rows.
 	require.InDelta(t, 0.95, float64(inside)/mostFitted, 4*0.0069)
 	require.Len(t, report.Predictive, mostBins)
 	rows, outside := 0.0, 0
@@ -47,7 +48,8 @@ func TestFitted(t *testing.T) {
 		}
 	}
 	require.InDelta(t, n, rows, 1)
-	// 1.2 of 24 bins are expected outside; 7 or more happen once in 5000 tables
+	// Of 24 bins, 1.2 are expected to be outside their intervals. Seven or more are outside in one
+	// of 5000 tables.
 	require.Less(t, outside, 7)
 
 	path := filepath.Join(t.TempDir(), FittedFile)

@@ -7,34 +7,39 @@ import (
 	"slices"
 )
 
-// GraphInput is a fitted graph: each column is a response given its parents.
+// GraphInput is a fitted directed graph: each column is a response given its parents.
 type GraphInput struct {
+	// Columns are the nodes of the graph, one for each column.
 	Columns []Column
-	// Kinds are the kinds of the columns, Continuous or Binary; nil: all are continuous. A category
-	// with more than two levels has a binary column for each level but the first.
+	// Kinds are the kinds of the columns, Continuous or Binary; nil means that all are continuous.
+	// A category with more than two levels has a binary column for each level but the first.
 	Kinds []Kind
-	Rows  RowNames
-	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
+	// Rows determines the names of rows in findings.
+	Rows RowNames
+	// Counted lists, for each column, the rows in which the column was not set by an intervention;
+	// nil means all rows.
 	Counted [][]int
 	// Draw writes the mean, the standard deviation (up to a constant factor) and a replicate of the
-	// counted rows of a node, given its observed parents and the parameters of draw d, below
-	// [MinDraws].
+	// counted rows of a node, given the observed values of its parents and the parameters of draw
+	// d. d is below [MinDraws].
 	Draw func(d, node int, mean, sd, replicate []float64)
 	// Descends reports whether a column is a descendant of a node in the graph of draw d. Residuals
 	// of the node are then not compared with the column: an outlier of a node can appear in its
 	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
-	// it. nil means that no column descends from another.
+	// this effect. If Descends is nil, no column descends from another.
 	Descends func(d, node, column int) bool
-	// Curves says that mechanisms are curves. Where directions come from them noise must not depend
-	// on a parent: the size of residuals is compared with each column, not with the fitted value.
-	Curves   bool
+	// Curves reports whether the mechanisms are curves. If the directions of edges are inferred
+	// from curves, the noise must not depend on a parent. The sizes of residuals are therefore
+	// compared with each column, not with the fitted value.
+	Curves bool
+	// Remedies are texts for the advice in findings.
 	Remedies Remedies
 }
 
 // Graph checks a fitted graph. It returns the error of ctx.
 func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	rows := in.Rows
-	var numbers []Column // rare levels are not defects
+	var numbers []Column // rare levels of categories are not defects
 	for j, c := range in.Columns {
 		if in.Kinds == nil || in.Kinds[j] == Continuous {
 			numbers = append(numbers, c)
@@ -68,8 +73,8 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	return newReport(append(findings, checks.findings()...)), nil
 }
 
-// copiesFindings finds copies in a table whose columns are all random: every row several times, or
-// equal rows although some column hardly ever repeats a value otherwise.
+// copiesFindings finds copies in a table whose columns are all random. It finds every row several
+// times, or equal rows in spite of a column whose values hardly ever repeat otherwise.
 func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil

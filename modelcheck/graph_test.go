@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// chainGraph checks columns as a graph in which the parent of each column is the column before it,
-// with draws of intercept, slope and noise scale from their posterior under a flat prior. The
-// parent is centred, so that intercept and slope are independent.
+// chainGraph checks columns as a graph in which the parent of each column is the column before it.
+// Intercept, slope and noise scale are drawn from their posterior under a flat prior. The parent is
+// centred, so that intercept and slope are independent.
 func chainGraph(t *testing.T, columns []modelcheck.Column, random *rand.Rand) modelcheck.Report {
 	return chainGraphOf(t, columns, nil, func(_, node, column int) bool { return column > node }, random)
 }
 
-// chainGraphOf is chainGraph with the counted rows of each column, nil for all, and the descendants
-// given by descends.
+// chainGraphOf is chainGraph with the counted rows of each column (nil for all rows) and the
+// descendants that descends gives.
 func chainGraphOf(t *testing.T, columns []modelcheck.Column, counted [][]int, descends func(d, node, column int) bool, random *rand.Rand) modelcheck.Report {
 	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
 		Columns: columns, Counted: counted, Descends: descends,
@@ -82,8 +82,9 @@ func nodes(n int, random *rand.Rand) []modelcheck.Column {
 	return columns
 }
 
-// Linear graphs are good at least 95 times in 100, and each kind of spoiled column is found. At the
-// true rate of 4 percent the first part fails with probability 2 percent at most.
+// Linear graphs are good at least 95 times in 100, and each kind of spoiled column is found. If 4
+// percent of good graphs have a finding, the first part fails with a probability of at most 2
+// percent.
 func TestGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	good := 0
@@ -143,7 +144,7 @@ func TestGraph(t *testing.T) {
 	require.True(t, mentions(chainGraph(t, columns, random), "duplicated rows"))
 }
 
-// Rows in which a node was set are not counted for the node.
+// Rows in which an intervention set a node are not counted for this node.
 func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 	columns := []modelcheck.Column{{Name: "a", Values: each(40, func(i int) float64 { return math.Sin(float64(i * i)) })}}
 	var rows []int
@@ -170,9 +171,9 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 	require.False(t, mentions(report, "outlier"), "%v", report.Findings)
 }
 
-// Interventions that set a node far away bend the regression of a node on its descendants, although
-// every mechanism is linear. Such graphs are good at the usual rate; a comparison of nodes with
-// their descendants finds curvature in most of them.
+// Interventions that set a node to a distant value bend the regression of the node on its
+// descendants, although every mechanism is linear. Such graphs are good at the usual rate. A
+// comparison of nodes with their descendants finds curvature in most of the graphs.
 func TestGraphWithInterventions(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	tables := 16
@@ -205,7 +206,8 @@ func TestGraphWithInterventions(t *testing.T) {
 		}
 	}
 	t.Logf("of %d graphs %d are good, and %d bent if compared with descendants", tables, good, bent)
-	// at a rate of 4 percent more than 2 of 16 fail with probability 2.5 percent, of 8 with 0.3
+	// At a rate of 4 percent, more than 2 of 16 tables have findings with probability 2.5 percent,
+	// and more than 2 of 8 with 0.3 percent.
 	require.GreaterOrEqual(t, good, tables-2)
 	require.Greater(t, bent, tables/2)
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Level is the largest adjusted p-value of a finding. By Meng (1994) 2 Level bounds the share of
-// tables drawn from the model with a finding.
+// Level is the largest adjusted p-value of a finding. By Meng (1994), 2 Level bounds the share of
+// tables with a finding among the tables drawn from the model.
 const Level = 0.02
 
-// family accumulates the p-values of statistics of one kind, one for each member (a response, or a
-// response and a column). A member is compared with the most extreme member of each replicate,
-// which adjusts for the number of members (Westfall and Young 1993).
+// family accumulates the p-values of statistics of one kind. It has one statistic for each member:
+// a response, or a pair of a response and a column. Each member is compared with the most extreme
+// member of the replicate, which adjusts for the number of members (Westfall and Young 1993).
 type family struct {
 	twoSided     bool
-	draws        []int     // draws that compared the member
-	upper, lower []int     // draws in which a replicate is at least, or at most, the member
+	draws        []int     // number of draws that compared the member
+	upper, lower []int     // number of draws in which the extreme replicate is at least, or at most, the member
 	sum          []float64 // sum of the observed statistic over draws
 }
 
@@ -28,8 +28,8 @@ func newFamily(members int, twoSided bool) *family {
 	}
 }
 
-// add counts one posterior draw. observed and replicated hold the statistic of each member, both
-// NaN for members not compared in this draw.
+// add counts one posterior draw. observed and replicated hold the statistic of each member. Both
+// are NaN for members that are not compared in this draw.
 func (f *family) add(observed, replicated []float64) {
 	high, low := math.Inf(-1), math.Inf(1)
 	for k, value := range replicated {
@@ -52,11 +52,12 @@ func (f *family) add(observed, replicated []float64) {
 	}
 }
 
-// mean is the posterior mean of the observed statistic of a member, NaN if it was never compared.
+// mean returns the posterior mean of the observed statistic of a member, NaN if it was never
+// compared.
 func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws[member]) }
 
-// p is the p-value of a member. It is at least one or two divided by one more than the number of
-// draws that compared the member, and so 1 without such draws.
+// p returns the p-value of a member. With n draws that compared the member, it is at least 1/(1+n),
+// or 2/(1+n) if it is two-sided. It is 1 without such draws.
 func (f *family) p(member int) float64 {
 	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
 	if !f.twoSided {
@@ -73,12 +74,12 @@ func (f *family) smallest() float64 {
 	return p
 }
 
-// holm returns the factor by which the p-values of each family are multiplied, so that the
-// probability of any false finding is bounded as for one family (Holm 1979).
+// holm returns the factor by which the p-values of each family are multiplied. The probability of
+// any false finding then has the same bound as for a single family (Holm 1979).
 func holm(families []*family) []float64 {
 	order := rank.Order(len(families), func(a, b int) int { return cmp.Compare(families[a].smallest(), families[b].smallest()) })
 	factors := make([]float64, len(families))
-	before := 0.0 // adjusted p-values do not fall along the order
+	before := 0.0 // adjusted p-values must not decrease in the order of the families
 	for rank, i := range order {
 		factor := float64(len(families) - rank)
 		p := families[i].smallest()

@@ -44,51 +44,58 @@ type Column struct {
 	Name string
 	// Values has one entry per row, none missing.
 	Values []float64
-	// Indicator marks a 0/1 column that stands for a level of a factor.
+	// Indicator reports whether the column is a 0/1 column that stands for a level of a factor.
 	Indicator bool
 }
 
-// Remedies are texts about the options of the calling program for each finding, such as
-// "--likelihood robust". An empty text stands for general advice.
+// Remedies holds, for each kind of finding, a text about the options of the calling program, such
+// as "--likelihood robust". An empty text stands for general advice.
 type Remedies struct {
 	HeavyTails, Overdispersion, Counts, TwoValues, Categories, Curvature, Dependence string
 }
 
 // RegressionInput is a fitted regression of one response on columns.
 type RegressionInput struct {
+	// Kind is the kind of the response.
 	Kind       Kind
 	Response   Column
 	Predictors []Column
-	// Unordered are the names of the categories 0, 1, … of a Category response without an order:
-	// each category is then checked separately. nil: ordered or no categories.
+	// Unordered are the names of the categories 0, 1, … of a Category response without an order.
+	// Each category is then checked separately. Unordered is nil for all other responses.
 	Unordered []string
-	Rows      RowNames
-	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
+	// Rows determines the names of rows in findings.
+	Rows RowNames
+	// Checked lists the rows whose residuals are checked, in increasing order; nil means all rows.
+	// See [CheckedRows].
 	Checked []int
-	// Draw writes draw d of the posterior, below [MinDraws]: the mean and the standard deviation
-	// (up to a constant factor) of the response of each row given the parameters, and a response
-	// replicated from them. All have one entry per checked row. For Unordered categories mean and
-	// sd have one entry per category and row, category by category, for a response that is 1 in the
-	// rows of the category.
-	Draw     func(d int, mean, sd, replicate []float64)
+	// Draw writes draw d of the posterior; d is below [MinDraws]. It writes the mean and the
+	// standard deviation (up to a constant factor) of the response of each row given the parameters
+	// of the draw, and a response replicated from them. Each slice has one entry for each checked
+	// row. For Unordered categories, mean and sd have one entry for each category and row, category
+	// by category: each category is a response that is 1 in its rows.
+	Draw func(d int, mean, sd, replicate []float64)
+	// Remedies are texts for the advice in findings.
 	Remedies Remedies
 }
 
-// MinDraws is the number of posterior draws that are compared, the smallest whose p-values can
-// reach [Level] after adjustment. Draws may repeat parameters with new replicates.
+// MinDraws is the number of posterior draws that are compared. With fewer draws, p-values could not
+// reach [Level] after adjustment. Draws may repeat parameters if the replicates are new.
 const MinDraws = 1000
 
-// fewestRows is the least number of rows to check for shape: fewer show no pattern (by hand).
+// fewestRows is the least number of rows for which shapes are checked; fewer rows show no pattern.
+// Chosen by hand.
 const fewestRows = 8
 
-// MostChecked is the number of rows whose residuals are worth checking: a discrepancy that only
-// more rows show is too small to be important.
+// MostChecked is the largest number of rows whose residuals are worth checking. A discrepancy that
+// shows only with more rows is too small to be important.
 const MostChecked = 10000
 
-// checkedBlock is the number of neighbouring rows that are checked together, for serial dependence.
+// checkedBlock is the number of neighbouring rows in a block of checked rows. Blocks keep serial
+// dependence visible.
 const checkedBlock = 500
 
-// CheckedRows returns about most rows of n, spread in blocks of neighbours, or all.
+// CheckedRows returns about most of n rows, in blocks of neighbours that are spread over the table,
+// or all rows if n is at most most.
 func CheckedRows(n, most int) (rows []int) {
 	blocks := max(2, most/checkedBlock)
 	size := most / blocks
@@ -106,7 +113,7 @@ func CheckedRows(n, most int) (rows []int) {
 	return rows
 }
 
-// checked returns columns with only the listed rows; nil: all.
+// checked returns columns with only the listed rows, or with all rows if rows is nil.
 func checked(columns []Column, rows []int) []Column {
 	if rows == nil {
 		return columns
@@ -121,7 +128,8 @@ func checked(columns []Column, rows []int) []Column {
 	return part
 }
 
-// Regression checks a fitted regression. It panics where lengths differ, and fails with ctx.
+// Regression checks a fitted regression. It panics if lengths differ, and returns an error only if
+// ctx is cancelled.
 func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	n := len(in.Response.Values)
 	for _, c := range in.Predictors {
@@ -190,7 +198,8 @@ type response struct {
 	residual []float64
 }
 
-// outliers names the rows whose residuals are at least half as large as the largest, largest first.
+// outliers names the rows whose residuals are at least half as large as the largest one, in
+// descending order.
 func (r *response) outliers() string {
 	size := func(i int) float64 { return math.Abs(r.residual[i]) }
 	order := rank.Order(len(r.residual), func(a, b int) int { return cmp.Compare(size(b), size(a)) })
@@ -203,7 +212,7 @@ func (r *response) outliers() string {
 
 func (r *response) place() string { return r.noun + " " + r.name }
 
-// names names rows by their indices in y.
+// names names rows that are given by their indices in y.
 func (r *response) names(rows []int) string {
 	if r.rows != nil {
 		rows = slices.Clone(rows)
@@ -217,8 +226,8 @@ func (r *response) names(rows []int) string {
 // sample is a response, observed or replicated, under one posterior draw.
 type sample struct {
 	y, mean []float64
-	// r holds residuals divided by the standard deviation, centred holds r less its median, and
-	// clipped holds centred divided by its spread and limited to ±3, with mean square 1.
+	// r holds residuals divided by the standard deviation. centred holds r less its median. clipped
+	// holds centred divided by its spread and limited to ±3, and is then scaled to mean square 1.
 	r, centred, clipped []float64
 	scale               float64 // the spread of r
 	scratch             []float64
@@ -263,46 +272,48 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	}
 }
 
-// check is one family of statistics with the findings for extreme values.
+// check is one family of statistics, with the findings for extreme values.
 type check struct {
 	*family
-	// compare writes the members of response j for the draw at a place of a block, or stores the
-	// input of finish. Responses are compared in parallel.
+	// compare writes the statistics of the members of response j under one draw, or stores the
+	// input of finish. place is the position of the draw in its block. Responses are compared in
+	// parallel.
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
 	// prepare, if not nil, is called before a draw is compared.
 	prepare func(d, place int)
-	// finish, if not nil, writes the members of response j for all draws of a block.
+	// begin, if not nil, is called before a draw is compared.
 	finish func(j int, observed, replicated [][]float64)
-	// members of response j are [first[j], first[j+1]).
+	// The members of response j are those from first[j] to first[j+1] − 1.
 	first []int
-	// finding describes one member; its P is set later.
+	// finding describes the finding of one member. Its P is set later.
 	finding func(member int, mean float64) Finding
-	// bestOf groups members, each group with one finding; nil: each member is a group.
+	// bestOf returns the group of a member. Each group has at most one finding. If bestOf is nil,
+	// each member is a group.
 	bestOf func(member int) int
 }
 
-// checks holds the families for one table.
+// checks holds the families of statistics for one table.
 type checks struct {
 	responses []*response
 	list      []*check
 	remedies  Remedies
-	// ignored reports whether residuals of response j are not compared with a column in draw d;
-	// nil: all are compared
+	// ignored reports whether the residuals of response j are not compared with a column in draw d.
+	// If it is nil, all are compared.
 	ignored func(d, j, column int) bool
 }
 
-// drawsAtOnce is the number of draws in a block, whose statistics are computed together. A block of
-// 100 responses takes some tens of megabytes.
+// drawsAtOnce is the number of draws in a block, whose statistics are computed together. For 100
+// responses a block takes some tens of megabytes.
 const drawsAtOnce = 16
 
-// responseBlock holds the draws of a response in a block, and scratch memory.
+// responseBlock holds the draws of one response in a block, and scratch memory.
 type responseBlock struct {
 	mean, sd, replicate [drawsAtOnce][]float64
 	seen, drawn         *sample
 }
 
-// run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
-// the rows of response j. It returns the error of ctx.
+// run draws from the posterior and compares the statistics. draw writes the mean, the standard
+// deviation and the replicate of the rows of response j. run returns the error of ctx.
 func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicate []float64)) error {
 	observed, replicated := make([][][]float64, len(c.list)), make([][][]float64, len(c.list)) // [checks][block][members]
 	for k, check := range c.list {
@@ -381,7 +392,7 @@ func (c *checks) findings() []Finding {
 	var found []Finding
 	for k, factor := range holm(families) {
 		check := c.list[k]
-		best := make(map[int]int) // group → its most extreme member so far
+		best := make(map[int]int) // most extreme member of each group so far
 		var order []int
 		for member := range check.upper {
 			if factor*check.p(member) > Level {

@@ -12,8 +12,8 @@ import (
 )
 
 // Tables drawn from the model and its prior are called good at least 95 times in 100, for every
-// likelihood and from 5 to 500 rows. The bound of package modelcheck is 96 percent for the checks
-// with p-values; a run of 5 × 60 tables at that rate fails this test with probability 0.2 percent.
+// likelihood and from 5 to 500 rows. Package modelcheck guarantees 96 percent for the checks with
+// p-values. At that rate, a run of 5 × 60 tables fails this test with probability 0.2 percent.
 func TestGoodTablesAreGood(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := []int{5, 8, 15, 40, 120, 500}
@@ -42,8 +42,8 @@ func TestGoodTablesAreGood(t *testing.T) {
 	require.LessOrEqual(t, float64(bad), limit)
 }
 
-// Each kind of table that a model does not describe is found in nearly all of 20 fresh tables of
-// 100 rows, by the finding of its kind.
+// Each kind of table that a model does not describe is found in nearly all of 20 random tables of
+// 100 rows, by the finding that belongs to it.
 func TestBadTablesAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -60,7 +60,7 @@ func TestBadTablesAreFound(t *testing.T) {
 	for _, kind := range []struct {
 		name, term string
 		noise      noise
-		least      int // tables found, of 20
+		least      int // least number of tables found, of 20
 		make       func(x, z []float64, random *rand.Rand) (y []float64)
 	}{
 		{"overdispersed counts", "overdispersion", poisson, 19, func(x, z []float64, random *rand.Rand) []float64 {
@@ -153,8 +153,9 @@ func TestBadTablesAreFound(t *testing.T) {
 	}
 }
 
-// Tables with every row written 50 times, and tables with a third of the rows written again, are
-// found under every kind of response. Replicated designs with separate responses are not.
+// Tables in which every row is written 50 times, and tables in which two thirds of the rows are
+// written twice, are found for every kind of response. Replicated designs with separate responses
+// are not.
 func TestCopiedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -164,7 +165,7 @@ func TestCopiedRows(t *testing.T) {
 		for _, scheme := range []string{"all", "part", "design"} {
 			t.Run(l.name+" "+scheme, func(t *testing.T) {
 				table, theta := priorTable(l, 60, 2, random)
-				for i := range 60 { // columns without natural repeats
+				for i := range 60 { // columns whose values do not repeat naturally
 					table.x[1][i], table.x[2][i] = random.NormFloat64(), random.NormFloat64()
 					table.y[i] = l.draw(table.eta(theta, i), math.Exp(theta[3]), random)
 				}
@@ -194,9 +195,9 @@ func TestCopiedRows(t *testing.T) {
 	}
 }
 
-// A response may take few values for a good reason, here the logarithm of a measurement with one
-// decimal, in a table where many rows share all columns. Its rows are not copies; with a third of
-// them written twice, they are.
+// A response may take few values for a good reason. Here it is the logarithm of a measurement with
+// one decimal, in a table where many rows share all columns. Its rows are not copies. If a third of
+// them is written twice, copies are found.
 func TestCoarseResponses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -37,27 +37,27 @@ func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.Unmarshal(t
 
 // Finding is a feature of the table that the model does not describe, or a note for the reader.
 type Finding struct {
-	// What describes the finding: a term such as "overdispersion", a colon, and a sentence.
+	// What describes the finding. It is a term such as "overdispersion", a colon, and a sentence.
 	What string
 	// Where names the column and the rows.
 	Where string
-	// Statistic is the size of the discrepancy, in units named in What.
+	// Statistic is the size of the discrepancy. What names its unit.
 	Statistic float64
-	// P is the adjusted posterior predictive p-value; NaN without one.
+	// P is the adjusted posterior predictive p-value, or NaN for a finding that has none.
 	P float64
 	// Advice suggests a remedy.
 	Advice string
-	// Verdict is the verdict on the model from this finding alone; Good marks a note.
+	// Verdict is the verdict on the model from this finding alone. Good marks a note.
 	Verdict Verdict
 }
 
-// Term is the beginning of What: the kind of the finding, such as "overdispersion".
+// Term returns the beginning of What: the kind of the finding, such as "overdispersion".
 func (f Finding) Term() string {
 	term, _, _ := strings.Cut(f.What, ":")
 	return term
 }
 
-// findingJSON is the JSON form of a finding: numbers that are not finite are null.
+// findingJSON is the JSON form of a finding. Numbers that are not finite are null.
 type findingJSON struct {
 	What      string        `json:"what"`
 	Where     string        `json:"where"`
@@ -72,7 +72,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{f.What, f.Where, report.Number(f.Statistic), report.Number(f.P), f.Advice, f.Verdict})
 }
 
-// UnmarshalJSON implements json.Unmarshaler; null becomes NaN.
+// UnmarshalJSON implements json.Unmarshaler. It reads null as NaN.
 func (f *Finding) UnmarshalJSON(data []byte) error {
 	var from findingJSON
 	if err := json.Unmarshal(data, &from); err != nil {
@@ -86,10 +86,10 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 type Report struct {
 	// Verdict is the worst verdict of the findings.
 	Verdict Verdict `json:"verdict"`
-	// Findings are listed worst first.
+	// Findings holds the findings, the worst verdict first.
 	Findings []Finding `json:"findings"`
-	// Predictive is a histogram of the response with quantiles over replicated tables. Fitted holds
-	// predictions of at most 1000 evenly spaced rows. Both are set for responses of regressions.
+	// Predictive is a histogram of the response, with quantiles over replicated tables. Fitted
+	// holds predictions of at most 1000 evenly spaced rows. Both are set for regressions only.
 	Predictive []PredictiveBin `json:"predictive,omitempty"`
 	Fitted     []FittedRow     `json:"-"`
 }
@@ -105,7 +105,7 @@ func newReport(findings []Finding) Report {
 	return r
 }
 
-// shownFindings is the number of findings that String shows; JSON has all.
+// shownFindings is the largest number of findings that String shows. JSON has all findings.
 const shownFindings = 8
 
 // String returns the verdict in one line and the findings under it, each with its advice.

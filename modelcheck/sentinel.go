@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// codes are usual codes for missing values.
+// codes are common codes for missing values.
 var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 99999, 999999, -1, -88, -888, -8888, 88, 888, 8888, -77, -777, 77, 777, 1e30, -1e30, 1e20, -1e20}
 
-// sentinel finds a smallest or largest value that lies further from all others than they lie from
-// each other, and that is a usual code for a missing value or occurs several times.
+// sentinel finds a smallest or largest value that probably stands for a missing value. Its distance
+// to the nearest other value exceeds the range of all other values. It is also one of codes, or
+// occurs several times.
 func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 	if c.Indicator || kind == Binary || kind == Category {
 		return Finding{}, false
@@ -35,7 +36,7 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 				equalRows = append(equalRows, i)
 			}
 		}
-		// A few integers can lie like this by chance, and so can a short code among counts.
+		// A few integers can be so far apart by chance. So can a short code among counts.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
 		repeated := len(equalRows) > 1 && len(values) > 10 && gap > 2*others
 		if !code && !repeated {

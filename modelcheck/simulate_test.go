@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// noise is a likelihood for tests: y given the linear predictor and the noise scale.
+// noise is a likelihood for tests: the distribution of y given the linear predictor and the noise
+// scale.
 type noise struct {
 	name       string
 	kind       modelcheck.Kind
@@ -55,7 +56,7 @@ var noises = []noise{
 
 func probability(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
-// moments returns the mean and the standard deviation, up to a factor, of a response.
+// moments returns the mean and, up to a factor, the standard deviation of a response.
 func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	switch l.kind {
 	case modelcheck.Binary:
@@ -67,10 +68,10 @@ func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	return eta, sigma
 }
 
-// regressionTable is a table for tests: columns of a design with a constant first.
+// regressionTable is a table for tests.
 type regressionTable struct {
 	noise noise
-	x     [][]float64 // columns
+	x     [][]float64 // columns of the design, a constant first
 	y     []float64
 }
 
@@ -82,9 +83,9 @@ func (t *regressionTable) eta(theta []float64, i int) float64 {
 	return eta
 }
 
-// priorTable draws design, parameters and responses: normal, uniform or two-valued columns, slopes
-// N(0, 1), intercept N(0, 1) and log σ ~ N(0, 1). The parameters are coefficients and log σ. Every
-// third continuous response is rounded to multiples of σ/4, which hardly changes the posterior.
+// priorTable draws a design, parameters and responses. Columns are normal, uniform or two-valued.
+// The parameters are the coefficients, which are N(0, 1), and log σ ~ N(0, 1). A third of the
+// continuous responses are rounded to multiples of σ/4, which hardly changes the posterior.
 func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable, []float64) {
 	t := &regressionTable{noise: l, x: make([][]float64, predictors+1), y: make([]float64, n)}
 	theta := make([]float64, predictors+2)
@@ -119,7 +120,8 @@ func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable
 	return t, theta
 }
 
-// input checks the table with draws of theta from next.
+// input returns the input of a check of the table. next returns the parameters theta of the next
+// draw.
 func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelcheck.RegressionInput {
 	in := modelcheck.RegressionInput{
 		Kind: t.noise.kind, Response: modelcheck.Column{Name: "y", Values: t.y},
@@ -139,8 +141,9 @@ func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelc
 	return in
 }
 
-// chain is a random walk on the posterior of priorTable. The parameters drawn together with the
-// table are a draw from the posterior, so that a chain from them is stationary from the first step.
+// chain returns a random walk on the posterior of a table from priorTable. The parameters drawn
+// together with the table are a draw from the posterior, so that a chain from them is stationary
+// from the first step.
 func (t *regressionTable) chain(theta []float64, random *rand.Rand) func() []float64 {
 	logPosterior := func(theta []float64) float64 {
 		value := 0.0
@@ -156,7 +159,7 @@ func (t *regressionTable) chain(theta []float64, random *rand.Rand) func() []flo
 	now := logPosterior(theta)
 	return func() []float64 {
 		for range 3 {
-			// several sizes, for narrow and wide posteriors
+			// Steps have several sizes, for narrow and wide posteriors.
 			step := math.Exp(-3 * random.Float64())
 			proposal := make([]float64, len(theta))
 			for j := range proposal {
@@ -170,8 +173,8 @@ func (t *regressionTable) chain(theta []float64, random *rand.Rand) func() []flo
 	}
 }
 
-// fitted returns draws around the maximum of the likelihood with weak normal priors, by iterated
-// weighted least squares: exact for normal noise given σ.
+// fitted returns draws around the maximum of the likelihood with weak normal priors, found by
+// iterated weighted least squares. The draws are exact for normal noise given σ.
 func (t *regressionTable) fitted(random *rand.Rand) func() []float64 {
 	n, dim := len(t.y), len(t.x)
 	theta := make([]float64, dim+1)
@@ -199,7 +202,7 @@ func (t *regressionTable) fitted(random *rand.Rand) func() []float64 {
 		if err := factor.SolveVecTo(solution, right); err != nil {
 			panic(err)
 		}
-		for j := range dim { // at most 1 a step, to avoid overflow of counts
+		for j := range dim { // change by at most 1 in a step, to avoid overflow of counts
 			theta[j] += max(-1, min(1, solution.AtVec(j)-theta[j]))
 			if t.noise.kind == modelcheck.Continuous {
 				theta[j] = solution.AtVec(j)

@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// leastChance is the probability of an order by chance below which rows count as sorted; by hand.
+// leastChance is the probability of an order by chance below which rows count as sorted; chosen by
+// hand.
 const leastChance = 1e-4
 
-// sorted reports whether the rows of a table were sorted by the response: all rows, or neighbouring
-// rows with the same values of columns, as where counts of yes and no were written as a row each.
-// The order of the rows then has no information about dependence.
+// sorted reports whether the rows of a table were sorted by the response. Either all rows are
+// sorted, or each run of neighbouring rows with equal values of all columns, as where counts of yes
+// and no were written as one row each. The order of the rows then has no information about
+// dependence.
 func sorted(r *response, columns []Column) bool {
 	y := r.y
 	if r.order != nil {
@@ -26,8 +28,8 @@ func sorted(r *response, columns []Column) bool {
 	return inOrder(y, keys) && logChanceOfOrder(y, keys) < math.Log(leastChance)
 }
 
-// inOrder reports whether the values never fall, or never rise, in each run of neighbours with the
-// same key; nil: a single run.
+// inOrder reports whether the values never fall, or never rise, within each run of neighbours that
+// have the same key. If keys is nil, all rows are a single run.
 func inOrder(y []float64, keys []int) bool {
 	up, down := true, true
 	for i := 1; i < len(y); i++ {
@@ -40,9 +42,9 @@ func inOrder(y []float64, keys []int) bool {
 	return up || down
 }
 
-// logChanceOfOrder is the log probability that a random permutation of the values of each run of
-// neighbours with the same key does not fall: for n values, the product of the factorials of the
-// multiplicities over n!.
+// logChanceOfOrder returns the log of the probability that random permutations of the values of
+// each run of neighbours with the same key never fall. For a run of n values this is the product of
+// the factorials of the multiplicities of equal values, divided by n!.
 func logChanceOfOrder(y []float64, keys []int) float64 {
 	factorial := func(n int) float64 {
 		log, _ := math.Lgamma(float64(n + 1))

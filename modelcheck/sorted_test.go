@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rows sorted by the response, all of them or rows with equal predictors, are distinguished from
-// rows that happen to be in order and from unsorted rows.
+// Rows sorted by the response are recognised, both all rows and only rows with equal predictors.
+// They are distinguished from unsorted rows and from rows that happen to be in order.
 func TestSorted(t *testing.T) {
 	column := func(values ...float64) Column { return Column{Name: "x", Values: values} }
 	for _, c := range []struct {
@@ -25,6 +25,7 @@ func TestSorted(t *testing.T) {
 	} {
 		require.Equal(t, c.want, sorted(&response{y: c.y}, []Column{c.x}), c.name)
 	}
-	// three of one value and two of another: 3! 2! of 5! orders
+	// The run has three equal values and two other equal values: 3! 2! of its 5! orders do not
+	// fall.
 	require.InDelta(t, math.Log(0.1), logChanceOfOrder([]float64{0, 0, 0, 1, 1}, []int{4, 4, 4, 4, 4}), 1e-12)
 }

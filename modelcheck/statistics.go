@@ -9,18 +9,18 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// These are the limits above which a finding makes the model poor, not only questionable: sizes
-// that change conclusions. Not tuned.
+// Limits above which a finding makes the model poor, not only questionable. Discrepancies of these
+// sizes change conclusions. Not tuned.
 const (
-	poorDispersion = 2.0  // ratio of variances, or its inverse
+	poorDispersion = 2.0  // ratio of variances, or the inverse ratio
 	poorOutlier    = 10.0 // residual in robust standard deviations
 	poorSerial     = 0.5  // lag-1 correlation
 	poorZeros      = 0.1  // difference of shares
-	poorCurvature  = 0.1  // share of the residual variance
+	poorCurvature  = 0.1  // explained share of the residual variance
 )
 
-// newChecks lists the checks of responses. With sizes, the sizes of residuals are compared with
-// each column instead of the fitted value.
+// newChecks lists the checks of responses. If sizes is true, the sizes of residuals are compared
+// with each column; otherwise they are compared with the fitted value.
 func newChecks(responses []*response, columns []Column, remedies Remedies, sizes bool) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
@@ -43,7 +43,8 @@ func newChecks(responses []*response, columns []Column, remedies Remedies, sizes
 	return c
 }
 
-// add appends a family with a member for each response to which it applies, if any.
+// add appends a family with a member for each response to which the statistic applies, if there are
+// any.
 func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func(*sample) float64, finding func(r *response, mean float64) Finding) {
 	var owners []*response
 	first := []int{0}
@@ -65,15 +66,17 @@ func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func
 	})
 }
 
-// dispersion is the logarithm of the mean squared Pearson residual, 0 if there is none.
+// dispersion returns the logarithm of the mean squared Pearson residual, or 0 if all residuals are
+// 0.
 func dispersion(s *sample) float64 { return logOrZero(meanSquare(s.r)) }
 
-// largest is the logarithm of the largest residual from the median in robust standard deviations.
+// largest returns the logarithm of the largest distance of a residual from the median, in robust
+// standard deviations.
 func largest(s *sample) float64 {
 	return logOrZero(outlyingness(s.centred, s.scale))
 }
 
-// kurtosis is the logarithm of the kurtosis.
+// kurtosis returns the logarithm of the kurtosis of the residuals.
 func kurtosis(s *sample) float64 {
 	mean := 0.0
 	for _, r := range s.r {
@@ -91,7 +94,7 @@ func kurtosis(s *sample) float64 {
 	return math.Log(float64(len(s.r)) * fourth / (second * second))
 }
 
-// spread is the correlation of the size of clipped residuals with the mean.
+// spread returns the correlation of the sizes of the clipped residuals with the mean.
 func spread(s *sample) float64 {
 	size := s.scratch
 	for i, r := range s.clipped {
@@ -100,7 +103,7 @@ func spread(s *sample) float64 {
 	return correlation(size, s.mean)
 }
 
-// zeros is the share of responses that are 0.
+// zeros returns the share of responses that are 0.
 func zeros(s *sample) float64 {
 	count := 0
 	for _, y := range s.y {
@@ -111,7 +114,7 @@ func zeros(s *sample) float64 {
 	return float64(count) / float64(len(s.y))
 }
 
-// serial is the lag-1 correlation of clipped residuals.
+// serial returns the lag-1 correlation of the clipped residuals.
 func serial(s *sample) float64 {
 	return correlation(s.clipped[:len(s.clipped)-1], s.clipped[1:])
 }
@@ -199,8 +202,8 @@ func verdictIf(poor bool) Verdict {
 	return Questionable
 }
 
-// outlyingness is the largest absolute value in units of scale, 1.4826 times the median of the
-// absolute values, or in units of the root mean square where scale is 0.
+// outlyingness returns the largest absolute value, in units of scale. scale is 1.4826 times the
+// median of the absolute values; if it is 0, the root mean square is the unit.
 func outlyingness(centred []float64, scale float64) float64 {
 	scale = cmp.Or(scale, math.Sqrt(meanSquare(centred)))
 	if scale == 0 {
@@ -209,15 +212,16 @@ func outlyingness(centred []float64, scale float64) float64 {
 	return max(slices.Max(centred), -slices.Min(centred)) / scale
 }
 
-// madFactor is the standard deviation over the median absolute deviation of a normal variable.
+// madFactor is the ratio of the standard deviation to the median absolute deviation of a normal
+// variable.
 const madFactor = 1.4826022185056018
 
-// medianRows bounds the number of rows for a median. Its error is then 3 percent of a standard
-// deviation, and checks of many rows do not sort all of them.
+// medianRows bounds the number of rows from which a median is computed. The median then has an
+// error of 3 percent of a standard deviation, and checks of many rows need not sort all rows.
 const medianRows = 2000
 
-// medianAndSpread returns the median and the scaled median absolute deviation. scratch [n] is
-// overwritten.
+// medianAndSpread returns the median and the median absolute deviation times madFactor. It
+// overwrites scratch [n].
 func medianAndSpread(values, scratch []float64) (centre, scale float64) {
 	stride := (len(values) + medianRows - 1) / medianRows
 	part := scratch[:0]
@@ -231,7 +235,7 @@ func medianAndSpread(values, scratch []float64) (centre, scale float64) {
 	return centre, madFactor * median(part)
 }
 
-// median returns the median of values, which it reorders.
+// median returns the median of values, and reorders them.
 func median(values []float64) float64 {
 	middle := len(values) / 2
 	rank.Place(values, middle)
@@ -256,7 +260,7 @@ func logOrZero(x float64) float64 {
 	return math.Log(x)
 }
 
-// correlation is Pearson's correlation, 0 where one side is constant up to rounding.
+// correlation returns Pearson's correlation, or 0 where a or b is constant up to rounding.
 func correlation(a, b []float64) float64 {
 	n := float64(len(a))
 	var meanA, meanB float64

@@ -11,11 +11,11 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// RowNames sets the names of the rows of a table in findings.
+// RowNames determines how findings name the rows of a table.
 type RowNames struct {
-	// Numbers are the numbers of the rows in the file; nil numbers them from 1.
+	// Numbers are the numbers of the rows in the file; nil means that rows are numbered from 1.
 	Numbers []int
-	// Unit is the unit of Numbers, "line" or "row"; "" stands for "row".
+	// Unit is the unit of Numbers, "line" or "row". The empty string stands for "row".
 	Unit string
 }
 
@@ -26,7 +26,7 @@ func (r RowNames) number(row int) int {
 	return r.Numbers[row]
 }
 
-// shownRows is the number of rows named in a finding.
+// shownRows is the largest number of rows that a finding names.
 const shownRows = 5
 
 func (r RowNames) list(rows []int) string {
@@ -37,13 +37,13 @@ func (r RowNames) list(rows []int) string {
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
-// tableFindings returns findings from columns without a model.
+// tableFindings returns the findings about columns that need no model.
 func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	return append(columnFindings(columns, rows), collinearFindings(columns)...)
 }
 
 func columnFindings(columns []Column, rows RowNames) (found []Finding) {
-	rare := make(map[string][]Finding) // by factor
+	rare := make(map[string][]Finding) // findings by factor
 	for _, c := range columns {
 		f, ok := nearConstant(c, rows)
 		factor, _, level := strings.Cut(c.Name, "=")
@@ -63,8 +63,9 @@ func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	return found
 }
 
-// rareLevels is the finding of the nearly constant indicators of one factor: as they are, or of
-// several levels as one, since dates or names in place of numbers have a level for nearly each row.
+// rareLevels combines the findings of the nearly constant indicators of one factor. A single
+// finding is returned as it is. Several become one finding, because dates or names in place of
+// numbers have a level for nearly each row.
 func rareLevels(factor string, found []Finding) Finding {
 	if len(found) == 1 {
 		return found[0]
@@ -104,10 +105,11 @@ func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
 	return found
 }
 
-// fewestForValues is the smallest number of rows for checks of distinct values.
+// fewestForValues is the least number of rows for checks of distinct values.
 const fewestForValues = 10
 
-// fewValues finds a continuous response of two values, or of at most five integers.
+// fewValues finds a continuous response with only two values, or with at most five values that are
+// all integers.
 func fewValues(c Column, remedies Remedies) (Finding, bool) {
 	if len(c.Values) < fewestForValues {
 		return Finding{}, false
@@ -137,7 +139,8 @@ func fewValues(c Column, remedies Remedies) (Finding, bool) {
 	return f, true
 }
 
-// nearConstant finds a column that is constant but for one row, or for fewer than one of 200.
+// nearConstant finds a column that has the same value in all rows but one, or in all but at most
+// one in 200.
 func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	n := len(c.Values)
 	if n < fewestForValues {
@@ -160,7 +163,7 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 			others = append(others, i)
 		}
 	}
-	if len(others) == 0 { // a constant: the intercept, or refused elsewhere
+	if len(others) == 0 { // a constant column is the intercept, or is refused elsewhere
 		return Finding{}, false
 	}
 	return Finding{
@@ -170,15 +173,16 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	}, true
 }
 
-// separationRows and separationRarer are the least numbers of rows, and of rows of the rarer
-// outcome, for a finding of separation: with fewer it is common under the model
-// (TestGoodTablesAreGood).
+// separationRows is the least number of rows for which separation lowers the verdict, and
+// separationRarer the least number of rows with the rarer outcome. With fewer rows separation is
+// common under the model (TestGoodTablesAreGood).
 const (
 	separationRows  = 30
 	separationRarer = 5
 )
 
-// separation finds fitted probabilities that are lower for all zeros than for all ones.
+// separation finds that the fitted probabilities of all zeros are lower than the fitted
+// probabilities of all ones.
 func separation(r *response, fitted []float64) []Finding {
 	highest, lowest := math.Inf(-1), math.Inf(1)
 	ones := 0
@@ -192,7 +196,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	n := len(fitted)
 	rarer := min(ones, n-ones)
-	if rarer == 0 || highest >= lowest { // equal where no model has a predictor
+	if rarer == 0 || highest >= lowest { // they are equal where no model has a predictor
 		return nil
 	}
 	f := Finding{

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Levels with one row each are one finding for each factor, and a column of numbers keeps its own.
+// The findings about levels with one row each become one finding for each factor. A numeric column
+// keeps its own finding.
 func TestRareLevelsAreOneFinding(t *testing.T) {
 	const rows = 40
 	one := func(name string, indicator bool, row int) Column {

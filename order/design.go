@@ -18,12 +18,13 @@ type design struct {
 	centres []float64  // [P]
 	mean    float64    // mean of y
 	total   float64    // Σ (y − mean)²
-	// reduced [min(n, P+1), P+1] is the triangular factor of the columns and the centred response:
-	// products of its columns equal products of the originals.
+	// reduced [min(n, P+1), P+1] is the triangular factor of the centred columns and the centred
+	// response: scalar products of its columns equal the products of the original columns.
 	reduced *mat.Dense
 }
 
-// newDesign centres columns, given as P functions of the row.
+// newDesign returns a design with P centred columns. cell returns the entries of the columns before
+// centring.
 func newDesign(names []string, y []float64, cell func(row, column int) float64) *design {
 	n, columns := len(y), len(names)
 	d := &design{names: names, y: y, centres: make([]float64, columns)}
@@ -55,26 +56,30 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 	return d
 }
 
-// fit is one model with its closed forms.
+// fit is one model with its closed-form results.
 type fit struct {
-	design  *design
+	design *design
+	// columns are the numbers of the model's columns in the design.
 	columns []int
 	// unitRoot reports whether it is a model of differences.
 	order    int
 	unitRoot bool
-	// logPrior is log p(model), logEvidence log p(y | model) relative to a constant level.
+	// logPrior is log p(model). logEvidence is log p(y | model), up to a constant that all models
+	// share.
 	logPrior, logEvidence float64
 
 	*exact.GPrior
 }
 
-// leastRest is the share of unexplained variation below which a model counts as exact.
+// leastRest is the share of unexplained variation below which a model counts as explaining the
+// values exactly.
 const leastRest = 1e-14
 
 var errExact = errors.New("a model explains the values without any noise: want values with noise")
 
-// newFit computes the closed forms of the model with some columns. Evidences are relative to a
-// total variation of scale: the variation of the design, except for another response.
+// newFit computes the closed forms of the model with the given columns. The evidence is relative to
+// the evidence of a model without columns whose total variation is scale. scale is the variation of
+// the design, except for models of differences, which have another response.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
@@ -85,24 +90,27 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	}
 	rows, last := d.reduced.Dims()
 	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
-	// columns are combinations of others where the series repeats itself
+	// The factorisation fails where columns are linear combinations of others, as when the series
+	// repeats itself.
 	if err != nil || !(g.Unexplained() > leastRest) {
 		return nil, errExact
 	}
 	half := float64(n-1) / 2
 	gamma, _ := math.Lgamma(half)
-	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // for the model without columns
+	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // log evidence of the model without columns
 	return &fit{design: d, columns: columns, logEvidence: g.LogEvidence() - none, GPrior: g}, nil
 }
 
-// logBeta is the log ratio of the evidence of a model with p columns to the evidence of no columns,
-// from its share of explained variation (Liang et al. 2008, equation 6, with g = n).
+// logBeta returns the log ratio of the evidence of a model with p columns to the evidence of the
+// model without columns. explained is the share of variation that the columns explain, n the number
+// of rows (Liang et al. 2008, equation 6, with g = n).
 func logBeta(explained float64, p, n int) float64 {
 	g, size := float64(n), float64(n)
 	return 0.5*(size-1-float64(p))*math.Log1p(g) - 0.5*(size-1)*math.Log1p(g*(1-explained))
 }
 
-// draw draws coefficients, intercept (at the means of the columns) and σ from their posterior.
+// draw draws from the posterior the coefficients, the intercept (the expected value at the means of
+// the columns) and σ.
 func (f *fit) draw(random *rand.Rand) (coefficients []float64, intercept, sigma float64) {
 	coefficients = make([]float64, len(f.columns))
 	logSigma, _ := f.Draw(random, coefficients)

@@ -1,13 +1,14 @@
 // Package order infers the order of a model: how many earlier rows an autoregression depends on,
 // the degree of a polynomial, or the number and positions of the knots of a spline.
 //
-// A model is an order p; its parameters are an intercept, p coefficients and the noise. With
-// Zellner's unit-information prior of coefficients (g = n; Kass and Wasserman 1995) and the usual
-// improper priors of intercept and noise, which all models share, evidences have a closed form
-// (Liang et al. 2008, equation 6). The answer is the sum over all models. An autoregression with a
-// unit root is an autoregression of its differences. A spline is a polynomial with truncated powers
-// at its knots (Denison, Mallick and Smith 1998), and its models are the subsets of the candidate
-// positions, which are enumerated.
+// A model is an order p; its parameters are an intercept, p coefficients and the noise.
+// Coefficients have Zellner's unit-information prior (g equal to the number of rows; Kass and
+// Wasserman 1995). The intercept and the noise have the usual improper priors, which all models
+// share. Evidences then have a closed form (Liang et al. 2008, equation 6), and the answer is the
+// exact sum over all models. An autoregression with a unit root is an autoregression of the
+// differences of the values. A spline is a polynomial plus truncated powers at its knots (Denison,
+// Mallick and Smith 1998). Its models are the subsets of the candidate positions, which are
+// enumerated.
 //
 //	t, err := table.ReadFile("series.csv")
 //	// handle err
@@ -32,8 +33,8 @@
 // # References
 //
 // D. G. T. Denison, B. K. Mallick and A. F. M. Smith, Automatic Bayesian curve fitting, Journal of
-// the Royal Statistical Society B 60 (1998). R. E. Kass and L. Wasserman, A reference Bayesian
-// test for nested hypotheses, Journal of the American Statistical Association 90 (1995). F. Liang
-// et al., Mixtures of g priors for Bayesian variable selection, Journal of the American
-// Statistical Association 103 (2008).
+// the Royal Statistical Society B 60 (1998). R. E. Kass and L. Wasserman, A reference Bayesian test
+// for nested hypotheses, Journal of the American Statistical Association 90 (1995). F. Liang et
+// al., Mixtures of g priors for Bayesian variable selection, Journal of the American Statistical
+// Association 103 (2008).
 package order

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// These files are written by a run in addition to the files of every run.
+// Names of the files that a run writes in addition to the files of every run.
 const (
 	OrdersFile = "orders.csv"
 	CurveFile  = "curve.csv"
@@ -32,9 +32,10 @@ func (r *Result) write(dir string) error {
 	return run.WriteAnswer(dir, r, tables)
 }
 
-// writeDraws writes draws in both formats, if there is a run directory. Parameters are integrated
-// out of the densities. A spline with k knots uses the first k places, and the first k coefficients
-// of truncated powers of the time, which goes from −1 to 1.
+// writeDraws writes the draws as Parquet and CSV, if there is a run directory. Parameters are
+// integrated out of the densities. A spline with k knots uses the first k columns of places of
+// knots, and the first k columns of coefficients of truncated powers. The powers are of the time
+// scaled to [−1, 1].
 func (post *posterior) writeDraws(cfg RunConfig) error {
 	p := post.problem
 	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}

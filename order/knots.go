@@ -18,25 +18,25 @@ import (
 // knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998) for
 // the sum over all sets of up to MaxOrder of them.
 //
-// The sum walks the tree of sets: the children of a set add one candidate beyond its last. Columns
-// are kept orthogonal to the columns of the set, so that a set costs a few products of columns of
-// the reduced triangle.
+// The sum walks a tree of sets, in which each child of a set has one more candidate beyond the last
+// of the set. The remaining columns are kept orthogonal to the columns of the set, so that each set
+// costs only a few scalar products with columns of the reduced triangle.
 type knots struct {
 	places []float64 // increasing
 
 	degree, most, rows int
-	response           []float64   // reduced, orthogonal to the polynomial part
-	columns            [][]float64 // reduced and orthogonal likewise
+	response           []float64   // the response in the reduced triangle, orthogonal to the polynomial part
+	columns            [][]float64 // the columns of knots in the reduced triangle, likewise orthogonal
 	explained, total   float64     // variation explained by the polynomial part alone; total variation
-	logCount           []float64   // log p(k) less the log number of sets of k knots
+	logCount           []float64   // log p(k) less the log of the number of sets of k knots
 }
 
-// splines places the candidates at the times of evenly spaced rows.
+// splines places the candidates for knots at the times of evenly spaced rows.
 func (p *Problem) splines(values []float64) error {
 	o, n := p.Options, len(values)
 	k := &knots{degree: o.Degree, most: o.MaxOrder, rows: n}
 	p.knots = k
-	// A knot needs rows on both sides, or its column is a combination of others.
+	// A knot needs rows on both sides. Otherwise its column is a linear combination of others.
 	inner := p.times[o.Degree : n-1]
 	count := min(o.Candidates, len(inner))
 	for c := range count {
@@ -70,8 +70,8 @@ func (k *knots) sets() float64 {
 	return total
 }
 
-// prepare reads columns and response from the triangle of a design. Its first rows belong to the
-// polynomial part, and the other rows are orthogonal to it.
+// prepare reads columns and response from the reduced triangle of a design. The first rows of the
+// triangle belong to the polynomial part, and its other rows are orthogonal to this part.
 func (k *knots) prepare(d *design, mean float64) {
 	rows, last := d.reduced.Dims()
 	last--
@@ -102,20 +102,22 @@ func (k *knots) prepare(d *design, mean float64) {
 	}
 }
 
-// logJoint is log p(set) + log p(y | set) relative to a constant level.
+// logJoint returns log p(set) + log p(y | set), up to a constant, for a set of size knots that
+// explains the variation explained.
 func (k *knots) logJoint(size int, explained float64) float64 {
 	return k.logCount[size] + logBeta(explained/k.total, k.degree+size, k.rows)
 }
 
-// walk is one pass over the sets with a common first knot.
+// walk is one pass over all sets of knots that have the same first knot.
 type walk struct {
 	*knots
 	ctx gocontext.Context
-	// visit is called with every set, as indices of candidates, and its log joint density. It must
-	// not keep the indices.
+	// visit is called with every set, given as increasing indices of candidates, and with its log
+	// joint density. It must not keep the slice.
 	visit func(set []int, log float64)
 	set   []int
-	// per level of the tree: columns orthogonal to the set so far, and their squares
+	// columns and squares hold, for each level of the tree, the columns made orthogonal to the set
+	// so far, and their squared lengths.
 	columns [][][]float64
 	squares [][]float64
 	exact   bool
@@ -141,7 +143,8 @@ func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set [
 	return ctx.Err()
 }
 
-// add adds a candidate to the set of a level, visits the set, and continues to its children.
+// add adds a candidate to the set of a level, visits the resulting set, and continues to its
+// children.
 func (w *walk) add(level, candidate int, explained float64) {
 	column := w.columns[level][candidate]
 	square := w.squares[level][candidate]
@@ -175,15 +178,15 @@ func (w *walk) add(level, candidate int, explained float64) {
 	w.set = w.set[:level]
 }
 
-// leaves visits the largest sets, for which products of columns suffice. slope is the product of
-// the response with the last column, over the square of the last column.
+// leaves visits the largest sets, for which scalar products of columns suffice. slope is the
+// product of the response and the last column, divided by the square of the last column.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	column, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.places); j++ {
 		c := w.columns[level][j]
 		shared := floats.Dot(column, c)
 		left := w.squares[level][j] - shared*shared/square
-		if !(left > 1e-6*w.squares[level][j]) { // next to a neighbour: without cancellation
+		if !(left > 1e-6*w.squares[level][j]) { // nearly equal to the last column: avoid cancellation
 			c = slices.Clone(c)
 			floats.AddScaled(c, -shared/square, column)
 			if left = floats.Dot(c, c); !(left > 0) {
@@ -202,15 +205,15 @@ func (w *walk) leaves(level, candidate int, explained, slope float64) {
 
 // knotSum is the exact posterior over sets of knots.
 type knotSum struct {
-	logEvidence float64   // log evidence of all sets, relative to a constant level
-	count       []float64 // p(k)
-	logCount    []float64 // log p(y | k), likewise
+	logEvidence float64   // log evidence summed over all sets, up to a constant
+	count       []float64 // p(k | data)
+	logCount    []float64 // log p(y | k), up to the same constant
 	inclusion   []float64 // inclusion probability of each candidate
 	best        [][]int   // the most probable set for each number of knots
 	sets        [][]int   // draws of sets, in random order
 }
 
-// branch holds the sums over sets with one first knot, relative to exp(top).
+// branch holds the sums over the sets with one first knot. They are relative to exp(top).
 type branch struct {
 	top         float64
 	count, best []float64
@@ -235,7 +238,7 @@ func (b *branch) add(set []int, log float64) {
 	}
 }
 
-// sum walks over all sets twice: to sum, and to draw.
+// sum walks over all sets twice: once to sum, and once to draw.
 func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
 	branches := make([]*branch, len(k.places)+1)
 	for b := range branches {
@@ -266,7 +269,7 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 			}
 		}
 	}
-	prior := 0.0 // log number of sets
+	prior := 0.0 // log of the number of sets with this number of knots
 	for size := range s.count {
 		s.logCount[size] = math.Log(s.count[size]) + s.logEvidence - k.logCount[size] - prior
 		prior += math.Log(float64(len(k.places)-size) / float64(size+1))
@@ -276,7 +279,8 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 	return s, err
 }
 
-// draw draws sets: a branch by its mass, then the set at a uniform position in its sum.
+// draw draws sets of knots: first a branch by its mass, then the set at a uniform position in the
+// branch's sum.
 func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float64, draws int, random *rand.Rand) ([][]int, error) {
 	wanted := make([][]float64, len(masses))
 	for range draws {
@@ -304,7 +308,7 @@ func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float6
 				last = append(last[:0], set...)
 			}
 		})
-		for len(found[j]) < len(wanted[j]) { // rounding at the end of the sum
+		for len(found[j]) < len(wanted[j]) { // rounding errors at the end of the sum
 			found[j] = append(found[j], slices.Clone(last))
 		}
 		return err

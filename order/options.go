@@ -37,24 +37,27 @@ func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 // UnmarshalText reads the output of MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
-// Options sets columns, model and priors. The zero value of every number is its default.
+// Options sets columns, model and priors. For every number, 0 stands for the default.
 type Options struct {
-	// Value is the column of values; Time the column of times, "" for rows in their order.
+	// Value is the column of values. Time is the column of times. If it is empty, the rows are in
+	// the order of time.
 	Value string `json:"value"`
 	Time  string `json:"time,omitempty"`
-	Kind  Kind   `json:"model"`
-	// MaxOrder is the largest order (defaults: 10 for autoregressions, 8 for polynomials, 6 knots).
-	// Autoregressions and polynomials have a uniform prior of the order.
+	// Kind is the kind of model.
+	Kind Kind `json:"model"`
+	// MaxOrder is the largest order (default 10 for autoregressions, 8 for polynomials, and 6 knots
+	// for splines). The prior of the order is uniform for autoregressions and polynomials.
 	MaxOrder int `json:"max_order,omitempty"`
-	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root: its
-	// differences are then an autoregression of order p−1. 0 leaves unit roots out.
+	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root. Its
+	// differences are then an autoregression of order p−1. At 0 no model has a unit root.
 	UnitRoot float64 `json:"unit_root,omitempty"`
-	// Degree is the degree of a spline (default 3), with one derivative less at knots.
+	// Degree is the degree of a spline (default 3). At its knots it has Degree − 1 continuous
+	// derivatives.
 	Degree int `json:"degree,omitempty"`
 	// Candidates is the number of candidate places of knots (default 40).
 	Candidates int `json:"candidates,omitempty"`
-	// MeanKnots is the mean of the Poisson prior of the number of knots, cut at MaxOrder (default
-	// 3). Sets with the same number of knots have the same prior probability.
+	// MeanKnots is the mean of the Poisson prior of the number of knots (default 3). The prior is
+	// cut at MaxOrder. Sets with the same number of knots have the same prior probability.
 	MeanKnots float64 `json:"mean_knots,omitempty"`
 }
 
@@ -62,7 +65,8 @@ type Options struct {
 const (
 	mostDegree     = 5
 	mostCandidates = 200
-	// mostSets bounds the number of sets of knots in the sum, which then takes about two minutes.
+	// mostSets bounds the number of sets of knots in the sum. A sum over mostSets sets takes about
+	// two minutes.
 	mostSets = 100_000_000
 )
 

@@ -32,9 +32,9 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 }
 
 // The log evidence of every model equals a numerical integral over σ² of normal densities. With the
-// intercept integrated out, y has covariance σ²(I + g X(XᵀX)⁻¹Xᵀ) within the space orthogonal to
-// constants, with eigenvalue 1+g in the span of the columns. Models of differences have another
-// response.
+// intercept integrated out, the covariance of y is σ²(I + g X(XᵀX)⁻¹Xᵀ) on the space orthogonal to
+// constants. Its eigenvalues are (1+g)σ² in the span of the columns X and σ² outside of it. Models
+// of differences have another response.
 func TestEvidencesAreIntegrals(t *testing.T) {
 	y := []float64{1, 0.2, 1.4, -0.3, 2, 0.7, 1.1, 3, 2.2, 2.9, 4.1, 3.3, 4, 5.2, 4.1, 4.4}
 	logIntegral := func(d *design, columns []int) float64 {
@@ -60,7 +60,7 @@ func TestEvidencesAreIntegrals(t *testing.T) {
 			}
 		}
 		total, h := 0.0, 0.001
-		for s := -8.0; s < 12; s += h { // s = log σ², prior uniform in s
+		for s := -8.0; s < 12; s += h { // s = log σ², whose prior is uniform
 			total += h * math.Exp(-0.5*float64(n-1)*s-0.5*float64(len(columns))*math.Log1p(float64(n))-0.5*quadratic*math.Exp(-s))
 		}
 		return math.Log(total)
@@ -79,8 +79,9 @@ func TestEvidencesAreIntegrals(t *testing.T) {
 	}
 }
 
-// A random walk has a unit root, and an autoregression far from one has none. Coefficients of the
-// differences and of the levels give the same expectation.
+// A random walk has a unit root, and an autoregression far from a random walk has none. The
+// coefficients of the differences and the converted coefficients of the levels give the same
+// expectation.
 func TestUnitRoot(t *testing.T) {
 	random := stream.Rand(4, "walk")
 	walk, around := make([]float64, 300), make([]float64, 300)
@@ -121,7 +122,7 @@ func TestUnitRoot(t *testing.T) {
 	}
 }
 
-// The sum over sets of knots equals the sum over a list of sets with separate decompositions.
+// The sum over sets of knots equals a sum over a list of all sets that fits each set separately.
 func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 	random := stream.Rand(9, "line")
 	y := make([]float64, 60)
@@ -161,7 +162,8 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 			for _, j := range set {
 				inclusion[j] += w
 			}
-			// among a few hundred sets one is off by 4.5 standard errors in 1 of 500 runs
+			// Among a few hundred sets, one differs by more than 4.5 standard errors in 1 of 500
+			// runs by chance.
 			require.InDelta(t, w, drawn[fmt.Sprint(set)], 4.5*math.Sqrt(w*(1-w)/4000)+1e-3, "%v", set)
 		}
 		require.InDeltaSlice(t, count, sum.count, 1e-9)
@@ -197,7 +199,7 @@ func TestRunFindsKnots(t *testing.T) {
 }
 
 // A run finds the order of a simulated autoregression and the degree of a simulated polynomial,
-// with their coefficients, and writes all files.
+// with the coefficients of both, and writes all files.
 func TestRunFindsTheOrder(t *testing.T) {
 	random := stream.Rand(2, "series")
 	y := make([]float64, 600)
@@ -211,7 +213,7 @@ func TestRunFindsTheOrder(t *testing.T) {
 	r, err := Run(gocontext.Background(), problemOf(t, Options{}, y), RunConfig{Dir: dir})
 	require.NoError(t, err)
 	require.Contains(t, r.Answer, "Most probably order 2")
-	// Standard errors are about 0.04.
+	// The standard errors are about 0.04.
 	require.InDelta(t, 0.5, float64(r.Coefficients[1].MeanGiven), 0.16)
 	require.InDelta(t, -0.4, float64(r.Coefficients[2].MeanGiven), 0.16)
 	require.InDelta(t, 1, float64(r.Coefficients[len(r.Coefficients)-1].Mean), 0.12)

@@ -7,9 +7,10 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// autoregressions lists the models of an autoregression: of the levels and, with a prior
-// probability of unit roots, of the differences. All explain the same rows: rows with MaxOrder rows
-// before them. Given the earlier rows, levels and differences have the same density.
+// autoregressions lists the models of an autoregression: models of the values themselves, called
+// levels, and if unit roots have a prior probability, models of their differences. All models
+// explain the same rows: the rows that have at least MaxOrder rows before them. Given the earlier
+// rows, a level and its difference have the same density.
 func (p *Problem) autoregressions(values []float64) error {
 	most, unit := p.Options.MaxOrder, p.Options.UnitRoot
 	y := values[most:]
@@ -53,8 +54,8 @@ func (p *Problem) autoregressions(values []float64) error {
 	return nil
 }
 
-// ofLevels converts a draw of a model of differences to coefficients and intercept (at the means of
-// the columns) of a model of levels.
+// ofLevels converts a draw of a model of differences to the coefficients and the intercept of a
+// model of levels. The intercept is the expected value at the means of the columns.
 func (p *Problem) ofLevels(d draw) draw {
 	if !d.fit.unitRoot {
 		return d
@@ -66,15 +67,15 @@ func (p *Problem) ofLevels(d draw) draw {
 		levels[j+1] -= c
 	}
 	d.coefficients = levels
-	d.intercept += p.levels.centres[0] // the difference is taken from the previous row
+	d.intercept += p.levels.centres[0] // a difference is a level minus the level of the previous row
 	return d
 }
 
-// unitTime is a time scaled to [−1, 1].
+// unitTime returns a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
-// legendre writes the Legendre polynomials of degree 1 to len(into) at u. They span the same models
-// as powers, and their columns are nearly orthogonal.
+// legendre writes the Legendre polynomials of degrees 1 to len(into) at u. They span the same
+// models as powers of u, and their columns are nearly orthogonal.
 func legendre(u float64, into []float64) {
 	before, now := 1.0, u
 	for d := range into {
@@ -83,7 +84,8 @@ func legendre(u float64, into []float64) {
 	}
 }
 
-// overTime makes a design of functions of time: Legendre polynomials up to a degree, and others.
+// overTime makes the design of functions of time: Legendre polynomials up to a degree, then the
+// columns named by others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {
@@ -110,8 +112,8 @@ func (p *Problem) polynomials(values []float64) error {
 	return nil
 }
 
-// basis is the row of the columns at a time, not centred: polynomials, then truncated powers at
-// the candidate places of knots.
+// basis returns the row of the columns at a time, not centred: Legendre polynomials, then truncated
+// powers at the candidate places of knots.
 func (p *Problem) basis(t float64) []float64 {
 	u := p.unitTime(t)
 	if p.Options.Kind == Polynomial {

@@ -18,7 +18,7 @@ import (
 type draw struct {
 	fit          *fit
 	coefficients []float64 // of the columns of the fit
-	intercept    float64   // at the means of the columns
+	intercept    float64   // expected value at the means of the columns
 	sigma        float64
 	// logModel is log p(model | data).
 	logModel float64
@@ -50,7 +50,7 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 	for m, f := range p.models {
 		one := &post.orders[f.order]
 		one.Probability += Number(sum.Probability[m])
-		// the prior of orders is uniform
+		// The prior of orders is uniform.
 		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logPrior[m]+f.logEvidence+math.Log(float64(len(post.orders)))))
 		if f.unitRoot {
 			post.unitRoot += sum.Probability[m]
@@ -120,7 +120,7 @@ func (post *posterior) most() int {
 // curvePoints is the number of times at which a curve is computed.
 const curvePoints = 200
 
-// curve summarises the expected value along time over draws.
+// curve summarises the expected value along time over the draws.
 func (post *posterior) curve() []CurvePoint {
 	p := post.problem
 	points := make([]CurvePoint, curvePoints)

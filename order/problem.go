@@ -23,13 +23,13 @@ type Problem struct {
 	models []*fit
 	knots  *knots // for splines
 
-	times       []float64 // of the rows
-	first, last float64   // first and last of all times
+	times       []float64 // times of the rows
+	first, last float64   // the first and the last of all times
 	numbers     []int     // row numbers in the file
 	unit        string
 }
 
-// NewProblem reads values and times from a table, checks them, and computes the evidences of
+// NewProblem reads values and times from a table and checks them. It computes the evidences of all
 // orders, except for splines, whose evidences Run computes. Its errors name the cell.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	options, err := options.withDefaults()
@@ -42,7 +42,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	}
 	n := len(values)
 	fitted := options.MaxOrder + options.Degree
-	// The explained rows must be at least twice the fitted numbers.
+	// The number of explained rows must be at least twice the number of fitted parameters.
 	if n < 3*fitted+4 {
 		return nil, fmt.Errorf("%s: got %s for orders up to %d, want at least %s, or a smaller --max-order", t.Path, english.Count(n, "row"), options.MaxOrder, english.Count(3*fitted+4, "row"))
 	}
@@ -97,7 +97,7 @@ func (p *Problem) checkSpread(values []float64) error {
 	return nil
 }
 
-// Rows is the number of explained rows.
+// Rows returns the number of rows that the models explain.
 func (p *Problem) Rows() int { return len(p.levels.y) }
 
 // Priors describes the model and the priors, a line each.

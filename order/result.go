@@ -20,20 +20,23 @@ type Result struct {
 	Certificate CertificateReport `json:"certificate"`
 	// Orders has an entry for each order, from 0.
 	Orders []Order `json:"orders"`
-	// UnitRoot is the probability of a unit root, where the prior has one.
+	// UnitRoot is the posterior probability of a unit root. It is nil if its prior probability is
+	// 0.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Coefficients holds the coefficients averaged over orders, 0 in models of smaller order, and
-	// given the most probable order. For a spline it holds the level and σ.
+	// Coefficients describes the coefficients, both averaged over orders (0 in models of smaller
+	// order) and given the most probable order. For a spline it describes the level and σ.
 	Coefficients []Coefficient `json:"coefficients"`
-	// Knots are the candidate places of the knots of a spline.
+	// Knots holds the candidate places of the knots of a spline, with their probabilities.
 	Knots []Knot `json:"knots,omitempty"`
-	// Curve is the expected value along time, averaged over orders; for polynomials and splines.
+	// Curve is the expected value along time, averaged over orders. It is empty for
+	// autoregressions.
 	Curve []CurvePoint `json:"curve,omitempty"`
 }
 
 // DataSummary describes the data.
 type DataSummary struct {
-	Rows  int    `json:"rows"` // explained rows
+	Rows int `json:"rows"` // number of rows that the models explain
+	// Value and Time are names of columns, and Model is the name of the kind.
 	Value string `json:"value"`
 	Time  string `json:"time,omitempty"`
 	Model string `json:"model"`
@@ -41,6 +44,8 @@ type DataSummary struct {
 
 // CertificateReport is the verdict on the computation.
 type CertificateReport struct {
+	// Verdict is the verdict, Basis the kind of computation that it rests on. Reasons explain a
+	// lowered verdict.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
 	Reasons []string    `json:"reasons,omitempty"`
@@ -48,13 +53,14 @@ type CertificateReport struct {
 
 // Order is an order with its probability.
 type Order struct {
+	// Probability is the posterior probability of the order Order.
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
 	// LogBayesFactor is the log Bayes factor against order 0, in nats.
 	LogBayesFactor Number `json:"log_bayes_factor"`
-	// UnitRoot is the probability of a unit root given this order.
+	// UnitRoot is the posterior probability of a unit root given this order.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Knots holds the jointly most probable places of knots, given their number.
+	// Knots holds the jointly most probable places of knots, given this number of knots.
 	Knots []Number `json:"knots,omitempty"`
 }
 
@@ -64,7 +70,7 @@ type Knot struct {
 	Probability Number `json:"probability"`
 }
 
-// CurvePoint is the expected value at one time, with the ends of its central 95 percent.
+// CurvePoint is the expected value at one time, with the ends of its central 95 percent interval.
 type CurvePoint struct {
 	Time Number `json:"time"`
 	Mean Number `json:"mean"`
@@ -72,11 +78,11 @@ type CurvePoint struct {
 	Q975 Number `json:"q975"`
 }
 
-// Coefficient is the marginal distribution of a coefficient, of the intercept or of σ.
+// Coefficient describes the marginal distribution of a coefficient, of the intercept or of σ.
 type Coefficient struct {
 	Name string `json:"name"`
 	// Mean, SD, Q025 and Q975 are averaged over orders. MeanGiven and SDGiven are given the most
-	// probable order, null where it lacks the coefficient.
+	// probable order; JSON shows them as null if this order lacks the coefficient.
 	Mean      Number `json:"mean"`
 	SD        Number `json:"sd"`
 	Q025      Number `json:"q025"`
@@ -85,10 +91,10 @@ type Coefficient struct {
 	SDGiven   Number `json:"sd_given_most_probable"`
 }
 
-// ExitStatus is the exit status for the result: 3 when the answer must not be used, else 0.
+// ExitStatus returns the exit status for the result: 3 when the answer must not be used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
-// moments returns mean and sd of draws, NaN without draws.
+// moments returns the mean and the standard deviation of draws, NaN without draws.
 func moments(values []float64) (mean, sd Number) {
 	if len(values) == 0 {
 		return Number(math.NaN()), Number(math.NaN())
@@ -97,7 +103,7 @@ func moments(values []float64) (mean, sd Number) {
 	return Number(m), Number(s)
 }
 
-// central returns the ends of the central 95 percent of values, which it sorts.
+// central returns the ends of the central 95 percent interval of values, which it sorts.
 func central(values []float64) (low, high Number) {
 	slices.Sort(values)
 	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig configures Run. The zero value is usable.
+// RunConfig configures Run. The zero value is ready to use.
 type RunConfig struct {
 	// Seed is the random seed of the draws. Probabilities of orders do not depend on it.
 	Seed uint64
@@ -22,14 +22,16 @@ type RunConfig struct {
 	Dir string
 }
 
-// drawn is the number of draws. Means have errors of a hundredth of a posterior standard deviation.
+// drawn is the number of draws. Means over the draws have errors of a hundredth of a posterior
+// standard deviation.
 const drawn = 10_000
 
-// largestShare is the probability of the largest order above which the verdict reports the cut of
-// the prior. Larger orders that the prior excludes may then have as much.
+// largestShare is the probability of the largest order above which the verdict reports that the
+// prior is cut there. Larger orders, which the prior excludes, might then be as probable.
 const largestShare = 0.1
 
-// Run sums over all models, draws from the posterior, checks the model and writes its files.
+// Run sums over all models, draws from the posterior, checks the model and writes the files of the
+// run.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	o := problem.Options
@@ -73,7 +75,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return r, r.write(cfg.Dir)
 }
 
-// answer is the first line of the output.
+// answer returns the first line of the output.
 func (post *posterior) answer() string {
 	most := post.orders[post.most()]
 	share, none := float64(most.Probability), float64(post.orders[0].Probability)
@@ -153,7 +155,7 @@ func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelche
 			for c, j := range one.fit.columns {
 				mean[k] += one.coefficients[c] * one.fit.design.x.At(i, j)
 			}
-			if one.fit.unitRoot { // mean of the difference
+			if one.fit.unitRoot { // the response is a difference: add the previous level to its mean
 				mean[k] += p.levels.y[i] - one.fit.design.y[i]
 			}
 			sd[k] = one.sigma

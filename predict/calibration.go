@@ -15,9 +15,10 @@ const CheckFile = "check.json"
 type Calibration struct {
 	// Intervals holds the shares of responses in the central predictive intervals.
 	Intervals []Interval `json:"intervals"`
-	// Distance is the largest difference between the distribution of the probability integral
-	// transforms and the uniform distribution. P is the probability of a larger distance for
-	// calibrated predictions (Kolmogorov's limit; ties of discrete responses are broken at random).
+	// Distance is the largest difference between the distribution function of the probability
+	// integral transforms and the uniform distribution function. P is the probability of a larger
+	// distance for calibrated predictions (Kolmogorov's limit distribution). The transforms of
+	// equal discrete responses are spread at random.
 	Distance Number `json:"distance"`
 	P        Number `json:"p"`
 	// Histogram counts the transforms in intervals of equal width between 0 and 1.
@@ -26,26 +27,28 @@ type Calibration struct {
 	Verdict string `json:"verdict"`
 }
 
-// Interval is the share of responses in intervals with a given probability.
+// Interval is the share of responses that lie in the predictive intervals of one probability.
 type Interval struct {
+	// Level is the probability of the intervals.
 	Level Number `json:"level"`
 	Share Number `json:"share"`
 	// SE is the standard error of Share for calibrated predictions.
 	SE Number `json:"se"`
 }
 
-// calibrationLevels are the probabilities of the intervals.
+// calibrationLevels are the probabilities of the predictive intervals whose shares are computed.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins makes a bin as wide as the two tails of a 90% interval together.
+// histogramBins is the number of bins. Each is as wide as the two tails of a 90% interval together.
 const histogramBins = 10
 
-// notable is the probability below which a distance is reported: a false alarm in 100; by hand.
+// notable is the value of P below which a distance is reported: a false alarm in 100 runs; chosen
+// by hand.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the
-// uniform distribution of calibrated predictions. spike holds, for discrete distributions, the
-// predictive probability of each row's observed response; nil for none.
+// uniform distribution that they have for calibrated predictions. For discrete distributions, spike
+// holds the predictive probability of each row's observed response; otherwise it is nil.
 func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	n := float64(len(loo.Rows))
 	pit := make([]float64, len(loo.Rows))
@@ -89,8 +92,9 @@ func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	return c
 }
 
-// kolmogorov is the probability that Kolmogorov's limit distribution exceeds x. With the distance
-// times √n + 0.12 + 0.11/√n as argument it is accurate for few rows too (Stephens 1970).
+// kolmogorov returns the probability that Kolmogorov's limit distribution exceeds x. If x is the
+// distance times √n + 0.12 + 0.11/√n, n the number of rows, it is accurate for few rows too
+// (Stephens 1970).
 func kolmogorov(x float64) float64 {
 	if x < 0.2 {
 		return 1
@@ -102,8 +106,9 @@ func kolmogorov(x float64) float64 {
 	return min(1, max(0, sum))
 }
 
-// Spikes returns the leave-one-out probability of each observed response, exp(ELPD), for discrete
-// responses (whole numbers, whose densities are probabilities) and for censored times.
+// Spikes returns exp(ELPD) for the rows where it is the leave-one-out probability of the observed
+// response: for discrete responses, which are whole numbers whose densities are probabilities, and
+// for censored times. It returns nil if there are no such rows.
 func (l *LOO) Spikes(rows *Rows) []float64 {
 	if !rows.Discrete && !rows.anyCensored() {
 		return nil

@@ -11,16 +11,18 @@ import (
 
 // Ranked is a run in a comparison of runs on the same rows.
 type Ranked struct {
+	// RunDir is the directory of the run, and LOO its leave-one-out predictions.
 	RunDir string `json:"run_dir"`
 	LOO    *LOO   `json:"loo"`
 	// ByGroup holds the predictions of groups, if requested.
 	ByGroup *ByGroup `json:"by_group,omitempty"`
-	// Difference is its ELPD less the best ELPD, and DifferenceSE its standard error over rows.
+	// Difference is the ELPD of the run less the best ELPD, and DifferenceSE its standard error
+	// over rows.
 	Difference   Number `json:"difference"`
 	DifferenceSE Number `json:"difference_se"`
 }
 
-// Compare orders runs by their ELPD, the best first. It fails when their rows differ.
+// Compare orders runs by their ELPD, the best first. It fails if their rows differ.
 func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")

@@ -16,10 +16,10 @@ import (
 
 // Source is a finished run for which effects can be computed.
 type Source interface {
-	// Predictors returns the name of the response, the predictors of the model including offsets,
-	// and the table of the fitted rows.
+	// Predictors returns the name of the response, the predictors of the model, including offsets,
+	// and a table of the fitted rows.
 	Predictors() (response string, predictors []Variable, seen *table.Table, err error)
-	// Population returns rows of a new table under the draws, without the effects of groups.
+	// Population returns the rows of a new table under the draws, without the effects of groups.
 	Population(fresh *table.Table) (*Rows, error)
 }
 
@@ -27,42 +27,45 @@ type Source interface {
 type Contrast int
 
 const (
-	// NoContrast compares none.
+	// NoContrast compares no means.
 	NoContrast Contrast = iota
-	// Pairwise takes the difference of every pair, the earlier minus the later.
+	// Pairwise takes the difference of every pair of means, the earlier minus the later.
 	Pairwise
-	// ToReference takes the difference of each mean from the first.
+	// ToReference takes the difference between each mean and the first mean.
 	ToReference
 )
 
 // EffectsConfig configures EffectsOf.
 type EffectsConfig struct {
-	// Of are the predictors whose values are crossed; By repeats the means and contrasts for each
-	// of its values.
+	// Of are the predictors whose values are combined: each combination of values has a mean. By,
+	// if not nil, is a predictor for each of whose values the means and contrasts are repeated.
 	Of []Focus
 	By *Focus
-	// Curve evaluates Of, a single numeric predictor without values, over its range.
+	// Curve evaluates the response along the range of Of, which is then a single numeric predictor
+	// without values.
 	Curve bool
-	// Fixed are other predictors, each with one fixed value.
+	// Fixed are other predictors that have one value each.
 	Fixed []Focus
 	// OverData averages over the rows of the table, with the chosen values in place of the observed
-	// values. Otherwise numbers of other predictors are at their means, and labels are averaged
-	// with equal weights.
+	// values. Without it, numeric predictors other than Of, By and Fixed have their mean values,
+	// and averages give equal weights to the labels of the other predictors.
 	OverData bool
-	// Link averages the linear predictor. Otherwise averages are over expected responses, or over
-	// probabilities of categories without an order.
+	// Link averages linear predictors. Without it, averages are over expected responses or, for
+	// categories without an order, over probabilities.
 	Link bool
-	// Contrast selects the comparisons of means, within each value of By.
+	// Contrast selects the comparisons of means. Means are compared within each value of By.
 	Contrast Contrast
 	// Level is the probability of the intervals; 0 stands for 0.95.
 	Level float64
 }
 
-// Effects are marginal means, their differences, or a curve: the JSON that vti effects prints.
+// Effects holds marginal means, their differences, or a curve. It is the JSON that vti effects
+// prints.
 type Effects struct {
+	// Schema names the form of the JSON object, and RunDir is the directory of the run.
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
-	// Of and By are the predictors, and Scale is "response" or "link".
+	// Of and By are the names of the predictors. Scale is "response" or "link".
 	Response string   `json:"response"`
 	Of       []string `json:"of"`
 	By       string   `json:"by,omitempty"`
@@ -72,31 +75,36 @@ type Effects struct {
 	// Level is the probability of the intervals, Draws the number of posterior draws.
 	Level Number `json:"level"`
 	Draws int    `json:"draws"`
-	// Labels are the two texts for the responses 0 and 1: means are probabilities of the second.
+	// Labels are the two texts for the responses 0 and 1. Means are then probabilities of the
+	// second text.
 	Labels []string `json:"labels,omitempty"`
-	// Categories are the categories of a response without an order. Each has separate means: of its
-	// probability or, on the link scale, of its log odds against the first category.
+	// Categories are the categories of a response without an order. Each category has separate
+	// means: of its probability or, on the link scale, of its log odds against the first category.
 	Categories []string         `json:"categories,omitempty"`
 	Means      []MarginalMean   `json:"means"`
 	Contrasts  []MarginalChange `json:"contrasts,omitempty"`
-	Notes      []string         `json:"notes,omitempty"`
-	Files      []string         `json:"files,omitempty"`
+	// Notes are remarks for the reader, and Files are the names of the files written.
+	Notes []string `json:"notes,omitempty"`
+	Files []string `json:"files,omitempty"`
 }
 
-// Held is a predictor that is not in focus, with its value or the values averaged over.
+// Held is a predictor that is neither Of nor By, with its value, or a description of the values
+// averaged over.
 type Held struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// MarginalMean is the mean at values of the predictors.
+// MarginalMean is the mean at one combination of values of the predictors.
 type MarginalMean struct {
-	// Category is the category of the mean, for a response with categories without an order.
+	// Category is the category whose mean it is. It is set only for a response with categories
+	// without an order.
 	Category string `json:"category,omitempty"`
-	// Values are the values of Of; By is the value of By.
+	// Values are the values of Of, in its order; By is the value of By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
-	// Mean and SD are posterior moments, Low and High the ends of the interval.
+	// Mean and SD are the posterior mean and standard deviation of the marginal mean. Low and High
+	// are the ends of its interval.
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
@@ -105,17 +113,22 @@ type MarginalMean struct {
 
 // MarginalChange is the difference of two marginal means.
 type MarginalChange struct {
+	// Category is the category whose means are compared, as in MarginalMean.
 	Category string `json:"category,omitempty"`
-	// First and Second are values of Of: the difference is the first mean minus the second.
+	// First and Second are values of Of. The difference is the mean at First minus the mean at
+	// Second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
-	By     string   `json:"by,omitempty"`
-	Mean   Number   `json:"mean"`
-	SD     Number   `json:"sd"`
-	Low    Number   `json:"low"`
-	High   Number   `json:"high"`
-	// Positive and Zero are the probabilities that the difference is above zero, and exactly zero
-	// as in models without the predictor.
+	// By is the value of By for both means.
+	By string `json:"by,omitempty"`
+	// Mean and SD are the posterior mean and standard deviation of the difference. Low and High are
+	// the ends of its interval.
+	Mean Number `json:"mean"`
+	SD   Number `json:"sd"`
+	Low  Number `json:"low"`
+	High Number `json:"high"`
+	// Positive is the probability that the difference is above zero. Zero is the probability that
+	// it is exactly zero, as in models without the predictor.
 	Positive Number `json:"positive"`
 	Zero     Number `json:"zero"`
 }
@@ -124,11 +137,11 @@ type MarginalChange struct {
 const CurvePoints = 41
 
 // EffectsOf computes marginal means of the population of a run, averaged over its models. Under
-// every draw the mean of a combination of values is the average over its rows, and a difference is
-// the difference of two such means; the results summarise the draws. Intervals are pointwise, not
-// simultaneous. With a link other than the identity, means of responses are means of expected
-// responses, not responses of means. For hierarchical models they describe a group whose effects
-// are zero, not averages over groups.
+// each draw, the mean at a combination of values is an average over the rows with these values, and
+// a difference is the difference of two such means. The results summarise the draws. Intervals are
+// pointwise, not simultaneous. With a link other than the identity, means of responses are means of
+// expected responses, not expected responses at mean predictors. For hierarchical models the means
+// describe a group whose effects are zero, not averages over groups.
 func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects, error) {
 	cfg.Level = cmp.Or(cfg.Level, 0.95)
 	if err := (Config{Level: cfg.Level}).Validate(); err != nil {
@@ -195,7 +208,7 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 	return e, nil
 }
 
-// grid makes the rows, with By as the slowest index.
+// grid makes the rows to average over, with the values of By as the slowest index.
 func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*axis, error) {
 	if len(c.Of) == 0 {
 		return nil, nil, errors.New("effects: got no predictor, want at least one")
@@ -237,9 +250,10 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 	return g, axes, err
 }
 
-// averages returns the means of each cell under each draw [outcomes, cells, S], of linear
-// predictors, expected responses or the probabilities of categories without an order. Rows of a
-// cell are added in order, so that the number of cores does not change the sums.
+// averages returns the mean of each cell under each draw [outcomes, cells, S]: of linear
+// predictors, of expected responses, or of the probabilities of categories without an order. A cell
+// is a combination of values and has each rows. These are added in order, so that the number of
+// cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
 	means := make([][][]float64, outcomes)
 	for o := range means {
@@ -269,7 +283,7 @@ func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link boo
 	return means, nil
 }
 
-// outcomes writes the quantities to average for a row under a draw to dst.
+// outcomes writes to dst the quantities that are averaged, for a row under a draw.
 func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) {
 	switch {
 	case link:
@@ -288,7 +302,7 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 		for s := range draws {
 			draws[s] = means[first][s] - means[second][s]
 			switch {
-			case draws[s] == 0: // a model without the predictor adds the same numbers
+			case draws[s] == 0: // both means add the same numbers in a model without the predictor
 				zero++
 			case draws[s] > 0:
 				positive++
@@ -319,7 +333,7 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 
 func name(values []string) string { return strings.Join(values, ", ") }
 
-// ReadContrast reads "pairwise" and "reference"; "" is NoContrast.
+// ReadContrast reads "pairwise" or "reference"; "" stands for NoContrast.
 func ReadContrast(text string) (Contrast, error) {
 	at := slices.Index([]string{"", "pairwise", "reference"}, text)
 	if at < 0 {

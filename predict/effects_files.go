@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// WriteCSV writes a row for each mean and then for each difference. For a response with categories
-// without an order the last column names the category.
+// WriteCSV writes a row for each mean, and then a row for each difference. For a response with
+// categories without an order the last column names the category.
 func (e *Effects) WriteCSV(path string) error {
 	var cells [][]string
 	add := func(category string, line ...string) {
@@ -33,10 +33,10 @@ func (e *Effects) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// mostCurves is the largest number of lines in a picture that can be distinguished.
+// mostCurves is the largest number of lines that can be distinguished in a picture.
 const mostCurves = 3
 
-// Axis names the scale of the means.
+// Axis returns the label of the axis of the means.
 func (e *Effects) Axis() string {
 	switch {
 	case e.Categories != nil && e.Scale == "link":
@@ -51,8 +51,8 @@ func (e *Effects) Axis() string {
 	return "expected " + e.Response
 }
 
-// WritePicture writes the curve, or the means with their intervals, to a directory as NAME.svg and
-// NAME.png. Notes list the parts left out.
+// WritePicture writes the curve, or the means with their intervals, to the directory dir as
+// NAME.svg and NAME.png. If parts are left out, it adds a note about them to Notes.
 func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	if curve {
 		if n := len(e.lines()); n > mostCurves {
@@ -66,7 +66,8 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// line is the label of the line of a mean: category and value of By, empty where there is none.
+// line returns the label of the line that a mean belongs to: its category and its value of By, as
+// far as it has these.
 func (e *Effects) line(m MarginalMean) string {
 	text := m.Category
 	if e.By != "" {
@@ -84,7 +85,7 @@ func (e *Effects) lines() (list []string) {
 	return list
 }
 
-// curve draws means along the first predictor: a line for each category and value of By, within its
+// curve draws means along the first predictor: for each category and value of By, a line within its
 // interval.
 func (e *Effects) curve(name string) *picture.Picture {
 	var areas, lines []picture.Curve

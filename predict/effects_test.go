@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// countsTable has unequal numbers of rows by g and s.
+// countsTable has unequal numbers of rows for the combinations of g and s.
 const countsTable = `g,s,x,y
 a,f,1.0,2
 a,m,2.5,4
@@ -28,8 +28,8 @@ a,m,4.5,7
 b,m,3.0,6
 `
 
-// countsRun is glm(y ~ g*x + s, poisson) of R 4.2 as a posterior of two draws: its estimates, and
-// the estimates without g.
+// countsRun is the fit of glm(y ~ g*x + s, poisson) by R 4.2 as a posterior of two draws. One draw
+// has its estimates; the other has these estimates without the effects of g.
 type countsRun struct{ seen *table.Table }
 
 func (r countsRun) Predictors() (string, []Variable, *table.Table, error) {
@@ -89,13 +89,13 @@ func effectsOf(t *testing.T, cfg EffectsConfig) *Effects {
 	return e
 }
 
-// TestEffectsAreThoseOfEmmeans compares the draw with the estimates of R with emmeans 1.8.4, and
-// predict() for averages over the table.
+// TestEffectsAreThoseOfEmmeans compares the first draw with estimates of R: by emmeans 1.8.4, and
+// by predict() for averages over the table.
 func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	first := func(m MarginalMean, second float64) float64 { return 2*float64(m.Mean) - second }
 	g := []Focus{{Name: "g"}}
 	link := effectsOf(t, EffectsConfig{Of: g, Link: true, Contrast: Pairwise})
-	without := first(link.Means[0], 1.2756379) // the second draw, the same for every g
+	without := first(link.Means[0], 1.2756379) // the mean under the second draw, equal for every g
 	for k, want := range []float64{1.2756379, 1.5825158, 1.6899263} {
 		assert.InDelta(t, want, first(link.Means[k], without), 1e-6)
 	}
@@ -115,7 +115,7 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	}
 	conditional := effectsOf(t, EffectsConfig{Of: []Focus{{"x", []string{"1", "4"}}}, By: &Focus{Name: "g"}, Link: true, Contrast: Pairwise})
 	for k, want := range [][2]float64{{0.7602096, 1.6653520}, {0.8112580, 2.1656620}, {1.0723539, 2.1568712}} {
-		const slope = 0.3017141376448 // of the second draw
+		const slope = 0.3017141376448 // the slope in the second draw
 		assert.Equal(t, []string{"a", "b", "c"}[k], conditional.Contrasts[k].By)
 		assert.InDelta(t, want[0]-want[1]-3*slope, 2*float64(conditional.Contrasts[k].Mean), 1e-6)
 	}
@@ -124,8 +124,8 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	assert.InDelta(t, 3.981879709, first(data.Means[0], float64(data.Means[0].Mean)), 1e-8, "both draws are the same at a")
 }
 
-// TestUnsupportedEffectsAreNoted asks for combinations that are not in the table: their results
-// depend on the model alone.
+// TestUnsupportedEffectsAreNoted computes effects for combinations that are not in the table. Their
+// results depend on the model alone.
 func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	curve := effectsOf(t, EffectsConfig{Of: []Focus{{Name: "x"}}, By: &Focus{Name: "g"}, Curve: true})
 	require.Len(t, curve.Means, 3*CurvePoints)
@@ -158,8 +158,8 @@ func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A run is opened with varsel.OpenRun or regression.OpenRun. Here it has two draws, and in one of
-// them g has no effect.
+// A run is usually opened with varsel.OpenRun or regression.OpenRun. The run here has two draws,
+// and g has no effect in one of them.
 func ExampleEffectsOf() {
 	seen, err := table.Parse("counts.csv", []byte(countsTable))
 	if err != nil {

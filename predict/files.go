@@ -34,14 +34,14 @@ func (r *Result) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// drawsColumns are the columns of a file of draws: row number in the table, draw number from 1, and
-// expected value and new response under the draw.
+// drawsColumns are the columns of a file of draws: the row number in the table, the draw number
+// from 1, and the expected value and a new response under the draw.
 var drawsColumns = []columnar.Column{
 	{Name: "row", Kind: columnar.Int32}, {Name: "draw", Kind: columnar.Int32}, {Name: "expected", Kind: columnar.Double}, {Name: "response", Kind: columnar.Double},
 }
 
-// WriteDraws writes every draw of every row as Parquet. With the same seed the new responses are
-// the ones that Summarise uses.
+// WriteDraws writes every draw of every row as Parquet. With the same seed, the new responses equal
+// the responses that Summarise draws.
 func WriteDraws(ctx context.Context, path string, rows *Rows, seed uint64) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		out, err := columnar.NewWriter(w, drawsColumns, nil)

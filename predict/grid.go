@@ -17,40 +17,42 @@ import (
 // Variable is a predictor of a model as a column of its table.
 type Variable struct {
 	Name string
-	// Labels reports whether the values are labels; else they are numbers.
+	// Labels reports whether the values are labels. If not, they are numbers.
 	Labels bool
 }
 
 // Focus is a predictor whose values are chosen. Values are written as in the table. Without values,
-// labels take all levels, and numbers take the distinct values if there are at most six, else the
-// mean and the mean plus or minus the standard deviation.
+// a predictor of labels takes all labels. A numeric predictor takes all its distinct values if
+// there are at most six; otherwise it takes its mean and its mean plus and minus its standard
+// deviation.
 type Focus struct {
 	Name   string
 	Values []string
 }
 
-// mostDistinct is the largest number of distinct numbers for which all are used as values.
+// mostDistinct is the largest number of distinct values for which all values of a numeric column
+// are used.
 const mostDistinct = 6
 
-// mostGridRows bounds the rows of the grid.
+// mostGridRows bounds the number of rows of a grid.
 const mostGridRows = 200_000
 
 // grid is a table of the rows to average over.
 type grid struct {
 	table *table.Table
-	cells [][]string // values of the focus in each cell
-	each  int        // rows of a cell: cell c begins at row c*each
-	held  []Held     // the other predictors
+	cells [][]string // chosen values of each cell, in the order of the axes
+	each  int        // number of rows of a cell: cell c begins at row c*each
+	held  []Held     // the predictors without chosen values
 	notes []string
 }
 
-// axis is a predictor with its chosen values.
+// axis is a predictor with its chosen values, which texts holds as written.
 type axis struct {
 	column  *table.Column // column of the table
-	factor  *table.Column // the same as labels; nil for numbers
+	factor  *table.Column // the column as labels; nil for numbers
 	texts   []string
-	codes   []int     // of labels
-	numbers []float64 // of numbers
+	codes   []int     // values as codes, for labels
+	numbers []float64 // values, for numbers
 }
 
 func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
@@ -94,7 +96,8 @@ func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
 	return a, nil
 }
 
-// usualValues returns all distinct values of a numeric column, or three if there are many.
+// usualValues returns all distinct values of a numeric column, or three typical values if there are
+// many.
 func usualValues(c *table.Column) []string {
 	if levels := c.AsFactor().Levels; len(levels) <= mostDistinct {
 		return levels
@@ -103,8 +106,8 @@ func usualValues(c *table.Column) []string {
 	return []string{text(mean - sd), text(mean), text(mean + sd)}
 }
 
-// centre returns mean and standard deviation of values. A mean at the level of rounding errors, as
-// of centred columns, is returned as 0.
+// centre returns the mean and the standard deviation of values. A mean of the size of rounding
+// errors, as for centred columns, is returned as 0.
 func centre(values []float64) (mean, sd float64) {
 	if mean, sd = stat.MeanStdDev(values, nil); math.Abs(mean) < 1e-12*sd {
 		mean = 0
@@ -115,14 +118,14 @@ func centre(values []float64) (mean, sd float64) {
 // text formats a computed number as a value of a predictor.
 func text(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 
-// along returns n values from the least to the largest of a column.
+// along returns n evenly spaced values from the least to the largest value of a column.
 func along(c *table.Column, n int) []string {
 	low, high := slices.Min(c.Values), slices.Max(c.Values)
 	texts := make([]string, n)
 	for k := range texts {
 		texts[k] = strconv.FormatFloat(low+(high-low)*float64(k)/float64(n-1), 'g', 6, 64)
 	}
-	// exact, because a rounded end may leave the range
+	// The ends are exact, because a rounded end may lie outside the range.
 	texts[0], texts[n-1] = strconv.FormatFloat(low, 'g', -1, 64), strconv.FormatFloat(high, 'g', -1, 64)
 	return texts
 }
@@ -147,9 +150,10 @@ func (a *axis) has(row, k int) bool {
 	return a.column.Values[row] == a.numbers[k]
 }
 
-// newGrid makes the rows of every combination of the values of the axes. The other predictors are
-// as in each row of the table in turn (overData). Otherwise numbers are at their means, with every
-// combination of labels at equal weight. fixed are other predictors with one value.
+// newGrid makes the rows for every combination of the values of the axes. With overData, each
+// combination has all rows of the table, which supply the values of the other predictors. Otherwise
+// the other numeric predictors have their mean values, and each combination has a row for every
+// combination of the other labels, with equal weights. fixed are predictors with one value.
 func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overData bool) (*grid, error) {
 	chosen := map[string]bool{}
 	for _, a := range slices.Concat(axes, fixed) {
@@ -203,7 +207,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 	for _, name := range seen.Names() {
 		c, err := seen.Lookup(name)
 		if err != nil {
-			continue // the run does not use it either
+			continue // the run does not use the column either
 		}
 		columns = append(columns, g.column(c, axes, fixed, others, means, overData))
 	}
@@ -256,8 +260,9 @@ func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[st
 	return out
 }
 
-// noteEmpty adds notes about combinations of labels that no row has, and about numeric values
-// outside the range of the rows with the same labels: results for them depend on the model alone.
+// noteEmpty adds notes about combinations of labels that no row of the table has. It also adds
+// notes about numeric values outside the range of the rows with the same labels. Results for both
+// depend on the model alone.
 func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
 	var labels, numbers []*axis
 	for _, a := range axes {

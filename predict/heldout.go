@@ -9,25 +9,29 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// HeldOut is the prediction of the rows of one group by a posterior fitted without them.
+// HeldOut is the prediction of the rows of one group by a posterior computed without these rows.
 type HeldOut struct {
+	// Group is the label of the group, and Rows its number of rows.
 	Group string `json:"group"`
 	Rows  int    `json:"rows"`
-	// ELPD is the log of their joint predictive density given all other groups.
+	// ELPD is the log joint predictive density of the group's rows given all other groups.
 	ELPD Number `json:"elpd"`
 	// Verdict is the verdict on the computation without the group.
 	Verdict string `json:"verdict"`
 }
 
-// ByGroup holds the predictions of groups, each from all other groups.
+// ByGroup holds the predictions of groups, each group predicted from all others.
 type ByGroup struct {
-	Column string    `json:"column"`
+	// Column is the column whose labels are the groups.
+	Column string `json:"column"`
+	// ELPD is the sum of the ELPDs of the groups.
 	ELPD   Number    `json:"elpd"`
-	SE     Number    `json:"se"` // over groups
+	SE     Number    `json:"se"` // standard error over groups
 	Groups []HeldOut `json:"groups"`
 }
 
-// Summarise sums the log predictive densities of the groups.
+// Summarise sets ELPD to the sum over groups of their log predictive densities, and SE to its
+// standard error.
 func (b *ByGroup) Summarise() {
 	elpd := make([]float64, len(b.Groups))
 	for i, g := range b.Groups {
@@ -37,8 +41,8 @@ func (b *ByGroup) Summarise() {
 	b.ELPD, b.SE = Number(floats.Sum(elpd)), Number(math.Sqrt(float64(len(elpd))*variance))
 }
 
-// Joint is the log of the joint predictive density of all rows. The draws must come from a
-// posterior without these rows.
+// Joint returns the log joint predictive density of all rows. The draws must come from a posterior
+// without these rows.
 func (r *Rows) Joint() (float64, error) {
 	if r.Y == nil {
 		return 0, ErrNoResponse
@@ -54,8 +58,8 @@ func (r *Rows) Joint() (float64, error) {
 	return logMean(total), nil
 }
 
-// Replace replaces the importance sampling estimate of a row by the prediction of a posterior
-// without it. fresh holds this row alone, under draws of that posterior.
+// Replace replaces the importance sampling estimate of the row numbered place by the prediction of
+// a posterior without this row. fresh holds this row alone, under draws of that posterior.
 func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	at := slices.IndexFunc(l.Rows, func(row LOORow) bool { return row.Row == place })
 	elpd, err := fresh.Joint()

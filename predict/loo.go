@@ -15,46 +15,49 @@ import (
 
 // LOO holds leave-one-out predictions: each row is predicted from all others.
 type LOO struct {
-	// ELPD is the sum of the log predictive densities of the rows, each given all others, and SE
+	// ELPD is the sum over rows of the log predictive density of each row given all others. SE is
 	// its standard error over rows. P is the effective number of parameters.
 	ELPD Number `json:"elpd"`
 	SE   Number `json:"se"`
 	P    Number `json:"p"`
-	// R2 is the share of the variance of the response explained by the predictions; null for
+	// R2 is the share of the variance of the response that the predictions explain. It is null for
 	// responses of 0 and 1, and where some times are only lower bounds.
 	R2 *Number `json:"r2,omitempty"`
-	// KHat is the largest k̂ of the rows, and Unreliable counts the rows whose k̂ is above Limit.
+	// KHat is the largest Pareto k̂ of the rows. Unreliable is the number of rows whose k̂ is above
+	// Limit.
 	KHat       Number `json:"khat"`
 	Limit      Number `json:"limit"`
 	Unreliable int    `json:"unreliable"`
-	Draws      int    `json:"draws"`
+	// Draws is the number of posterior draws.
+	Draws int `json:"draws"`
 	// Refits is the number of rows predicted by a posterior refitted without them.
 	Refits int `json:"refits,omitempty"`
-	// Rows are in the order of the table.
+	// Rows holds the rows in the order of the table.
 	Rows []LOORow `json:"rows"`
 }
 
-// LOORow is one row.
+// LOORow is the leave-one-out prediction of one row. Row is the number of the row in the file.
 type LOORow struct {
 	Row int `json:"row"`
-	// ELPD is its log predictive density given all other rows. KHat measures reliability: values up
-	// to 0.7 are reliable.
+	// ELPD is the log predictive density of the row given all other rows. KHat is its Pareto k̂:
+	// values up to 0.7 mean a reliable estimate.
 	ELPD Number `json:"elpd"`
 	KHat Number `json:"khat"`
 	// Mean is the expected response given all other rows, null for categories without an order. PIT
-	// is the probability of a smaller response or an earlier category, plus half the probability of
-	// an equal one.
+	// is the probability integral transform: the probability of a smaller response or an earlier
+	// category, plus half the probability of an equal one.
 	Mean Number `json:"mean"`
 	PIT  Number `json:"pit"`
-	// Refit reports whether the numbers come from a posterior without the row, not from weights.
+	// Refit reports whether the numbers come from a posterior computed without the row, rather than
+	// from importance weights.
 	Refit bool `json:"refit,omitempty"`
 }
 
-// ErrNoResponse is the error for rows without responses.
+// ErrNoResponse is the error for rows without observed responses.
 var ErrNoResponse = errors.New("predict: leave-one-out needs the responses of the rows")
 
-// LeaveOneOut predicts every row from all others by importance sampling: the weight of a draw is
-// the smoothed inverse of its density of the row.
+// LeaveOneOut predicts every row from all others by importance sampling. The weight of a draw is
+// the inverse of the density of the row under the draw, smoothed.
 func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	if rows.Y == nil {
 		return nil, ErrNoResponse
@@ -72,7 +75,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
 		var total, density, mean, below float64
 		largest, shift := slices.Max(smoothed.LogWeights), slices.Max(logDensity)
-		unsmoothed := math.Exp(-largest - shift) // weight times density, for draws outside the tail
+		unsmoothed := math.Exp(-largest - shift) // weight times density, for draws with unsmoothed weights
 		for s, l := range smoothed.LogWeights {
 			w := math.Exp(l - largest)
 			total += w
@@ -99,7 +102,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	return loo, nil
 }
 
-// Summarise computes all fields except P from the rows.
+// Summarise computes all fields except P from the predictions of the rows.
 func (l *LOO) Summarise(rows *Rows) {
 	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
 	l.ELPD, l.KHat, l.Unreliable, l.Refits = 0, Number(math.Inf(-1)), 0, 0

@@ -46,7 +46,8 @@ func someResponses(n int, sd float64) []float64 {
 	return y
 }
 
-// TestLeaveOneOutOfAMean has a closed form: without row i the mean is known with variance 1/(n−1).
+// TestLeaveOneOutOfAMean compares with a closed form: without row i the mean has the posterior
+// variance 1/(n−1).
 func TestLeaveOneOutOfAMean(t *testing.T) {
 	y := someResponses(30, 1)
 	rows := normalMean(y, 8000)
@@ -57,7 +58,7 @@ func TestLeaveOneOutOfAMean(t *testing.T) {
 		rest := distuv.Normal{Mu: (stat.Mean(y, nil)*n - v) / (n - 1), Sigma: math.Sqrt(1 + 1/(n-1))}
 		sum += rest.LogProb(v)
 		assert.InDelta(t, rest.LogProb(v), float64(loo.Rows[i].ELPD), 0.02)
-		// Tolerances are for 8,000 draws; false alarms over all rows: 1 in 500.
+		// The tolerances are for 8,000 draws. A false alarm in any row occurs in 1 of 500 runs.
 		assert.InDelta(t, rest.CDF(v), float64(loo.Rows[i].PIT), 4*0.5/math.Sqrt(8000)*1.1)
 		sumPIT += float64(loo.Rows[i].PIT)
 	}
@@ -80,7 +81,8 @@ func TestLeaveOneOutOfAMean(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoResponse)
 }
 
-// TestCalibrationFindsWrongSpread checks predictions of sd 1 for responses of sd 1, 2 and ½.
+// TestCalibrationFindsWrongSpread checks predictions with standard deviation 1 of responses with
+// standard deviation 1, 2 and ½.
 func TestCalibrationFindsWrongSpread(t *testing.T) {
 	for sd, want := range map[float64]string{1: "calibrated, as far as these rows tell", 2: "too sure", 0.5: "less sure than they could be"} {
 		loo, err := LeaveOneOut(t.Context(), normalMean(someResponses(200, sd), 2000), 1)
@@ -94,7 +96,8 @@ func TestCalibrationFindsWrongSpread(t *testing.T) {
 	assert.InDelta(t, 0.01, kolmogorov(1.6276), 1e-4)
 }
 
-// Ties of discrete responses are broken at random, so that calibrated counts are uniform.
+// The transforms of equal counts are spread at random, so that the transforms of calibrated counts
+// are uniform.
 func TestCalibrationOfCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
@@ -139,7 +142,7 @@ func TestCompareRanksRuns(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The file holds the draws that the predictions summarise.
+// The file of draws holds the draws that the predictions summarise.
 func TestFilesHoldPredictions(t *testing.T) {
 	rows := normalMean(someResponses(5, 1), 100)
 	result, err := Summarise(t.Context(), rows, Config{Seed: 3})
@@ -159,8 +162,8 @@ func TestFilesHoldPredictions(t *testing.T) {
 	require.NoError(t, result.WriteCSV(filepath.Join(t.TempDir(), "predictions.csv")))
 }
 
-// The score of a censored time is the log probability of a longer time, and predictions are not
-// compared with it.
+// The score of a censored time is the log probability of a longer time. Predictions are not
+// compared with the censored time.
 func TestCensoredTimesArePredicted(t *testing.T) {
 	exponential := likelihood.New(likelihood.ExponentialKind, likelihood.Shape{})
 	rows := &Rows{Response: exponential, Survival: true, Unit: "row", Places: []int{1, 2, 3}, Y: []float64{1, -2, 0.5}}
@@ -172,7 +175,7 @@ func TestCensoredTimesArePredicted(t *testing.T) {
 	assert.Nil(t, loo.R2)
 	assert.InDelta(t, -2, float64(loo.Rows[1].ELPD), 1e-12, "log of the probability of a longer time")
 	assert.InDelta(t, -1, float64(loo.Rows[0].ELPD), 1e-12)
-	// 4,000 draws, 4 standard errors: a false alarm in 16,000
+	// There are 4,000 draws, and the bound is 4 standard errors: a false alarm in 16,000 runs.
 	assert.InDelta(t, 1-math.Exp(-2)/2, float64(loo.Rows[1].PIT), 4*0.5/math.Sqrt(4000))
 	spikes := loo.Spikes(rows)
 	assert.Zero(t, spikes[0])

@@ -19,26 +19,27 @@ type Number = report.Number
 
 // Response is the distribution of a response given its linear predictor η and noise scale.
 type Response interface {
-	// LogKernelAt and LogConstant sum to the log density of y.
+	// LogKernelAt and LogConstant return two terms whose sum is the log density of y.
 	LogKernelAt(y, eta, scale float64) float64
 	LogConstant(y float64) float64
-	// Mean is the mean of the response; NaN where it does not exist.
+	// Mean returns the mean of the response, or NaN where it does not exist.
 	Mean(eta, scale float64) float64
 	// Draw draws a response.
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
-// Categorical is the distribution over K categories given the M linear predictors eta of a row.
+// Categorical is the distribution of a response over K categories, given the M linear predictors
+// eta of a row.
 type Categorical interface {
-	// LogProbs is the log probability of y, a list of one category.
+	// LogProbs returns the log probability of y, which holds the number of one category.
 	LogProbs(y, eta []float64) float64
 	// Probabilities writes the probabilities of the categories to dst [K].
 	Probabilities(eta, dst []float64)
 }
 
-// Rows are N rows of a table under S equally weighted posterior draws, in the units of the table.
+// Rows holds N rows of a table under S equally weighted posterior draws, in the units of the table.
 type Rows struct {
-	// Places [N] are the numbers of the rows in their file, in the unit Unit: "line" or "row".
+	// Places [N] are the numbers of the rows in their file. Unit is "line" or "row".
 	Places []int
 	Unit   string
 	// Y [N] are the observed responses; nil if unknown.
@@ -47,50 +48,55 @@ type Rows struct {
 	Offset []float64
 	// Terms are the other terms of the linear predictor.
 	Terms []Term
-	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, holds a factor of it for
-	// each row.
+	// Scale [S] is the noise scale of each draw. RowScale [N], if not nil, holds a factor for each
+	// row that multiplies the noise scale.
 	Scale, RowScale []float64
-	// Response is the distribution; Given [S], if not nil, holds one distribution per draw.
+	// Response is the distribution of the response. Given [S], if not nil, holds one distribution
+	// for each draw instead.
 	Response Response
 	Given    []Response
-	// Unordered is the distribution of Categories without an order; nil for other responses. The
-	// linear predictors are the log odds of each category but the first against the first.
+	// Unordered is the distribution of a response whose Categories have no order; it is nil for
+	// other responses. The linear predictors are then the log odds of each category but the first,
+	// against the first.
 	Unordered Categorical
-	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
+	// Chain [S] is the number, from 1, of the chain of each draw; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
 	Discrete bool
-	// Survival reports whether responses are times; negative times are lower bounds.
+	// Survival reports whether responses are times. A negative response −t is a censored time, of
+	// which only the lower bound t is known.
 	Survival bool
 	// Labels are the two texts for the responses 0 and 1; nil otherwise.
 	Labels []string
 	// Categories are the texts of the categories 0, 1, 2, …; nil for other responses.
 	Categories []string
-	// Notes are remarks on these rows for the reader, such as values out of the observed range.
+	// Notes are remarks on these rows for the reader, such as values outside the observed range.
 	Notes []string
 }
 
-// Term adds x β to a linear predictor.
+// Term adds x β to a linear predictor, x an entry of X and β a coefficient.
 type Term struct {
 	// Name is the name of the coefficient in files.
 	Name string
-	// Plane is the index of the linear predictor of the term, 0 where a row has only one.
+	// Plane is the index of the linear predictor that the term belongs to. It is 0 where a row has
+	// only one linear predictor.
 	Plane int
 	// X [N] is the column of the design.
 	X []float64
-	// Level [N] is the index in Draws of the coefficient of each row; nil means index 0 for all.
+	// Level [N] is, for each row, the index in Draws of its coefficient; nil means index 0 for all
+	// rows.
 	Level []int
 	// Draws holds the draws [S] of each coefficient, 0 where the model of the draw excludes it.
 	Draws [][]float64
 }
 
-// Len is N.
+// Len returns the number of rows N.
 func (r *Rows) Len() int { return len(r.Places) }
 
-// Draws is S.
+// Draws returns the number of draws S.
 func (r *Rows) Draws() int { return len(r.Scale) }
 
-// Planes is M, the number of linear predictors of a row.
+// Planes returns M, the number of linear predictors of a row.
 func (r *Rows) Planes() int {
 	if r.Unordered != nil {
 		return len(r.Categories) - 1
@@ -98,7 +104,8 @@ func (r *Rows) Planes() int {
 	return 1
 }
 
-// Part returns every k-th row under every l-th draw, with the least k and l within both limits.
+// Part returns every k-th row under every l-th draw, with the least k and l that respect both
+// limits.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	part := *r
 	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
@@ -123,7 +130,7 @@ func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	return &part
 }
 
-// every returns every k-th value from the first; nil for nil.
+// every returns every k-th value, beginning with the first; nil for nil.
 func every[T any](values []T, k int) []T {
 	if values == nil {
 		return nil
@@ -135,7 +142,7 @@ func every[T any](values []T, k int) []T {
 	return kept
 }
 
-// Predictor writes the linear predictors of a row under each draw to eta [S·M], draw by draw.
+// Predictor writes to eta [S·M] the linear predictors of a row, draw by draw.
 func (r *Rows) Predictor(row int, eta []float64) {
 	planes := r.Planes()
 	if len(eta) != r.Draws()*planes {
@@ -162,7 +169,7 @@ func (r *Rows) Predictor(row int, eta []float64) {
 	}
 }
 
-// NoiseScale is the noise scale of a row under a draw.
+// NoiseScale returns the noise scale of a row under a draw.
 func (r *Rows) NoiseScale(row, draw int) float64 {
 	if r.RowScale != nil {
 		return r.RowScale[row] * r.Scale[draw]
@@ -170,8 +177,8 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 	return r.Scale[draw]
 }
 
-// LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its
-// linear predictors. dst may be eta where a row has one linear predictor.
+// LogDensities writes to dst [S] the log density of the observed response of a row under each draw,
+// given the linear predictors eta of the row. dst may be eta where a row has one linear predictor.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
 	if r.Unordered != nil {
@@ -192,7 +199,7 @@ func (r *Rows) predictorsOf(draw int, eta []float64) []float64 {
 	return eta[draw*planes : (draw+1)*planes]
 }
 
-// Mean is the expected response of a row under a draw: NaN for categories without an order.
+// Mean returns the expected response of a row under a draw, or NaN for categories without an order.
 func (r *Rows) Mean(row, draw int, eta []float64) float64 {
 	if r.Unordered != nil {
 		return math.NaN()
@@ -200,7 +207,7 @@ func (r *Rows) Mean(row, draw int, eta []float64) float64 {
 	return r.Under(draw).Mean(eta[draw], r.NoiseScale(row, draw))
 }
 
-// Draw draws a response of a row under a draw, given the linear predictors of the row.
+// Draw draws a new response of a row under a draw, given the linear predictors of the row.
 func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	if r.Unordered == nil {
 		return r.Under(draw).Draw(eta[draw], r.NoiseScale(row, draw), random)
@@ -210,7 +217,7 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Under returns the distribution of a response with one linear predictor, under a draw.
+// Under returns the distribution of a response with one linear predictor under a draw.
 func (r *Rows) Under(draw int) Response {
 	if r.Given != nil {
 		return r.Given[draw]
@@ -220,8 +227,9 @@ func (r *Rows) Under(draw int) Response {
 
 func (r *Rows) censored(row int) bool { return r.Survival && r.Y[row] < 0 }
 
-// below is 1 if a drawn response is less than the observed response, 0 if it is greater, and ½ if
-// they are equal or the observed response is a shorter lower bound.
+// below returns 1 if a drawn response is less than the observed response, and 0 if it is greater.
+// It returns ½ if they are equal, or if the observed response is a lower bound that the drawn
+// response exceeds.
 func (r *Rows) below(row int, drawn float64) float64 {
 	observed := math.Abs(r.Y[row])
 	if !r.Survival {
@@ -236,7 +244,7 @@ func (r *Rows) below(row int, drawn float64) float64 {
 	return 0
 }
 
-// each calls f for every row on all cores. The order of rows does not change the results.
+// each calls f for every row, on all cores. The order of the calls does not change the results.
 func (r *Rows) each(ctx context.Context, activity string, f func(row int, eta []float64)) error {
 	var done atomic.Int64
 	err := parallel.Each(ctx, r.Len(), func(int) func(row int) error {

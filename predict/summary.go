@@ -20,32 +20,37 @@ type Prediction struct {
 	Row int `json:"row"`
 	// Mean is the expected response; for a response of 0 or 1 the probability of 1.
 	Mean Number `json:"mean"`
-	// ExpectedSD, ExpectedLow and ExpectedHigh describe the uncertainty of the expected value.
+	// ExpectedSD, ExpectedLow and ExpectedHigh are the posterior standard deviation and the
+	// interval of the expected response.
 	ExpectedSD   Number `json:"expected_sd"`
 	ExpectedLow  Number `json:"expected_low"`
 	ExpectedHigh Number `json:"expected_high"`
-	// SD, Low and High describe a new response.
+	// SD, Low and High are the standard deviation and the interval of a new response.
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
-	// Probabilities are the probabilities of the categories of the response; absent without
-	// categories. Mean and the following fields then describe the number of the category, from 0;
-	// they are null for categories without an order.
+	// Probabilities are the probabilities of the categories of the response; it is absent without
+	// categories. The other predictions then describe the number of the category, from 0. They are
+	// null for categories without an order.
 	Probabilities []Number `json:"probabilities,omitempty"`
-	// Observed is the response in the table, if present and not only a lower bound.
+	// Observed is the response in the table. It is nil if the response is absent or a lower bound
+	// of a time.
 	Observed *Number `json:"observed,omitempty"`
 }
 
 // Config configures predictions.
 type Config struct {
-	// Level is the probability of the intervals, from quantiles (1 ∓ Level)/2; 0 stands for 0.95.
+	// Level is the probability of the intervals, which are between the quantiles (1 − Level)/2 and
+	// (1 + Level)/2; 0 stands for 0.95.
 	Level float64
-	// Seed is the random seed of new responses.
+	// Seed is the seed of the draws of new responses.
 	Seed uint64
 }
 
 // Result holds the predictions of rows: the object that vti predict prints as JSON.
 type Result struct {
+	// Schema names the form of the JSON object, RunDir is the directory of the run, and Data is the
+	// file of the rows.
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
 	Data   string `json:"data"`
@@ -55,22 +60,25 @@ type Result struct {
 	// Labels are the two texts for the responses 0 and 1.
 	Labels []string `json:"labels,omitempty"`
 	// Categories are the categories of the response, in the order of Probabilities.
-	Categories  []string     `json:"categories,omitempty"`
+	Categories []string `json:"categories,omitempty"`
+	// Predictions has an entry for each row.
 	Predictions []Prediction `json:"predictions"`
-	// Observed compares predictions with the responses in the table.
+	// Observed compares the predictions with the responses in the table.
 	Observed *Observed `json:"observed,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
-	Files    []string  `json:"files,omitempty"`
+	// Notes are remarks for the reader, and Files are the names of the files written.
+	Notes []string `json:"notes,omitempty"`
+	Files []string `json:"files,omitempty"`
 }
 
 // Observed measures the errors of predictions.
 type Observed struct {
+	// Rows is the number of rows with a response that is not a lower bound.
 	Rows int `json:"rows"`
-	// RMSE is the root mean square of response − Mean, and Covered the share of responses within
-	// their intervals; both null for categories without an order.
+	// RMSE is the root mean square of response − Mean. Covered is the share of responses that lie
+	// in their intervals. Both are null for categories without an order.
 	RMSE    Number `json:"rmse"`
 	Covered Number `json:"covered"`
-	// LogScore is the mean log predictive density.
+	// LogScore is the mean over rows of the log predictive density of the response.
 	LogScore Number `json:"log_score"`
 }
 
@@ -82,9 +90,10 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Summarise predicts every row. Each draw has a model, so that averages over draws are averages
-// over models. Means are averages of expected values, which have no noise, unlike new responses.
-// The error of a mean is its ExpectedSD over the root of the number of effective draws.
+// Summarise predicts every row. Each draw has its own model, so that averages over draws are
+// averages over models. Mean is the average of expected responses, which unlike new responses have
+// no noise. The Monte Carlo error of Mean is ExpectedSD divided by the square root of the number of
+// effective draws.
 func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -127,7 +136,8 @@ func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	}
 }
 
-// probabilities are averaged over draws; nil without categories.
+// probabilities returns the probabilities of the categories, averaged over draws; nil without
+// categories.
 func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	if r.Categories == nil {
 		return nil
@@ -149,7 +159,8 @@ func (r *Rows) categorical(draw int) Categorical {
 	return r.Under(draw).(Categorical)
 }
 
-// spread returns standard deviation and quantiles of draws, which it sorts.
+// spread returns the standard deviation of draws, and the ends of the interval with probability
+// level. It sorts draws.
 func spread(draws []float64, level float64) (sd, low, high Number) {
 	_, variance := stat.PopMeanVariance(draws, nil)
 	slices.Sort(draws)
@@ -178,7 +189,7 @@ func observe(predictions []Prediction, scores []float64) *Observed {
 	return &Observed{Rows: int(n), RMSE: Number(math.Sqrt(squares / n)), Covered: Number(covered / n), LogScore: Number(stat.Mean(scores, nil))}
 }
 
-// logMean is log mean exp.
+// logMean returns the log of the mean of exp(values).
 func logMean(values []float64) float64 {
 	return logsum.Of(values) - math.Log(float64(len(values)))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// choiceRun is a posterior of two draws for three categories: log odds against the first are 1 + x
-// and −x in the first draw, and 1 and 0 in the second.
+// choiceRun is a posterior of two draws for three categories. The log odds of the second and third
+// category against the first are 1 + x and −x in the first draw, and 1 and 0 in the second draw.
 type choiceRun struct{ seen *table.Table }
 
 func (r choiceRun) Predictors() (string, []Variable, *table.Table, error) {
@@ -39,7 +39,7 @@ func (choiceRun) Population(fresh *table.Table) (*Rows, error) {
 	return rows, nil
 }
 
-// shares returns probabilities from log odds against the first category.
+// shares returns the probabilities of categories from their log odds against the first category.
 func shares(odds ...float64) []float64 {
 	p, sum := []float64{1}, 1.0
 	for _, o := range odds {
@@ -59,8 +59,8 @@ func choices(t *testing.T) choiceRun {
 	return choiceRun{seen}
 }
 
-// Predictions of categories without an order are probabilities averaged over draws, and have
-// neither mean nor interval; the score is the log score of the probabilities.
+// Predictions of categories without an order are probabilities averaged over draws. They have
+// neither a mean nor an interval. The score is the log score of the probabilities.
 func TestUnorderedPredictions(t *testing.T) {
 	run := choices(t)
 	rows, err := run.Population(run.seen)
@@ -92,8 +92,8 @@ func TestUnorderedPredictions(t *testing.T) {
 	require.InDelta(t, math.Log((want+second[0]*second[1]*second[2]*second[1])/2), joint, 1e-13)
 }
 
-// Effects of categories without an order are effects on their probabilities or, on the link scale,
-// on log odds against the first category.
+// Effects on categories without an order are effects on their probabilities or, on the link scale,
+// on their log odds against the first category.
 func TestUnorderedEffects(t *testing.T) {
 	run := choices(t)
 	foci := []Focus{{Name: "x", Values: []string{"0", "2"}}}
@@ -119,7 +119,7 @@ func TestUnorderedEffects(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "log odds against a", link.Axis())
 	require.Len(t, link.Means, 4)
-	require.InDelta(t, 2, float64(link.Means[1].Mean), 1e-14) // mean log odds of b at 2, from 3 and 1
+	require.InDelta(t, 2, float64(link.Means[1].Mean), 1e-14) // mean over the two draws, 3 and 1, of the log odds of b at x = 2
 	require.InDelta(t, -1, float64(link.Means[3].Mean), 1e-14)
 	curve, err := EffectsOf(t.Context(), run, EffectsConfig{Of: []Focus{{Name: "x"}}, Curve: true})
 	require.NoError(t, err)

@@ -14,42 +14,46 @@ import (
 
 // AnnealConfig sets how states are annealed from the prior to the posterior.
 type AnnealConfig struct {
-	// Groups is the number of independent populations of Particles states each.
+	// Groups is the number of independent populations, Particles the number of states of each.
 	Groups, Particles int
-	// Powers are the powers of the evidences from 0 to 1; nil: a population of Particles chooses
-	// them.
+	// Powers are the powers of the evidences, ascending from 0 to 1. If nil, a separate population
+	// of Particles states chooses them.
 	Powers []float64
-	Seed   uint64
+	// Seed selects the random streams.
+	Seed uint64
 }
 
-// Annealed are populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
+// Annealed holds populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
 // and Jasra 2006).
 type Annealed struct {
+	// Powers are the powers that the populations passed, from 0 to 1. Groups are the populations.
 	Powers []float64
 	Groups []AnnealedGroup
 }
 
-// AnnealedGroup is one population. The mean of exp LogEvidence is Σ_m p(m) p(y | m), whatever the
-// number of states.
+// AnnealedGroup is one population. The expectation of exp LogEvidence is the evidence Σ_m p(m) p(y
+// | m), whatever the number of states.
 type AnnealedGroup struct {
+	// LogEvidence is the estimated log evidence, and States are the final states.
 	LogEvidence float64
 	States      []CollapsedState
-	// Weights of the states sum to one.
+	// Weights are the weights of the states. They sum to one.
 	Weights []float64
 }
 
 // Settings of the annealing. Not tuned.
 const (
-	// annealedShare is the share of the states that are effective after a step of the power.
+	// annealedShare is the share of the states that are effective after each increase of the power.
 	annealedShare = 0.9
-	// annealedSweeps is the number of sweeps of each state after a step.
+	// annealedSweeps is the number of sweeps that each state makes after each increase of the
+	// power.
 	annealedSweeps = 2
-	// mostPowers bounds the number of steps. A run reaches it where the evidence differs by orders
-	// of magnitude between states at any power.
+	// mostPowers bounds the number of increases. A run reaches it where, at any power, the evidence
+	// differs by orders of magnitude between states.
 	mostPowers = 2000
 )
 
-// Anneal draws populations from the posterior. It fails where an evidence is not a number.
+// Anneal draws populations from the posterior. It fails where an evidence is NaN.
 func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, error) {
 	a := &Annealed{Powers: cfg.Powers, Groups: make([]AnnealedGroup, cfg.Groups)}
 	if a.Powers == nil {
@@ -89,10 +93,10 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 type annealing struct {
 	random      *rand.Rand
 	states      []CollapsedState
-	logEvidence []float64 // [Particles] by state
+	logEvidence []float64 // log p(y | m, a) of each state [Particles]
 	logWeight   []float64
 	power       float64
-	logMean     float64 // log mean weight up to the last resampling
+	logMean     float64 // log mean weight, accumulated up to the last resampling
 }
 
 func (p *annealing) start(c Collapsed, particles int) error {
@@ -110,7 +114,8 @@ func (p *annealing) start(c Collapsed, particles int) error {
 	return nil
 }
 
-// effective is the share of the states that would be effective after a step to power.
+// effective returns the share of the states that would be effective after an increase of the power
+// to power.
 func (p *annealing) effective(power float64) float64 {
 	ones, squares := make([]float64, len(p.states)), make([]float64, len(p.states))
 	for i, e := range p.logEvidence {
@@ -120,7 +125,7 @@ func (p *annealing) effective(power float64) float64 {
 	return math.Exp(2*logsum.Of(ones)-logsum.Of(squares)) / float64(len(p.states))
 }
 
-// next is the power after which annealedShare of the states are effective.
+// next returns the power after which the share annealedShare of the states is effective.
 func (p *annealing) next() float64 {
 	if p.effective(1) >= annealedShare {
 		return 1
@@ -136,8 +141,8 @@ func (p *annealing) next() float64 {
 	return high
 }
 
-// step reweights the states to power, resamples them where a smaller share than resampled is
-// effective, and moves them.
+// step reweights the states to power and moves them. Before the moves it resamples the states if
+// their effective share is below resampled.
 func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	share := p.effective(power)
 	for i, e := range p.logEvidence {
@@ -158,7 +163,7 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	return nil
 }
 
-// resample is systematic resampling by weight (Kitagawa 1996).
+// resample resamples the states by weight, systematically (Kitagawa 1996).
 func (p *annealing) resample() {
 	n := len(p.states)
 	total, weights := p.normalised()
@@ -177,7 +182,7 @@ func (p *annealing) resample() {
 	clear(p.logWeight)
 }
 
-// group is the population at power 1.
+// group returns the population, which must have reached power 1.
 func (p *annealing) group() AnnealedGroup {
 	total, weights := p.normalised()
 	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
@@ -192,7 +197,7 @@ func (p *annealing) normalised() (total float64, weights []float64) {
 	return total, weights
 }
 
-// Ladder returns powers for tempered chains, from 1 to 0: every step-th of the powers used.
+// Ladder returns powers for tempered chains, descending from 1 to 0: every step-th of a.Powers.
 func (a *Annealed) Ladder(step int) []float64 {
 	ladder := []float64{1}
 	for i := len(a.Powers) - 1 - step; i > 0; i -= step {

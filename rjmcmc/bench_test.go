@@ -9,8 +9,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// BenchmarkIterations reports chain-iterations per second on a conjugate linear model of 30 rows
-// and 5 coordinates with the default moves (6 density evaluations per iteration), tuned.
+// BenchmarkIterations reports the number of iterations of all chains per second, for a conjugate
+// linear model of 30 rows and 5 coordinates. The proposals are tuned, and the default moves make 6
+// density evaluations per iteration.
 func BenchmarkIterations(b *testing.B) {
 	l := correlatedLinear(b)
 	cfg := Config{Chains: 1024, BurnIn: 40, Iterations: b.N + 1, Thin: b.N + 1,

@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Rows are moved in blocks. One goroutine moves a block through one or more whole moves, and
-// goroutines wait for each other only where chains exchange states. The data of a block stay in the
-// caches of a core. Blocks do not depend on the number of goroutines, and so no number does.
+// Rows, each the state of one chain at one temperature, are moved in blocks. One goroutine moves a
+// block through one or more whole moves, and goroutines wait for each other only where chains
+// exchange states. The data of a block stay in the caches of a core. The division into blocks does
+// not depend on the number of goroutines, so that no result does.
 
 // blockRows is the number of rows of a block: large enough that a graph takes several times as long
 // as its launch, and small enough that two cores share the 128 chains of a run by default. On an
@@ -26,15 +27,16 @@ const blockRows = 64
 type block struct {
 	first, last        int
 	codes, mask, theta *tensors.Tensor
-	// host is the density of a HostTarget; nil where a graph computes the density.
+	// host is the density of a HostTarget. It is nil where a graph computes the density.
 	host func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
 
-// accelerated reports whether a launch on backend costs far more than a row.
+// accelerated reports whether launching a graph on backend costs far more time than computing one
+// row.
 func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backend.Name(), "xla") }
 
-// newBlocks divides rows among blocks. Inputs use memory that graphs read directly, where the
-// backend has such memory: a copy takes as long as the graph of a small table.
+// newBlocks divides rows among blocks. If the backend has memory that graphs read directly, the
+// inputs use it: copying the inputs takes as long as the graph of a small table.
 func newBlocks(backend backends.Backend, rows, sites, dim int) ([]block, error) {
 	size := min(blockRows, rows)
 	accelerator := accelerated(backend)
@@ -61,14 +63,16 @@ func newBlocks(backend backends.Backend, rows, sites, dim int) ([]block, error) 
 	return blocks, nil
 }
 
-// eachBlock calls f, which must touch only the rows of its block, from several goroutines.
+// eachBlock calls f for every block, from several goroutines. f must touch only the rows of its
+// block.
 func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 	return parallel.Each(context.Background(), len(s.blocks), func(w int) func(i int) error {
 		return func(i int) error { return f(&s.workspaces[w], &s.blocks[i]) }
 	})
 }
 
-// oneByOne serves the first call, which builds graphs, and short work.
+// oneByOne calls f for one block after another. It serves the first call, which builds graphs, and
+// short work.
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// checkpointFormat is the format of files that hold chains. The payload is the fields that
+// checkpointFormat is the format of files that hold chains. The payload consists of the fields that
 // [sampler.transcribe] lists, in its order.
 var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 4}
 
 type checkpointHeader struct {
 	Version  int             `json:"version"`
 	Settings json.RawMessage `json:"settings"`
-	// Iteration is the iteration in progress, from 1; Made counts its moves already made.
+	// Iteration is the iteration in progress, from 1. Made is the number of its moves already made.
 	Iteration int  `json:"iteration"`
 	Made      int  `json:"made"`
 	BurnIn    bool `json:"burn_in"`
@@ -29,8 +29,8 @@ type checkpointHeader struct {
 	Further int `json:"further,omitempty"`
 }
 
-// settings encodes everything that the state after any number of moves depends on, except the
-// target.
+// settings encodes everything except the target on which the state after any number of moves
+// depends.
 func (s *sampler) settings() (json.RawMessage, error) {
 	c := s.cfg
 	digest := func(value any) string {
@@ -105,8 +105,8 @@ func (s *sampler) restore() error {
 	return s.recognise()
 }
 
-// recognise fails unless the target assigns the log densities in the checkpoint to the states in
-// it. A mismatch means another target or other data.
+// recognise fails unless the target gives the states of the checkpoint the log densities stored in
+// it. A mismatch means that the run had another target or other data.
 func (s *sampler) recognise() error {
 	for row := range s.rows {
 		s.state.copyRow(s.proposal, row)
@@ -144,7 +144,8 @@ func (t *transcript) fields(fields ...any) {
 	}
 }
 
-// transcribe lists the state of the run. A sampler that reads must be built from the same settings.
+// transcribe lists the state of the run. A sampler that reads a state must have the settings of the
+// sampler that wrote it.
 func (s *sampler) transcribe(t *transcript) {
 	for _, source := range s.sources {
 		t.fields(source)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// stopping is a context that is cancelled after its error has been requested a number of times:
+// stopping is a context that is cancelled after its error has been requested left times, and so
 // after that number of moves.
 type stopping struct {
 	context.Context

@@ -13,14 +13,14 @@ import (
 )
 
 // Collapsed is a posterior over models m and discrete latent variables a, with parameters
-// integrated out in closed form. An example of a is the set of rows that are outliers. Where
-// parameters have a mode for every likely a, chains and populations of (m, a) move between modes in
-// steps that parameters cannot take. Its methods may be called from several goroutines.
+// integrated out in closed form. An example of a is the set of rows that are outliers. If the
+// parameters have a separate mode for every likely a, chains over (m, a) move between these modes,
+// and chains over parameters cannot. The methods may be called from several goroutines.
 type Collapsed interface {
 	// Prior draws a state from p(m, a).
 	Prior(random *rand.Rand) (CollapsedState, error)
-	// Far draws a state from a distribution that covers all possible modes, as a start for chains
-	// that find modes missed by annealing from the prior.
+	// Far draws a state from a distribution that covers all possible modes. Chains that start there
+	// find modes missed by annealing from the prior.
 	Far(random *rand.Rand) (CollapsedState, error)
 }
 
@@ -31,31 +31,35 @@ type CollapsedState interface {
 	Sweep(power float64, random *rand.Rand) (logEvidence float64)
 	// Clone returns a copy that shares no state that Sweep changes.
 	Clone() CollapsedState
-	// Draw writes the model to code [S] and a draw of θ from p(θ | y, m, a) to theta [D], inactive
-	// coordinates 0. It returns log p(m) + log p(y, θ | m), which does not depend on a, and an
-	// error if rounding errors are too large.
+	// Draw writes the model to code [S] and a draw of θ from p(θ | y, m, a) to theta [D], with 0 in
+	// inactive coordinates. It returns log p(m) + log p(y, θ | m), which does not depend on a. It
+	// returns an error if rounding errors are too large.
 	Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error)
 }
 
 // CollapsedConfig sets the number and length of tempered chains over a Collapsed posterior.
 type CollapsedConfig struct {
-	// BurnIn iterations are dropped; then every Thin-th of at most Iterations iterations is kept.
+	// Chains is the number of chains. The first BurnIn iterations are dropped; then every Thin-th
+	// of at most Iterations iterations is kept.
 	Chains, BurnIn, Iterations, Thin int
-	// Powers are the powers of the evidence for the copies of each chain, from 1 to 0.
+	// Powers are the powers of the evidence, one for each copy of a chain, descending from 1 to 0.
 	Powers []float64
-	// Enough, when not nil, is called after First iterations and whenever their number has doubled;
-	// true ends the run. First 0 stands for Iterations.
+	// Enough, when not nil, is called after First iterations and whenever the number of iterations
+	// has doubled. If it returns true, the run ends. First 0 stands for Iterations.
 	First  int
 	Enough func(*Result) bool
-	// Progress, when not nil, is called before Enough with the number of iterations so far.
+	// Progress, when not nil, is called before Enough with the number of iterations done and
+	// Iterations.
 	Progress func(done, total int)
-	Seed     uint64
+	// Seed selects the random streams.
+	Seed uint64
 }
 
 // RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
 // neighbouring copies exchange their states. Chains are independent, each with its own random
-// stream. All copies of the even chains start from the prior, all copies of the odd chains from
-// Collapsed.Far. sites and mask describe the space of models.
+// random stream. All copies of chains with even numbers start from the prior, all copies of chains
+// with odd numbers from Collapsed.Far. sites is S, and mask returns the active coordinates of a
+// model.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
@@ -98,7 +102,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	return r, nil
 }
 
-// once returns one error for chains or populations that ctx stopped at place, and err otherwise.
+// once returns a single error that names place if ctx was cancelled, and err otherwise.
 func once(ctx context.Context, place string, err error) error {
 	if stopped := ctx.Err(); stopped != nil {
 		return fmt.Errorf("rjmcmc: stopped in %s: %w", place, stopped)
@@ -141,7 +145,8 @@ func newCollapsedChain(ctx context.Context, c Collapsed, k int, cfg CollapsedCon
 	return chain, nil
 }
 
-// iterate moves all copies and exchanges states between the even or the odd pairs of neighbours.
+// iterate moves all copies, and exchanges states between neighbouring copies: the even pairs in one
+// iteration, the odd pairs in the next.
 func (chain *collapsedChain) iterate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -161,7 +166,7 @@ func (chain *collapsedChain) iterate(ctx context.Context) error {
 	return nil
 }
 
-// run keeps n states, one after every thin iterations.
+// run makes n·thin iterations and keeps the state after every thin of them.
 func (chain *collapsedChain) run(ctx context.Context, n, thin, sites, dim int) error {
 	chain.codes, chain.theta = slices.Grow(chain.codes[:0], n*sites)[:n*sites], slices.Grow(chain.theta[:0], n*dim)[:n*dim]
 	chain.logDensity, chain.tilt = chain.logDensity[:0], chain.tilt[:0]

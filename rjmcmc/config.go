@@ -14,7 +14,8 @@ const (
 	DefaultIterations = 2000
 	DefaultThin       = 5
 	DefaultJumps      = 2
-	// for spaces of short lists among many items, where most new members are refused
+	// DefaultListJumps is the default of Jumps on spaces of short lists among many items, where
+	// most new items are refused.
 	DefaultListJumps = 10
 	DefaultSwaps     = 2
 	DefaultWalks     = 1
@@ -23,52 +24,54 @@ const (
 
 // Config configures sampling. The zero value is ready for small problems.
 type Config struct {
-	// Chains is the number of chains, C; 0 means DefaultChains. Further chains cost little: all
-	// share one graph call.
+	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little time,
+	// because all chains share one graph call.
 	Chains int
-	// BurnIn is the number of iterations that adapt the proposals and are discarded; 0 means
-	// DefaultBurnIn, negative none (and then nothing adapts).
+	// BurnIn is the number of iterations that adapt the proposals and are discarded. 0 means
+	// DefaultBurnIn. A negative number means no burn-in, and then nothing adapts.
 	BurnIn int
 	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
 	Iterations int
-	// Thin is the thinning: every Thin-th iteration is kept; 0 means DefaultThin. Draws take about
-	// (13 D + 4 S) bytes each.
+	// Thin is the thinning interval: every Thin-th iteration is kept; 0 means DefaultThin. Each
+	// draw takes about 13 D + 4 S bytes.
 	Thin int
 
-	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the
-	// default, negative none (DefaultListJumps on a space of lists). Swaps are left out where no
-	// two sites have the same number of outcomes, Joints by default above MaxQuadraticDim
-	// coordinates.
+	// Jumps, Swaps, Walks and Joints are the numbers of moves of each kind in one iteration. 0
+	// means the default, which for Jumps is DefaultListJumps on a space of lists; a negative number
+	// means none. Swaps are left out where no two sites have the same number of outcomes. Joints
+	// are 0 by default above MaxQuadraticDim coordinates.
 	Jumps, Swaps, Walks, Joints int
 
-	// Starts are the models (codes of length S) in which chains start: chain c in Starts[c mod
-	// len(Starts)]. Empty means models drawn from sparse to dense.
+	// Starts are the models (codes of length S) in which chains start: chain c starts in Starts[c
+	// mod len(Starts)]. If Starts is empty, the starts are drawn at random, from sparse models to
+	// dense ones.
 	Starts [][]int32
 
 	// Temperatures is the number of copies of each chain. The first copy samples the posterior, the
-	// others sample flatter densities, down to the prior of models (tempering.go). Neighbouring
-	// copies exchange states, so that chains move between modes. 0 means 1, no tempering. Time and
-	// memory grow in proportion.
+	// other copies sample flatter densities, down to the prior of models (tempering.go).
+	// Neighbouring copies exchange states, so that chains move between modes. 0 means 1, no
+	// tempering. Time and memory are proportional to Temperatures.
 	Temperatures int
 
 	// Seed selects the random streams.
 	Seed uint64
-	// Enough, when not nil, is called with the draws so far after each sixteenth of Iterations;
-	// true ends the run.
+	// Enough, when not nil, is called with the draws so far whenever a sixteenth of Iterations is
+	// done. If it returns true, the run ends.
 	Enough func(*Result) bool
 	// Further, when not nil, is called with all draws after Iterations, unless Enough has ended the
-	// run. It returns a number of further iterations before the next call; 0 ends the run.
+	// run. It returns the number of iterations to add before it is called again; 0 ends the run.
 	Further func(*Result) int
-	// Progress, when not nil, is called from the goroutine of Run after every iteration of burn-in,
-	// then where draws are kept, or with Temperatures after every iteration.
+	// Progress, when not nil, is called from the goroutine of Run: after every iteration of
+	// burn-in, and then after every iteration whose draws are kept, or with Temperatures above 1
+	// after every iteration.
 	Progress func(Progress)
 
 	// Checkpoint names the file for the state of the run; "" writes none. It is written at growing
 	// intervals, when the run is cancelled and when it ends.
 	Checkpoint string
-	// Resume continues from the state in Checkpoint. The draws equal the draws of an uninterrupted
-	// run, bit by bit. Settings, target and backend must be the same as in the run that wrote the
-	// file. A run that had ended returns its result.
+	// Resume continues from the state in the file Checkpoint. The draws equal the draws of an
+	// uninterrupted run, bit by bit. Settings, target and backend must be the same as in the run
+	// that wrote the file. If that run had ended, its result is returned.
 	Resume bool
 }
 
@@ -76,13 +79,14 @@ type Config struct {
 type Progress struct {
 	// Iteration counts from 1 to Total, burn-in included.
 	Iteration, Total int
-	BurnIn           bool
+	// BurnIn reports whether the iteration belongs to burn-in.
+	BurnIn bool
 	// LogDensity is the mean over the chains of log p(m) + log η(θ | m).
 	LogDensity float64
 }
 
-// Validate returns an error for the first invalid setting, or if any target would need more memory
-// than the machine has.
+// Validate returns an error for the first invalid setting. It also returns an error if the run
+// would need more memory than the machine has on the smallest space.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:
@@ -102,10 +106,10 @@ func (c Config) Validate() error {
 	if r.Iterations < r.Thin {
 		return fmt.Errorf("rjmcmc: %s with Thin %d %s no draw", english.Count(r.Iterations, "iteration"), r.Thin, english.Form(r.Iterations, "keeps", "keep"))
 	}
-	return r.checkSize(1, 1, false) // Run checks again with the space
+	return r.checkSize(1, 1, false) // Run checks again with the size of the space
 }
 
-// fits returns an error if a start is not a model of the space or the weights do not fit its items.
+// fits returns an error if a start is not a model of the space.
 func (c Config) fits(sp space.Space) error {
 	cards := sp.Cards()
 	lists, isList := sp.(list)

@@ -16,11 +16,11 @@ import (
 type Target interface {
 	// Space is the set of models and the coordinates that each model uses.
 	Space() space.Space
-	// LogPrior is log p(m), up to a constant: codes [B,S] int32 -> [B]. −Inf forbids a model.
+	// LogPrior returns log p(m), up to a constant: codes [B,S] int32 -> [B]. −Inf forbids a model.
 	LogPrior(codes *graph.Node) *graph.Node
-	// LogJoint is log η(θ | m) = log p(y, θ | m) over active coordinates only, with constants that
-	// depend on m: codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive entries of
-	// theta are 0.
+	// LogJoint returns log η(θ | m) = log p(y, θ | m) over active coordinates only, including all
+	// constants that depend on m: codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive
+	// entries of theta are 0.
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
@@ -28,16 +28,17 @@ type Target interface {
 type HostTarget interface {
 	Target
 	// HostDensity returns a function that computes LogPrior and LogJoint for R = rows rows in
-	// float64, equal up to rounding: codes [R*S], mask [R*D] and theta [R*D] to logPrior [R] and
-	// logJoint [R]. One goroutine at a time calls the function. nil means that the graph is used.
+	// float64, equal up to rounding. It reads codes [R*S], mask [R*D] and theta [R*D], and writes
+	// logPrior [R] and logJoint [R]. Only one goroutine at a time calls the function. If
+	// HostDensity returns nil, the graph is used.
 	HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
 
 // density evaluates a target for the rows of a block at once.
 type density struct {
-	masker          space.RowMasker // the space if it computes masks on the host; else nil
+	masker          space.RowMasker // the space, if it computes masks on the host; otherwise nil
 	maskExec        *graph.Exec
-	exec, quadratic *graph.Exec // quadratic serves a QuadraticTarget; else nil
+	exec, quadratic *graph.Exec // quadratic is the graph of a QuadraticTarget; otherwise nil
 	host            HostTarget  // nil where graphs compute all densities
 	backend         string
 }
@@ -110,7 +111,8 @@ func passModels(p *population, b *block) error {
 	return nil
 }
 
-// quadratics computes the approximations of the models of p by a QuadraticTarget.
+// quadratics computes the quadratic approximation of each model in p, if the target is a
+// QuadraticTarget.
 func (d *density) quadratics(p *population, b *block) error {
 	if d.quadratic == nil {
 		return nil
@@ -123,7 +125,8 @@ func (d *density) quadratics(p *population, b *block) error {
 	return run("the target's approximation", d.quadratic, out, b.codes, b.mask)
 }
 
-// eval computes logPrior [R] and logJoint [R] of the rows of p, whose inactive values are 0.
+// eval computes logPrior [R] and logJoint [R] of the rows of p that are in block b. Inactive values
+// of these rows are 0.
 func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) error {
 	codes, mask, theta := p.rows(b)
 	if b.host != nil {
@@ -139,7 +142,7 @@ func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) er
 	return run("the target", d.exec, [][]float64{logPrior[b.first:b.last], logJoint[b.first:b.last]}, b.codes, b.mask, b.theta)
 }
 
-// run evaluates a graph and copies its outputs to out. Errors name the graph by the first argument.
+// run evaluates a graph and copies its outputs to out. what names the graph in errors.
 func run[T dtypes.Supported](name string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
 	defer func() { // a target's graph functions may panic with any value
 		if r := recover(); r != nil {

@@ -9,28 +9,28 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Summary is the posterior of one quantity, with its convergence diagnostics.
+// Summary describes the posterior of one quantity, with its convergence diagnostics.
 type Summary struct {
 	Mean, SD float64
-	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it has
-	// a lower bound: the error for n effective draws as if each outcome had been seen once more. An
-	// indicator that never changed has unknown autocorrelation, and gets √(p(1−p)/C) with p =
-	// ½/(C+1), as if each of the C chains were one draw. Any other quantity that never changed gets
-	// 0.
+	// MCSE is the Monte Carlo standard error of Mean: SD/√n, n the effective number of draws for
+	// the mean. For an indicator, MCSE is at least the error that n draws would have with one more
+	// draw of each outcome. For an indicator that never changed, MCSE is √(p(1−p)/C) with p =
+	// ½/(C+1), C the number of chains: its autocorrelation is unknown, and each chain counts as one
+	// draw. For any other quantity that never changed, MCSE is 0.
 	MCSE float64
 	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari,
 	// Gelman, Simpson, Carpenter and Bürkner 2021). Values above 1.01 mean that the chains have not
-	// mixed. RHat is NaN when the quantity never changed or a chain has fewer than four draws, +Inf
-	// when every half-chain is constant but they differ.
+	// mixed. RHat is NaN when the quantity never changed or a chain has fewer than four draws. It
+	// is +Inf when every half of a chain is constant but not all halves are equal.
 	RHat float64
 	// ESS is the bulk effective number of draws over all chains; NaN where RHat is NaN.
 	ESS float64
 }
 
-// fewestDraws is the least number of draws of a chain for which chains are compared.
+// fewestDraws is the least number of draws per chain for which RHat and ESS are computed.
 const fewestDraws = 4
 
-// Summarise describes a quantity from draws of equally long chains, [chains][draws].
+// Summarise describes a quantity from its draws in equally long chains, [chains][draws].
 func Summarise(chains [][]float64) Summary {
 	var s Summary
 	s.Mean, s.SD = stat.MeanStdDev(slices.Concat(chains...), nil)
@@ -50,7 +50,7 @@ func Summarise(chains [][]float64) Summary {
 	return s
 }
 
-// split halves every chain, dropping the middle draw of an odd number.
+// split halves every chain, dropping the middle draw if the number of draws is odd.
 func split(chains [][]float64) [][]float64 {
 	halves := make([][]float64, 0, 2*len(chains))
 	for _, chain := range chains {
@@ -60,7 +60,8 @@ func split(chains [][]float64) [][]float64 {
 	return halves
 }
 
-// rHat is the larger of the bulk and folded R-hat: of values, and of distances from the median.
+// rHat returns the larger of two R-hats: of the values (bulk), and of their distances from the
+// median (folded).
 func rHat(chains [][]float64) float64 {
 	all := slices.Concat(chains...)
 	slices.Sort(all)
@@ -73,14 +74,14 @@ func rHat(chains [][]float64) float64 {
 		}
 	}
 	bulk := plainRHat(rankNormalise(chains))
-	if constant(folded) { // for an indicator with median ½ folding has no information
+	if constant(folded) { // the distances from the median ½ of an indicator have no information
 		return bulk
 	}
 	return max(bulk, plainRHat(rankNormalise(folded)))
 }
 
-// plainRHat is √(var⁺/W) with var⁺ = (n−1)/n W + B/n: W the mean variance within chains, B/n the
-// variance of their means.
+// plainRHat returns √(var⁺/W) with var⁺ = (n−1)/n W + B/n, where n is the length of each chain, W
+// the mean variance within chains and B/n the variance of the means of chains.
 func plainRHat(chains [][]float64) float64 {
 	n := float64(len(chains[0]))
 	if n < 2 {
@@ -93,7 +94,8 @@ func plainRHat(chains [][]float64) float64 {
 	return math.Sqrt((n-1)/n + between/within)
 }
 
-// variances are unbiased: within is the mean over chains, between the variance of chain means.
+// variances returns two unbiased variances: the mean variance within chains, and the variance of
+// the means of chains.
 func variances(chains [][]float64) (within, between float64) {
 	means := make([]float64, len(chains))
 	for c, chain := range chains {
@@ -104,10 +106,10 @@ func variances(chains [][]float64) (within, between float64) {
 	return within, stat.Variance(means, nil)
 }
 
-// effectiveSize is the number of independent draws whose mean is as precise as the mean of the
-// chains: N / τ with τ = 1 + 2 Σ ρ_t. The autocorrelations ρ_t are combined over chains and summed
-// over Geyer's initial monotone sequence of pairs (Vehtari et al. 2021, section 3). It is at most N
-// log10 N.
+// effectiveSize returns the number of independent draws whose mean is as precise as the mean of the
+// N draws of the chains: N / τ with τ = 1 + 2 Σ ρ_t. The autocorrelations ρ_t are combined over
+// chains and summed over Geyer's initial monotone sequence of pairs (Vehtari et al. 2021, section
+// 3). The result is at most N log10 N.
 func effectiveSize(chains [][]float64) float64 {
 	n, total := len(chains[0]), float64(len(chains)*len(chains[0]))
 	if n < 2 {
@@ -132,8 +134,8 @@ func effectiveSize(chains [][]float64) float64 {
 		}
 		return 1 - (within-sum/total)/pooled
 	}
-	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at the first
-	// negative pair, and cap rises.
+	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing. Stop at the first
+	// negative pair, and replace each pair by the smallest so far.
 	tau, previous := -1.0, math.Inf(1)
 	for lag := 0; lag+1 < n; lag += 2 {
 		even := 1.0
@@ -152,8 +154,8 @@ func effectiveSize(chains [][]float64) float64 {
 }
 
 // rankNormalise replaces values by the normal quantiles of their ranks over all chains; ties share
-// their average rank. Up to two distinct values stay as they are, because the map would be affine
-// and would change no result.
+// share their average rank. At most two distinct values stay unchanged, because the map would be
+// affine and would change no result.
 func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {
 		return chains
@@ -197,12 +199,14 @@ func atMostTwoValues(chains [][]float64) bool {
 	return true
 }
 
-// fallsAs is the least power of the length n at which R-hat − 1 counts as falling. For chains that
-// mix, R-hat falls as 1 + a/n; for chains that do not move between modes, it stays constant.
+// fallsAs is the least power of the chains' length n with which R-hat − 1 must fall to count as
+// falling. For chains that mix, R-hat falls as 1 + a/n; for chains that do not move between modes,
+// it stays constant.
 const fallsAs = 0.7
 
-// LengthUntil returns the length at which R-hat is expected to have fallen to wanted, from its
-// values at length n and at an earlier length: +Inf where it does not fall.
+// LengthUntil returns the length of the chains at which R-hat is expected to have fallen to wanted.
+// It extrapolates from the R-hats at length n and at an earlier length, and returns +Inf if R-hat
+// does not fall.
 func LengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
 	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
 	if !(power >= fallsAs) {

@@ -12,21 +12,22 @@
 //
 //	move   proposal                                              accepted with min(1, ·) of
 //	Jump   another outcome of one site, both uniform             π'/π · g(θ_K | R) / g(θ_J' | R)
-//	Swap   exchange of differing outcomes of two like sites      the same
+//	Swap   exchange of differing outcomes of two like sites      as for Jump
 //	Walk   one active coordinate plus a normal step              π'/π
 //	Joint  all active coordinates plus a correlated normal step  π'/π
 //
-// A change of model keeps the coordinates R active, switches K off and J on. The values of J are
-// always drawn anew from a normal density g(· | R), and the old values of K enter the acceptance
-// ratio by their density g. Reusing the old value of an inactive coordinate at its next birth,
-// without that ratio, is not a valid sampler. The kept coordinates are shifted by a linear map with
+// A change of model, by Jump or Swap, keeps the coordinates R active, switches the coordinates K
+// off and the coordinates J on. A prime marks the proposed state. The values of J are always drawn
+// anew from a normal density g(· | R), and the old values of K enter the acceptance ratio by their
+// density g. Reusing the old value of an inactive coordinate when it becomes active again, without
+// that ratio, is not a valid sampler. The kept coordinates are shifted by a linear map with
 // Jacobian 1 ([Quadratic]), without which chains do not move between models of collinear
 // predictors.
 //
-// During burn-in all proposals adapt to the whole population of chains: g, the maps, step sizes and
-// step correlations, see [Tuning]. After burn-in they are fixed, so that the draws come from one
-// reversible kernel and the chains are independent. The first quarter of burn-in does not change
-// models.
+// During burn-in all proposals adapt to the whole population of chains: g, the linear maps, the
+// step sizes and the correlations of steps, see [Tuning]. After burn-in they are fixed, so that the
+// draws come from one reversible kernel and the chains are independent. The first quarter of
+// burn-in does not change models.
 //
 // Draws of chains that have not yet reached the posterior from their starting points are left out
 // of the result and counted (settle.go). With Config.Temperatures, chains also sample flatter
@@ -34,11 +35,12 @@
 // With Config.Checkpoint, an interrupted run can be resumed (checkpoint.go).
 //
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
-// space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
-// learns from the odds of earlier proposals, and the ratio accounts for them. The coordinates of
-// later members are shifted to their new slots. If a target has a quadratic of each model
-// ([QuadraticTarget]), it gives the proposals of births and the map of kept coordinates; for other
-// targets on lists, births come from the pooled spread of each slot.
+// space: an item is added to the list, removed or exchanged. New items are proposed by weights that
+// burn-in learns from the odds of earlier proposals, and the acceptance ratio accounts for these
+// weights. The coordinates of later items are shifted to their new slots. If a target has a
+// quadratic approximation of each model ([QuadraticTarget]), the approximation gives the proposals
+// of births and the map of kept coordinates; for other targets on lists, births are drawn with the
+// spread of the values at their slot, pooled over items.
 //
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
 // long to leave a set of predictors that stand in for others: check RHat and ESS first.

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// evidenceGroups is the largest number of groups of chains whose evidences are compared for the
-// error: 16 groups estimate the error to 18%.
+// evidenceGroups is the largest number of groups of chains from whose evidences the standard error
+// is computed: 16 groups estimate a standard error to 18%.
 const evidenceGroups = 16
 
 // maxLadderRHat is the largest R-hat at any temperature for which an evidence is reported. In 77 of
@@ -20,12 +20,12 @@ const evidenceGroups = 16
 // had not filled it, and all groups of chains erred on the same side.
 const maxLadderRHat = 1.05
 
-// LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between
-// groups of chains. It needs a run with Temperatures, and a target with a normalised prior over
-// models. Both numbers are NaN, not resolved, without tempering, with fewer than four chains, and
-// where the chains have not mixed at every temperature ([Result.LadderRHat]). The acceptance ratio
-// of Bennett (1976) estimates the ratio of normalising constants of each pair of neighbouring
-// temperatures from the draws of both; the flattest density is normalised.
+// LogEvidence estimates log Σ_m p(m) Z_m, where Z_m is the evidence of model m. Its standard error
+// comes from the differences between groups of chains. The run must have Temperatures above 1, and
+// the target a normalised prior over models. Value and error are NaN without tempering, with fewer
+// than four chains, and where the chains have not mixed at every temperature ([Result.LadderRHat]).
+// The acceptance ratio of Bennett (1976) estimates the ratio of normalising constants of each pair
+// of neighbouring temperatures from the draws at both; the flattest density is normalised.
 func (r *Result) LogEvidence() (value, se float64) {
 	if r.runs != nil {
 		return r.joinedEvidence()
@@ -36,7 +36,7 @@ func (r *Result) LogEvidence() (value, se float64) {
 	return r.bridge()
 }
 
-// EvidenceResolved reports whether LogEvidence has an estimate.
+// EvidenceResolved reports whether LogEvidence returns an estimate, not NaN.
 func (r *Result) EvidenceResolved() bool {
 	if r.runs != nil {
 		return !slices.ContainsFunc(r.runs, func(one *Result) bool { return !one.EvidenceResolved() })
@@ -44,7 +44,7 @@ func (r *Result) EvidenceResolved() bool {
 	return len(r.ladder) > 1 && r.Chains >= 4 && r.LadderRHat() <= maxLadderRHat
 }
 
-// bridge is the estimate of LogEvidence, whether or not the chains have mixed.
+// bridge returns the estimate of LogEvidence and its error, whether or not the chains have mixed.
 func (r *Result) bridge() (value, se float64) {
 	groups := min(r.Chains/2, evidenceGroups)
 	each := make([]float64, groups)
@@ -54,8 +54,9 @@ func (r *Result) bridge() (value, se float64) {
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
 }
 
-// LadderRHat is the largest R-hat over the temperatures of log η(θ | m) − log g(θ), the term that β
-// multiplies (tempering.go); NaN without tempering or with few draws.
+// LadderRHat returns the largest R-hat over the temperatures of log η(θ | m) − log g(θ), the term
+// that the inverse temperature β multiplies (tempering.go). It is NaN without tempering or with few
+// draws.
 func (r *Result) LadderRHat() float64 {
 	if r.runs != nil {
 		worst := math.Inf(-1)
@@ -74,7 +75,7 @@ func (r *Result) LadderRHat() float64 {
 	return slices.Max(rHats) // NaN stays
 }
 
-// logEvidence is the log evidence from the chains first to last-1.
+// logEvidence estimates the log evidence from the chains first to last-1.
 func (r *Result) logEvidence(first, last int) (sum float64) {
 	rows := r.Chains * len(r.ladder)
 	ratios := make([]float64, len(r.ladder)-1)
@@ -94,13 +95,14 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 	return sum
 }
 
-// resolution is the tolerance of the bisection, relative to the larger of 1 and the ratio. Draws
-// far out give it a first interval of many digits.
+// resolution is the tolerance of the bisection in logRatio, relative to the larger of 1 and the log
+// ratio. It is relative because extreme draws can make the first interval very wide.
 const resolution = 1e-10
 
 // logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f by bisection. f is the
-// log ratio of the normalising constants of the colder to the hotter density, and w the log ratio
-// of the densities at draws of each, equal in number.
+// log ratio of the normalising constants of two densities, the colder over the hotter. w is the log
+// ratio of the two unnormalised densities at a draw, again the colder over the hotter: cold holds w
+// at draws from the colder density, hot at equally many draws from the hotter.
 func logRatio(cold, hot []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{cold, hot} {

@@ -16,8 +16,8 @@ import (
 )
 
 // regressionTable draws n rows of an intercept, predictors with correlation rho and the given
-// slopes, and noise of the given standard deviation. With unknown noise there is one more
-// coordinate, whose column is zero.
+// slopes, and noise of the given standard deviation. If unknown is true, the noise is a parameter:
+// there is one more coordinate, whose column is zero.
 func regressionTable(t *testing.T, random *rand.Rand, n int, slopes []float64, rho, noise float64, unknown bool) linearTarget {
 	d := len(slopes) + 1
 	fixed := []int{0}
@@ -68,8 +68,9 @@ func (u unknownNoise) LogJoint(_, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(likelihood, graph.ReduceSum(graph.Where(mask, each, graph.ZerosLike(each)), 1))
 }
 
-// logEvidence sums the closed form given σ over a grid of log σ. The integrand is smooth and
-// vanishes at both ends, so that the trapezoid rule converges faster than any power of the step.
+// logEvidence sums, over a grid of log σ, the closed form of the evidence given σ. The integrand is
+// smooth and vanishes at both ends, so that the trapezoid rule converges faster than any power of
+// the step.
 func (u unknownNoise) logEvidence() float64 {
 	const step, low, high = 0.02, -12, 5
 	var logs []float64
@@ -89,10 +90,11 @@ func (u unknownNoise) logEvidence() float64 {
 	return largest + math.Log(sum)
 }
 
-// Errors of evidences are calibrated on tables of 5 to 45 rows, 2 to 5 predictors with correlations
-// of up to 0.95, and noise of 1 to 0.001, known or unknown. The z-scores should have mean 0 and
-// standard deviation 1.07, as their errors come from 16 groups. Both bounds are 3.5 standard
-// errors: one false alarm in 1,000 seeds, were they not fixed.
+// The errors of evidences are calibrated on tables of 5 to 45 rows and 2 to 5 predictors, with
+// correlations of up to 0.95 and noise of standard deviation 1 to 0.001, known or unknown. The
+// z-scores should have mean 0 and standard deviation 1.07, because their errors come from 16
+// groups. The bounds on both are 3.5 standard errors: one false alarm in 1,000 seeds, were the
+// seeds not fixed.
 func TestEvidenceErrors(t *testing.T) {
 	testkit.Long(t)
 	const tables = 20
@@ -131,9 +133,9 @@ func TestEvidenceErrors(t *testing.T) {
 	assert.Less(t, float64(unresolved), 0.25*float64(tables))
 }
 
-// Five predictors explain all but 1e-5 of the variance. At intermediate temperatures chains stay on
-// the side of the narrow mode where they started, and the estimate is far too small for its error.
-// It must not be reported.
+// Five predictors explain all but 1e-5 of the variance. At intermediate temperatures, chains stay
+// on the side of the narrow mode where they started. The estimate of the evidence is then too small
+// by many of its standard errors, and must not be reported.
 func TestEvidenceThatIsNotResolved(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(1, 78))

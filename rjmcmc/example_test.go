@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mean is the question whether a sample of ten with mean 1 and known variance 1 has mean zero
-// (model 0) or not (model 1, mean θ ~ N(0, 1)).
+// mean is a comparison of two models of a sample of ten values with mean 1 and known variance 1:
+// that its expectation is zero (model 0), or that it is θ ~ N(0, 1) (model 1).
 type mean struct{ space *space.Table }
 
 func (m mean) Space() space.Space { return m.space }

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Draws have the quartiles of the density, which integrates to one. The log density of a row is the
-// sum over its active coordinates, far out too. Bounds of 5 standard errors on three quartiles of
-// 40,000 draws: one false alarm in 6e5 runs.
+// Draws have the quartiles of the density, and the density integrates to one. The log density of a
+// row is the sum over its active coordinates, also far from the centre. The bounds are 5 standard
+// errors on three quartiles of 40,000 draws: one false alarm in 6e5 runs.
 func TestFlattest(t *testing.T) {
 	g := newFlattest(3)
 	g.centre[1], g.scale[1] = -1, 0.5

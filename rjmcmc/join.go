@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// Join combines the chains of several runs of one target, which have different seeds and separate
-// burn-in, into one result. Chains are numbered run by run. Each keeps its last draws, as many as
-// the shortest run has. Tuning is copied from the first run.
+// Join combines several runs of one target into one result. The runs must have different seeds.
+// Chains are numbered run by run. If the runs differ in length, each chain keeps only its last
+// draws, up to the length of the shortest run. Tuning is copied from the first run.
 func Join(runs ...*Result) (*Result, error) {
 	switch {
 	case len(runs) == 0:
@@ -46,7 +46,8 @@ func Join(runs ...*Result) (*Result, error) {
 	return joined, nil
 }
 
-// joinInfo adds up the counts of all runs; exchanges are copied from the first.
+// joinInfo adds up the counts of all runs. The shares of accepted exchanges are copied from the
+// first run.
 func joinInfo(runs []*Result) Info {
 	sum := runs[0].Info
 	for _, r := range runs[1:] {
@@ -57,8 +58,9 @@ func joinInfo(runs []*Result) Info {
 	return sum
 }
 
-// joinedEvidence is the mean of the evidences of the joined runs. Its error is the larger of two:
-// from the errors of the runs, and from the differences between the runs.
+// joinedEvidence returns the mean of the log evidences of the joined runs. Its standard error is
+// the larger of two: one computed from the errors of the runs, one from the differences between the
+// runs.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
 	var sum, squaredErrors, squares float64
@@ -82,7 +84,7 @@ type storedResult struct {
 	Info                             Info
 }
 
-// GobEncode implements [gob.GobEncoder]. It fails for joined results, and leaves Tuning out.
+// GobEncode implements [gob.GobEncoder]. It fails for joined results, and does not encode Tuning.
 func (r *Result) GobEncode() ([]byte, error) {
 	if r.runs != nil {
 		return nil, errors.New("rjmcmc: joined runs cannot be encoded")

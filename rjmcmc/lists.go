@@ -24,9 +24,9 @@ type list interface {
 
 var _ list = (*space.Lists)(nil)
 
-// label returns the identity of coordinate j of a model: a coefficient has the same label in every
-// model. Labels ascend with the coordinates in use. In spaces other than lists a coordinate is its
-// own label.
+// label returns a number that identifies coordinate j in every model: the coefficient of an item
+// has the same label wherever the item is in the list. The labels of the active coordinates ascend.
+// In spaces other than lists the label of a coordinate is j.
 func (s *sampler) label(code []int32, j int) int {
 	if s.list == nil || j < s.list.Fixed() {
 		return j
@@ -36,23 +36,25 @@ func (s *sampler) label(code []int32, j int) int {
 }
 
 const (
-	// uniformShare is the share of new items proposed uniformly, so that every item is proposed
-	// whatever the weights. Not tuned.
+	// uniformShare is the share of proposed new items that are drawn uniformly, so that every item
+	// is proposed whatever the weights. Not tuned.
 	uniformShare = 0.25
-	// guessWeight is the weight, in proposals, of the previous estimate in a renewal.
+	// guessWeight is the weight of the previous estimate in a renewal, in units of proposals.
 	guessWeight = 1
 )
 
 // itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an
-// item compares the model with and without it, at the rest of the chain's state. It has odds o of
-// the item being in, whether or not it is accepted. The mean of o/(1+o) estimates the inclusion
-// probability of the item, and the item is proposed in proportion to the estimate.
+// item compares the model with the item to the model without it, at the present state of the rest
+// of the chain. The comparison gives the posterior odds o that the item is in, whether or not the
+// proposal is accepted. The mean of o/(1+o) estimates the inclusion probability of the item, and
+// the item is proposed in proportion to this estimate.
 type itemWeights struct {
-	inclusion  []float64 // [p] estimates so far
-	sum, count []float64 // [p] sums over the window
+	inclusion  []float64 // [p] estimates so far, p the number of items
+	sum, count []float64 // [p] sums over the proposals since the last renewal
 }
 
-// newItemWeights starts from an expected two members, divided by weight; nil: equal weights.
+// newItemWeights starts from inclusion probabilities that sum to two items, in proportion to
+// weights, or equal if weights is nil.
 func newItemWeights(items int, weights []float64) *itemWeights {
 	const members = 2
 	w := &itemWeights{
@@ -71,8 +73,8 @@ func newItemWeights(items int, weights []float64) *itemWeights {
 	return w
 }
 
-// observe adds a proposal from one list to another with log posterior odds logOdds. Exchanges have
-// no information about one item alone.
+// observe adds a proposal to change the list from into the list to, with log posterior odds
+// logOdds. Exchanges of items are ignored, because they have no information about one item alone.
 func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	longer, shorter := to, from
 	if len(from) > len(to) {
@@ -90,7 +92,7 @@ func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	w.count[item]++
 }
 
-// renew closes the window and returns the weights for proposals of items.
+// renew updates the estimates, clears the sums, and returns the weights for proposals of items.
 func (w *itemWeights) renew() []float64 {
 	var total float64
 	for i, n := range w.count {

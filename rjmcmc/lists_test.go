@@ -17,12 +17,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// listTarget is a linearTarget over the subsets of at most k of its groups, as lists. The intercept
-// is fixed, and a slot gathers its columns.
+// listTarget is a linearTarget whose models are lists of at most k of its groups. The intercept is
+// always active, and each slot gathers the columns of one group.
 type listTarget struct {
 	linearTarget
 	lists   *space.Lists
-	columns [][]int32 // [p+1][W] columns of each item; one past the last column where there is none
+	columns [][]int32 // [p+1][W] columns of each item; where an item has fewer than W, the number after the last column
 }
 
 func newListTarget(t testing.TB, l linearTarget, slots int, groups [][]int) listTarget {
@@ -56,7 +56,7 @@ func (l listTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.MulScalar(on, math.Log(l.inclusion/(1-l.inclusion)))
 }
 
-// design gathers the columns of each model: [B, D, n].
+// design gathers the columns of each model as rows: [B, D, n].
 func (l listTarget) design(codes *graph.Node) *graph.Node {
 	g, n := codes.Graph(), len(l.x)
 	transposed := make([][]float64, len(l.x[0])+1)
@@ -86,7 +86,8 @@ func (l listTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(prior, graph.MulScalar(graph.ReduceSum(graph.Square(residual), 1), -0.5/(l.sigma*l.sigma)))
 }
 
-// exactLists is the exact posterior by list, of coefficients in columns of x.
+// exactLists returns the exact posterior by list, with the coefficients in the order of the columns
+// of x.
 func (l listTarget) exactLists() map[string]exactModel {
 	models, total := map[string]exactModel{}, 0.0
 	for _, m := range l.exact() {
@@ -108,8 +109,9 @@ func (l listTarget) exactLists() map[string]exactModel {
 	return models
 }
 
-// worst is the largest error of model probabilities, inclusions and moments of coefficients in
-// standard errors, and the chi-square per degree of freedom of the model probabilities above 0.002.
+// worst returns the largest error of model probabilities, inclusions and moments of coefficients,
+// in standard errors. It also returns the chi-square statistic per degree of freedom of the model
+// probabilities above 0.002.
 func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where string) {
 	see := func(got Summary, want float64, format string, args ...any) float64 {
 		e := math.Abs(got.Mean-want) / got.MCSE
@@ -163,7 +165,7 @@ func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where strin
 	return z, chi2 / count, where
 }
 
-// approximated is a listTarget with its exact quadratic.
+// approximated is a listTarget with its exact quadratic approximation.
 type approximated struct{ listTarget }
 
 func (a approximated) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
@@ -175,7 +177,8 @@ func (a approximated) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pr
 	return precision, graph.MulScalar(graph.Einsum("bdn,n->bd", x, graph.Const(codes.Graph(), a.y)), scale)
 }
 
-// tilted is an approximated whose quadratic is wrong by a different amount in every model.
+// tilted is an approximated target whose quadratic approximation is wrong by a different amount in
+// every model.
 type tilted struct{ approximated }
 
 func (a tilted) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
@@ -185,8 +188,8 @@ func (a tilted) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precisio
 	return graph.Mul(precision, graph.InsertAxes(graph.AddScalar(graph.MulScalar(tilt, 0.3), 1), 1)), graph.Add(linear, graph.MulScalar(tilt, 4))
 }
 
-// smallList has an intercept, six items of one column and one of two, the second nearly a copy of
-// the first, at most four of them in a model.
+// smallList has an intercept, six items of one column and one item of two columns, with at most
+// four items in a model. The second item is nearly a copy of the first.
 func smallList(t testing.TB) listTarget {
 	rng := rand.New(rand.NewPCG(4, 2))
 	groups := [][]int{{1}, {2}, {3}, {4, 5}, {6}, {7}, {8}}

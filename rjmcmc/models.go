@@ -12,61 +12,67 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// ModelsConfig configures chains over sets of items (models alone), whose masses p(m) Z_m are
-// known, or estimated once and kept (Andrieu and Roberts 2009). Zeros stand for defaults.
+// ModelsConfig configures chains over sets of items, each set a model m. The mass p(m) Z_m of a
+// set, Z_m its evidence, is known, or estimated once and kept (Andrieu and Roberts 2009). Zeros
+// stand for defaults.
 type ModelsConfig struct {
-	// Slots is the largest number of members of a set; 0 stands for Items.
+	// Items is the number of items. Slots is the largest number of items in a set; 0 stands for
+	// Items.
 	Items, Slots int
-	// LogMasses returns log p(m) and log Z_m of sets, each ascending, up to constants. Where the
-	// first is −Inf the second is ignored.
+	// LogMasses returns log p(m) and log Z_m of sets, each up to a constant. The items of each set
+	// ascend. Where log p(m) is −Inf, log Z_m is ignored.
 	LogMasses func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error)
-	// Weights are the first proposal weights of items, replaced in burn-in; nil: equal weights.
+	// Weights are the first proposal weights of items, which burn-in replaces; nil means equal
+	// weights.
 	Weights []float64
-	// Together are sets of items, ascending, that have an effect only together: some proposals add
-	// or remove a whole set, or exchange one set for another.
+	// Together are sets of items, each ascending, that have an effect only together: some proposals
+	// add or remove a whole set, or exchange one set for another.
 	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
-	// Powers are the powers of the evidence at each temperature, the posterior first; nil stands
-	// for 1, 0.65 and 0.4. The prior is not tempered: with thousands of items it keeps sets small,
-	// and without it hot copies would hardly ever have a set to exchange with colder copies.
+	// Powers are the powers of the evidence at each temperature, the posterior (power 1) first; nil
+	// stands for 1, 0.65 and 0.4. The prior is not tempered: with thousands of items it keeps sets
+	// small. Were it tempered, hot copies would hardly ever have a set to exchange with colder
+	// copies.
 	Powers []float64
 	// BurnIn is the number of iterations dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int
-	Seed   uint64
+	// Seed selects the random streams.
+	Seed uint64
 }
 
-// defaultPowers are the powers of Z_m in the copies of each chain. Not tuned.
+// defaultPowers returns the powers of Z_m in the copies of each chain. Not tuned.
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
 // DefaultModelBurnIn is the default number of dropped iterations. Not tuned.
 const DefaultModelBurnIn = 200
 
-// renewals is the number of times that burn-in renews the weights of items. Not tuned.
+// renewals is the number of times that burn-in renews the proposal weights of items. Not tuned.
 const renewals = 6
 
-// Models are tempered chains over sets of items.
+// Models holds tempered chains over sets of items.
 type Models struct {
 	cfg    ModelsConfig
 	lists  *space.Lists
 	chains int
-	rows   []modelRow // chains by temperature, the posterior first
+	rows   []modelRow // [temperatures*chains], the posterior's chains first
 	items  *itemWeights
 	random *rand.Rand // for exchanges
 	done   int        // iterations so far
 
-	// Sets are the draws of the posterior's chains after burn-in: by iteration, then by chain.
+	// Sets are the draws of the posterior's chains after burn-in, ordered by iteration, then by
+	// chain.
 	Sets [][]int32
 }
 
 // modelRow is the state of one chain at one temperature.
 type modelRow struct {
-	code                  []int32 // a list
+	code                  []int32 // the set as a code of space.Lists
 	logPrior, logEvidence float64
 	random                *rand.Rand
 }
 
-// NewModels starts chains. It fails where a start has no mass.
+// NewModels starts chains. It fails if the mass of a start is zero.
 func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	cfg.Slots = cmp.Or(cfg.Slots, cfg.Items)
 	if cfg.Powers == nil {
@@ -107,14 +113,15 @@ func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	return m, nil
 }
 
-// Chains is the number of chains.
+// Chains returns the number of chains.
 func (m *Models) Chains() int { return m.chains }
 
-// Weights are the proposal weights of items: about their inclusion probabilities, up to a constant.
+// Weights returns the proposal weights of items: about their inclusion probabilities, up to a
+// constant.
 func (m *Models) Weights() []float64 { return m.items.inclusion }
 
 // Run makes further iterations. In each, every copy of every chain proposes to add, remove or
-// exchange a member, and neighbouring temperatures propose to exchange their states.
+// exchange an item, and neighbouring temperatures propose to exchange their states.
 func (m *Models) Run(ctx context.Context, iterations int) error {
 	unused := make([]float64, m.lists.Dim())
 	proposals, logRatio, together := make([][]int32, len(m.rows)), make([]float64, len(m.rows)), make([]bool, len(m.rows))
@@ -158,11 +165,12 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare of the proposals change sets of items, where there are any. Not tuned.
+// togetherShare is the share of the proposals that change sets of items, where there are any. Not
+// tuned.
 const togetherShare = 0.25
 
-// moveTogether proposes to add or remove a set of items, or to exchange one set for another. It
-// returns the present model where the move is impossible.
+// moveTogether proposes to add or remove one of the sets of Together, or to exchange one of them
+// for another. Where the move is impossible, it returns the present model with log ratio −Inf.
 func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	set := slices.Clone(m.lists.Set(row.code))
 	has := func(items []int32) (all, none bool) {
@@ -198,7 +206,8 @@ func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	return m.lists.Code(set, nil), 0
 }
 
-// exchange proposes exchanges between neighbouring temperatures, even and odd pairs in turn.
+// exchange proposes exchanges between neighbouring temperatures: the even pairs in one iteration,
+// the odd pairs in the next.
 func (m *Models) exchange() {
 	for t := m.done % 2; t+1 < len(m.cfg.Powers); t += 2 {
 		for chain := range m.chains {
@@ -212,7 +221,7 @@ func (m *Models) exchange() {
 	}
 }
 
-// endIteration renews weights during burn-in and keeps draws after it.
+// endIteration renews the weights of items during burn-in and keeps the sets after it.
 func (m *Models) endIteration() error {
 	m.done++
 	if m.done > m.cfg.BurnIn {

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// twoModes returns a distribution over subsets of 8 items with two modes far apart, and its
-// inclusion probabilities.
+// twoModes returns a distribution over subsets of 8 items with two modes far apart, and the
+// inclusion probabilities of the items.
 func twoModes() (logMass func(set []int32) float64, inclusion [8]float64) {
 	random := stream.Rand(3, "modes")
 	table := make([]float64, 256)
@@ -40,8 +40,8 @@ func twoModes() (logMass func(set []int32) float64, inclusion [8]float64) {
 	}, inclusion
 }
 
-// Frequencies of chains over models agree with the exact sum, within errors from the spread between
-// chains: 8 comparisons at 4.5 errors, one false alarm in 18,000.
+// The frequencies of chains over models agree with exact sums, to within errors computed from the
+// spread between chains. There are 8 comparisons at 4.5 standard errors: one false alarm in 18,000.
 func TestModelsFollowTheirMasses(t *testing.T) {
 	logMass, inclusion := twoModes()
 	starts := make([][]int32, 32)
@@ -87,8 +87,8 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 	require.Equal(t, m.Sets, run().Sets, "the same seed gives the same draws")
 }
 
-// Chains with items that move together cross a valley of the masses that no other move crosses: 6
-// comparisons at 4.5 errors, one false alarm in 25,000.
+// Chains with items that move together cross a valley of the masses that no other move crosses.
+// There are 6 comparisons at 4.5 standard errors: one false alarm in 25,000.
 func TestItemsThatMoveTogetherCrossAValley(t *testing.T) {
 	random := stream.Rand(4, "valley")
 	table := make([]float64, 64)
@@ -142,9 +142,10 @@ func TestItemsThatMoveTogetherAreChecked(t *testing.T) {
 	}
 }
 
-// Copies at all temperatures have sets of about the prior's size, and exchange them, among
-// thousands of items with few that have an effect. Were the prior tempered too, hot copies would
-// fill their sets with items without effect, and colder copies would never accept such a set.
+// There are thousands of items, of which few have an effect. Copies at all temperatures have sets
+// of about the size that the prior expects, and exchange them. Were the prior tempered too, hot
+// copies would fill their sets with items without effect, and colder copies would never accept such
+// a set.
 func TestHotCopiesStaySmall(t *testing.T) {
 	const items, slots = 3000, 20
 	logSize := make([]float64, slots+1) // uniform over sizes

@@ -25,8 +25,8 @@ var moves = enum.New[Move]("move", "jump", "swap", "walk", "joint")
 // String returns the name of the move in lower case.
 func (m Move) String() string { return moves.String(m) }
 
-// proposeCodes changes the model in row c of the proposal, a copy of the state. It returns false if
-// the move does not exist from this state, and then the chain stays.
+// proposeCodes changes the model in row c of the proposal, which starts as a copy of the state. It
+// returns false if the move is impossible from this state; the chain then keeps its state.
 func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	code, _, _ := s.proposal.row(c)
 	switch {
@@ -42,9 +42,9 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	return s.proposeSwap(s.rngs[c], code)
 }
 
-// compare sets w to the coordinates that stay, die and are born between the model of row c and the
-// proposed model, and copies the values that stay to their new coordinates. All other values of the
-// proposal are 0.
+// compare sets the lists in w to the coordinates that stay, die and are born between the model of
+// row c and the proposed model. It copies the values that stay to their new coordinates and sets
+// all other values of the proposal to 0.
 func (s *sampler) compare(w *workspace, c int) {
 	code, theta, mask := s.proposal.row(c)
 	old, values, was := s.state.row(c)
@@ -84,7 +84,7 @@ func (s *sampler) compare(w *workspace, c int) {
 }
 
 // propagate proposes the values of row c under the model and mask of the proposal. It returns log
-// g(θ_K | R) − log g(θ_J' | R) for the coordinates that died and were born.
+// g(θ_K | R) − log g(θ_J' | R), K the coordinates that died, J those born and R those kept.
 func (s *sampler) propagate(w *workspace, c int) float64 {
 	w.reset()
 	_, theta, _ := s.proposal.row(c)
@@ -123,7 +123,8 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	return logRatio
 }
 
-// proposeStep moves the values of row c within its model. moved is false if no step exists.
+// proposeStep moves the values of row c within its model. It returns the index of the step's scale
+// in Tuning; moved is false if the model has no active coordinates.
 func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved bool) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
@@ -157,8 +158,9 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	return len(active), true
 }
 
-// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or
-// with the spreads of births where Λ is unknown or not positive definite.
+// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹, Λ the precision of the quadratic
+// approximation and A the active coordinates. Where Λ_AA is unknown or not positive definite, the
+// step has independent entries with the spreads of births (BirthSD).
 func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []int) {
 	step := w.take(len(active))
 	for a := range step {
@@ -188,8 +190,9 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	}
 }
 
-// proposeJump changes one site, uniform among those with a choice, to another outcome, uniform
-// among the others. The reverse has the same probability.
+// proposeJump changes one site to another outcome. The site is uniform among the sites with two or
+// more outcomes, the outcome uniform among the site's other outcomes. The reverse move has the same
+// probability.
 func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	if len(s.free) == 0 {
 		return false
@@ -203,11 +206,11 @@ func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	return true
 }
 
-// proposeSwap exchanges differing outcomes of two sites with the same number of outcomes. The first
-// site a is uniform among all sites that have a like, the second b uniform among the d_a likes of a
-// with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The exchange keeps the number of
-// sites at each outcome and turns d_a into d_b and back, so that the reverse has the same
-// probability.
+// proposeSwap exchanges the differing outcomes of two like sites, sites with the same number of
+// outcomes. The first site a is uniform among all sites that have a like, the second site b uniform
+// among the d_a likes of a with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The
+// exchange keeps the number of sites at each outcome, and swaps d_a and d_b. The reverse move
+// therefore has the same probability.
 func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
 	if len(s.paired) == 0 {
 		return false

@@ -1,16 +1,19 @@
 package rjmcmc
 
-// population holds R states in rows, row-major: the chains, then their copies at each temperature.
+// population holds R states, one per row, row-major: first the chains of the posterior, then their
+// copies at each further temperature.
 type population struct {
 	sites, dim int
 	codes      []int32   // [R*S]
 	theta      []float64 // [R*D]
 	mask       []bool    // [R*D]
-	// log p(m) g(θ), and log η(θ | m) − log g(θ), which β multiplies (tempering.go) [R]
+	// base is log p(m) g(θ); tilt is log η(θ | m) − log g(θ), which the inverse temperature β
+	// multiplies (tempering.go). [R]
 	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
-	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a
-	// QuadraticTarget; nil without one, and where models holds the approximations of all models.
+	// precision [R*D*D] and linear [R*D] hold the approximation of each row's model by a
+	// QuadraticTarget. They are nil for other targets, and where models holds the approximations of
+	// all models.
 	precision, linear []float64
 	models            *approximations
 	ladder            *ladder
@@ -32,7 +35,7 @@ func (p *population) rows(b *block) (codes []int32, mask []bool, theta []float64
 	return p.codes[b.first*p.sites : b.last*p.sites], p.mask[b.first*p.dim : b.last*p.dim], p.theta[b.first*p.dim : b.last*p.dim]
 }
 
-// copyRow copies a row without the approximation of its model.
+// copyRow copies row c to dst, without the approximation of its model.
 func (p *population) copyRow(dst *population, c int) {
 	code, theta, mask := dst.row(c)
 	fromCode, fromTheta, fromMask := p.row(c)
@@ -80,9 +83,9 @@ func exchange[T any](a, b []T) {
 	}
 }
 
-// curvature is entry (i, i) of the precision of row c's approximation at its temperature, slope
-// entry i of its linear part. Each is the sum of two entries with weights 1 − β and β: for a normal
-// density like g, and for η.
+// curvature returns the diagonal entry (i, i) of the precision of row c's approximation at its
+// inverse temperature β, and slope returns entry i of its linear part. Each is a weighted sum:
+// weight 1 − β for the normal density that stands for g, weight β for the approximation of η.
 func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.inverseTemperature(c)
 	precision, _ := p.approximation(c)

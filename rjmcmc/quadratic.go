@@ -2,20 +2,21 @@ package rjmcmc
 
 import "gonum.org/v1/gonum/mat"
 
-// MaxQuadraticDim is the largest D with a quadratic approximation: its cost grows as D³.
+// MaxQuadraticDim is the largest number of coordinates D for which a run fits a quadratic
+// approximation, whose cost grows as D³.
 const MaxQuadraticDim = 128
 
 // Quadratic approximates the log density of every model by one quadratic form over all coordinates,
 //
 //	log η(θ | m) ≈ c(m) + b_A'θ_A − ½ θ_A' Λ_AA θ_A,
 //
-// A the active coordinates. It is exact for linear regression with known variance, and close
-// wherever leaving a coordinate out equals setting it to 0. Proposals from it are valid for every
-// target; a poor fit only lowers acceptance.
+// where A are the active coordinates. It is exact for linear regression with known variance, and
+// close wherever leaving out a coordinate has the same effect as setting it to 0. Proposals from it
+// are valid for every target; a poor fit only lowers acceptance.
 type Quadratic struct {
 	Linear    []float64 // b, [D]
 	Precision []float64 // Λ, symmetric, [D*D]
-	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j, 0 when the
+	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j. It is 0 when the
 	// approximation is exact. [D]
 	Excess []float64
 }
@@ -24,17 +25,19 @@ func newQuadratic(dim int) *Quadratic {
 	return &Quadratic{Linear: make([]float64, dim), Precision: make([]float64, dim*dim), Excess: make([]float64, dim)}
 }
 
-// fit estimates a Quadratic by least squares from one-coordinate steps. A step δ of coordinate i
-// that changes the log density by Δ has Δ/δ = b_i − Σ_k Λ_ik θ̄_k where the density is quadratic,
-// θ̄ the midpoint: a linear regression for each row of Λ, with weights δ².
+// fit estimates a Quadratic by least squares from steps of single coordinates. Let a step δ of
+// coordinate i change the log density by Δ, and let θ̄ be the midpoint of the step. Where the log
+// density is quadratic, Δ/δ = b_i − Σ_k Λ_ik θ̄_k. This is a linear regression for each row of Λ,
+// with weights δ².
 type fit struct {
 	dim  int
 	rows []regression
 }
 
-// regression holds the weighted sums for one row over x = (1, θ̄).
+// regression holds the weighted sums of the regression for one row of Λ, with regressors x = (1,
+// θ̄).
 type regression struct {
-	count     []float64 // [D+1] steps with coordinate k−1 active; entry 0 counts all
+	count     []float64 // [D+1] number of steps with coordinate k−1 active, at entry k; entry 0 counts all steps
 	normal    []float64 // [(D+1)²] Σ δ² x xᵀ, lower triangle
 	crossed   []float64 // [D+1] Σ δ Δ x
 	squared   float64   // Σ Δ²
@@ -50,7 +53,8 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of log density above which a step belongs to the tails; by hand.
+// implausible is the change of the log density above which a step counts as a step in the tails and
+// is ignored; chosen by hand.
 const implausible = 50
 
 // observe adds a step of coordinate i by delta, which changes the log density by change.
@@ -85,7 +89,8 @@ func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64
 	}
 }
 
-// solve returns the approximation. Rows without data or curvature follow the marginal moments of t.
+// solve returns the approximation. A coordinate with too few steps, or without negative curvature,
+// gets the precision and the mean of its values in the population, which t holds.
 func (f *fit) solve(t *Tuning) *Quadratic {
 	d := f.dim
 	q := newQuadratic(d)
@@ -107,7 +112,7 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 			if raw[k] == nil {
 				continue
 			}
-			// Two estimates of one number, weighted by the steps behind them.
+			// Λ_ik has two estimates, from rows i and k. Weight them by their numbers of steps.
 			wi, wk := f.rows[i].count[k+1], f.rows[k].count[i+1]
 			if wi+wk > 0 {
 				v := -(wi*raw[i][k+1] + wk*raw[k][i+1]) / (wi + wk)
@@ -123,9 +128,9 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 	return q
 }
 
-// solve returns the coefficients of x, nil when there are too few steps. A ridge of 1/n of a step,
-// n the number of steps with information about a coefficient, holds coefficients without steps near
-// 0 and hardly changes the others.
+// solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge of 1/n
+// of a mean step, n the number of steps with information about a coefficient, holds coefficients
+// without steps near 0 and hardly changes the other coefficients.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {
@@ -149,12 +154,12 @@ func (r *regression) solve() []float64 {
 	}
 	var coefficients mat.VecDense
 	if err := cholesky.SolveVecTo(&coefficients, mat.NewVecDense(n, r.crossed)); err != nil {
-		return nil // too badly conditioned
+		return nil // the matrix is too badly conditioned
 	}
 	return coefficients.RawVector().Data
 }
 
-// recentre returns the best constant for a row of Λ, and the mean square of the residuals.
+// recentre returns the best constant b_i for a row of Λ, and the mean square of the residuals.
 func (r *regression) recentre(precision []float64) (constant, excess float64) {
 	n := len(r.crossed)
 	coefficients := make([]float64, n)

@@ -10,24 +10,26 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains over few models propose the same changes repeatedly. The numbers that a proposal needs
-// about a model are computed once, by the first goroutine that needs them. They depend on nothing
-// else, so that draws are the same to the bit.
+// Chains over few models propose the same changes repeatedly. The matrices and vectors that a
+// proposal needs about a model are computed once, by the first goroutine that needs them. They
+// depend only on the model and the tuning, so that the draws are the same to the bit as without the
+// store.
 
-// mostRemembered bounds the values kept for all models and temperatures: 32 MiB.
+// mostRemembered bounds the float64 values stored for all models and temperatures: 32 MiB.
 const mostRemembered = 1 << 22
 
-// approximations holds the approximations by a QuadraticTarget of all models of a small space.
+// approximations holds the approximations that a QuadraticTarget gives of all models of a small
+// space.
 type approximations struct {
 	cards             []int
 	precision, linear []float64 // [models*D*D], [models*D]
 }
 
-// remembers reports whether a space of codes is small enough for its models to be remembered. Only
-// codes whose coordinates are their own labels are remembered.
+// remembers reports whether a space is small enough for results to be stored for every model.
+// Results are not stored for lists, where the coordinates of an item differ between models.
 func remembers(cards []int, dim, temperatures int, lists bool) bool {
 	models, ok := space.CountCodes(cards)
-	half := dim/2 + 1 // coordinates in a typical model
+	half := dim/2 + 1 // number of coordinates in a typical model
 	return ok && !lists && models <= mostRemembered && models*(dim+1) <= mostRemembered/(temperatures*half*half)
 }
 
@@ -58,7 +60,8 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	return a, nil
 }
 
-// remembered holds results at one temperature by model and the coordinate placed last, D for none.
+// remembered holds results at one temperature. They are indexed by model and by the one coordinate
+// that is placed last; D stands for no such coordinate.
 type remembered struct {
 	cards     []int
 	dim       int
@@ -78,8 +81,8 @@ func newRemembered(cards []int, dim int) *remembered {
 	return &remembered{cards, dim, make([]atomic.Pointer[rememberedStandard], entries), make([]atomic.Pointer[marginal], entries)}
 }
 
-// place is the index of a model with the coordinates placed last; -1 for more than one such
-// coordinate, or without a store.
+// place returns the index of the results for a model with the coordinates in behind placed last. It
+// returns −1 if behind has more than one coordinate, or if r is nil.
 func (r *remembered) place(code []int32, behind []int) int {
 	if r == nil || len(behind) > 1 {
 		return -1
@@ -91,7 +94,7 @@ func (r *remembered) place(code []int32, behind []int) int {
 	return indexOf(r.cards, code)*(r.dim+1) + last
 }
 
-// indexOf is [space.Encode] for a valid code.
+// indexOf returns the index that [space.Encode] returns, for a valid code.
 func indexOf(cards []int, code []int32) (index int) {
 	for site, card := range cards {
 		index = index*card + int(code[site])
@@ -99,7 +102,7 @@ func indexOf(cards []int, code []int32) (index int) {
 	return index
 }
 
-// forget empties the store after a change of the proposals.
+// forget empties the stores after a change of the proposals.
 func (s *sampler) forget() {
 	for i := range s.rungs {
 		if s.rungs[i].remembered != nil {
@@ -108,8 +111,9 @@ func (s *sampler) forget() {
 	}
 }
 
-// standardOf is the approximation of the model in row c of a population over its coordinates, with
-// the coordinates in behind last; ok is false where its precision is not positive definite.
+// standardOf returns the approximation of the model in row c of a population over the given
+// coordinates, where the coordinates in behind come last; ok is false where its precision is not
+// positive definite.
 func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
 	r := s.rung(c).remembered
 	code, _, _ := p.row(c)
@@ -125,8 +129,8 @@ func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, be
 	return st, ok
 }
 
-// factorOf is the factor of the fitted approximation of the model of row c over its active
-// coordinates; ok is false where the approximation is not positive definite.
+// factorOf returns the factor of the precision of the fitted approximation of the model in row c,
+// over its active coordinates; ok is false where the precision is not positive definite.
 func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, ok bool) {
 	rung := s.rung(c)
 	code, _, _ := s.state.row(c)
@@ -143,9 +147,9 @@ func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, o
 	return f, ok
 }
 
-// marginalOf is the marginal of coordinates x of the model in row c of a population, given the kept
-// coordinates. lower is the factor of Λ_RR from [Quadratic.factorise]; it has no rows where it is
-// not known yet or does not exist.
+// marginalOf returns the marginal of coordinates x of the model in row c of a population, given the
+// kept coordinates. lower is the factor of Λ_RR from [Quadratic.factorise], R the kept coordinates.
+// It has no rows where it is not known yet or does not exist.
 func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *dense.Factor) marginal {
 	rung := s.rung(c)
 	code, _, _ := p.row(c)

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// knownLinear is a linearTarget with a quadratic that is wrong by a different amount in every
-// model.
+// knownLinear is a linearTarget with a quadratic approximation that is wrong by a different amount
+// in every model.
 type knownLinear struct{ linearTarget }
 
 func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
@@ -26,8 +26,8 @@ func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pre
 	return precision, graph.Add(constant(q.Linear, 1, dim), graph.InsertAxes(tilt, -1))
 }
 
-// The store of models changes no draw, burn-in and its renewals of proposals included, with a
-// fitted quadratic and with the quadratic of the target.
+// Storing results by model changes no draw, in burn-in, with its renewals of proposals, or after
+// it. This holds for a fitted quadratic approximation and for the target's own.
 func TestRememberedModelsChangeNoDraw(t *testing.T) {
 	l := correlatedLinear(t)
 	for name, target := range map[string]Target{"fitted": l, "given": knownLinear{l}} {

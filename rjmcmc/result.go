@@ -8,27 +8,27 @@ import (
 
 // Info counts proposals and exchanges after burn-in.
 type Info struct {
-	// Proposed and Accepted count proposals by Move. Moves that do not exist from a state (a Swap
-	// when all sites agree) are not proposals.
+	// Proposed and Accepted count proposals by Move. A move that is impossible from a state (a Swap
+	// when all sites agree) is not counted.
 	Proposed, Accepted [numMoves]int
 	// NonFinite counts proposals whose log density was NaN or +Inf. They were rejected.
 	NonFinite int
 	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the
 	// posterior first. RoundTrips is the number of times that a state went from the posterior to
-	// the flattest density and back. Nil and 0 without tempering. All other counts are over the
-	// posterior's chains only.
+	// the flattest density and back. Without tempering they are nil and 0. All other counts are
+	// over the chains of the posterior only.
 	Exchanges  []float64
 	RoundTrips int
-	// Discarded is the number of first draws dropped from each chain because a chain had not yet
-	// reached the posterior from its starting point.
+	// Discarded is the number of first draws dropped from every chain because at least one chain
+	// had not yet reached the posterior from its starting point.
 	Discarded int
-	// AtStart is the number of remaining draws that are still starting points, from chains that
-	// accepted no move for more than half of the run. [Result.LogDensitySummary] then has an RHat
-	// of +Inf.
+	// AtStart is the number of draws, after those dropped, that are still starting points. They
+	// come from chains that accepted no move for more than half of the run.
+	// [Result.LogDensitySummary] then has an RHat of +Inf.
 	AtStart int
 }
 
-// Acceptance is the share of proposals of a kind that were accepted, NaN when there were none.
+// Acceptance returns the share of proposals of a kind that were accepted, NaN when there were none.
 func (i Info) Acceptance(m Move) float64 {
 	return float64(i.Accepted[m]) / float64(i.Proposed[m])
 }
@@ -49,23 +49,25 @@ func (i Info) nonFiniteShare() float64 {
 	return float64(i.NonFinite) / float64(max(1, proposed))
 }
 
-// Result holds the kept draws. Draw d is iteration d / Chains of chain d % Chains.
+// Result holds the kept draws. Draw d is kept iteration d / Chains, from 0, of chain d % Chains.
 type Result struct {
-	// Chains is C, Sites S, Dim D.
+	// Chains is the number of chains C, Sites the number of sites S, Dim the number of coordinates
+	// D.
 	Chains, Sites, Dim int
 	// BurnIn and Thin are the settings with their defaults filled in.
 	BurnIn, Thin int
-	// LogDensity is log p(m) + log η(θ | m) of each draw. [N]
+	// LogDensity is log p(m) + log η(θ | m) of each draw. [N], N the number of draws
 	LogDensity []float64
-	// Info counts proposals after burn-in; Tuning holds the proposals used for all of them.
+	// Info counts proposals after burn-in. Tuning holds the tuning with which these were proposed.
 	Info   Info
 	Tuning Tuning
 
 	ladder []float64 // β of the temperatures [T]
-	// the term that β multiplies, for all rows at each kept iteration [N/C*R]; nil without
-	// tempering
+	// tilt is the term that β multiplies, for all rows at each kept iteration [N/C*R], R the number
+	// of rows; nil without tempering.
 	tilt []float64
-	// number of chains that have not left their starting points, at each kept iteration [N/C]
+	// atStart is the number of chains that have not left their starting points, at each kept
+	// iteration [N/C].
 	atStart   []int
 	discarded int       // Info.Discarded
 	runs      []*Result // the joined runs; nil for one run
@@ -79,7 +81,7 @@ func newResult(s *sampler) *Result {
 	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
-// record keeps the rows of the posterior, which come first.
+// record keeps the draws of the posterior's chains, which are the first rows of p.
 func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)
 	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
@@ -114,10 +116,10 @@ func (r *Result) First(n int) *Result {
 	return &first
 }
 
-// Draws is N, the number of kept draws over all chains.
+// Draws returns N, the number of kept draws over all chains.
 func (r *Result) Draws() int { return len(r.LogDensity) }
 
-// Codes is the model of a draw, length S. Read only.
+// Codes returns the model of a draw, length S. Read only.
 func (r *Result) Codes(draw int) []int32 { return r.codes[draw*r.Sites : (draw+1)*r.Sites] }
 
 // Theta returns the parameters of a draw, length D, 0 where inactive. Read only.
@@ -131,7 +133,7 @@ func (r *Result) Summarise(f func(draw int) float64) Summary {
 	return Summarise(r.series(f))
 }
 
-// series is f of every draw, a row per chain.
+// series returns f of every draw, [chains][draws].
 func (r *Result) series(f func(draw int) float64) [][]float64 {
 	n := r.Draws() / r.Chains
 	values := make([]float64, r.Draws())
@@ -145,7 +147,8 @@ func (r *Result) series(f func(draw int) float64) [][]float64 {
 	return chains
 }
 
-// Inclusion summarises the indicator that coordinate j is active; Mean is its probability.
+// Inclusion summarises the indicator that coordinate j is active; Mean is the posterior probability
+// that it is.
 func (r *Result) Inclusion(j int) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
 }
@@ -186,13 +189,14 @@ func (r *Result) LogDensitySummary() Summary {
 // Model is a model that the chains visited.
 type Model struct {
 	Codes []int32 // [S]
+	// Draws is the number of draws with this model.
 	Draws int
-	// Summary describes its indicator: Mean is its posterior probability.
+	// Summary describes the indicator of the model: Mean is the model's posterior probability.
 	Summary
 }
 
-// Models lists visited models by decreasing probability (ties by code), at most limit of them;
-// limit 0 lists all. Each costs a pass over the draws.
+// Models lists the visited models by decreasing probability (ties by code), at most limit of them;
+// limit 0 lists all. Each model in the list costs a pass over the draws.
 func (r *Result) Models(limit int) []Model {
 	models, numbers := r.visited()
 	order := make([]int32, len(models))
@@ -216,13 +220,14 @@ func (r *Result) Models(limit int) []Model {
 	return sorted
 }
 
-// Visited is the number of different models among the draws.
+// Visited returns the number of different models among the draws.
 func (r *Result) Visited() int {
 	models, _ := r.visited()
 	return len(models)
 }
 
-// visited lists the models in order of appearance; numbers has the position of each draw's model.
+// visited lists the models in order of appearance; numbers holds, for each draw, the position of
+// its model in the list.
 func (r *Result) visited() (models []Model, numbers []int32) {
 	numbers = make([]int32, r.Draws())
 	known := map[string]int32{}

@@ -83,12 +83,12 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			oracle := make([]float64, 128)
 			var total, oracleError float64
 			for _, row := range readNumbers(t, "../testdata/robust_vs/"+name+"_logz.csv") {
-				// leading zeros of the bits are lost in numbers
+				// The numbers in the file have lost the leading zeros of the bits.
 				index, err := strconv.ParseInt(strconv.Itoa(int(row[0])), 2, 32)
 				require.NoError(t, err)
 				oracle[index] = math.Exp(row[1])
 				total += oracle[index]
-				oracleError += oracle[index] * row[2] // sd of log Z is the relative error
+				oracleError += oracle[index] * row[2] // the standard deviation of log Z is the relative error of Z
 			}
 			r, err := Run(context.Background(), testkit.Backend(t), target, Config{Chains: 128, BurnIn: 400, Iterations: 1600, Thin: 2, Seed: 1})
 			require.NoError(t, err)
@@ -102,8 +102,8 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			for i := range oracle {
 				distance += math.Abs(got[i]-oracle[i]/total) / 2
 			}
-			// Half the sum of absolute errors is at most three times the size expected from both
-			// standard errors.
+			// The distance, half the sum of absolute errors, is at most three times the size that
+			// both standard errors lead to expect.
 			assert.Less(t, distance, 3*(samplerError+oracleError/total)/2)
 			assert.Less(t, distance, 0.03)
 			for j := 1; j < r.Dim; j++ {

@@ -11,16 +11,16 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// mostNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf; they
-// are rejected.
+// mostNonFinite is the largest allowed share of proposals after burn-in whose log density is NaN or
+// +Inf. Such proposals are rejected.
 const mostNonFinite = 0.01
 
 // Run samples the target. The backend evaluates its graphs.
 //
 // When ctx is cancelled, Run stops after the move in progress, writes the checkpoint if the
-// configuration names one, and returns the wrapped error of ctx with the draws so far, nil during
-// burn-in. Run also returns the draws along with an error when more than mostNonFinite of the
-// proposals after burn-in had no finite log density.
+// configuration names one, and returns the wrapped error of ctx. It also returns the draws so far;
+// during burn-in, nil. Run returns the draws along with an error when more than mostNonFinite of
+// the proposals after burn-in had a log density that is NaN or +Inf.
 func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
 	s, err := newSampler(backend, target, cfg)
 	if err != nil {
@@ -92,8 +92,8 @@ func (s *sampler) freeze() {
 	s.result = newResult(s)
 }
 
-// moves makes the remaining moves of the iteration in progress: one by one in burn-in, which learns
-// from each, and all at once after it.
+// moves makes the remaining moves of the iteration in progress. In burn-in it makes them one by
+// one, because the tuning learns from each; after burn-in it makes them all at once.
 func (s *sampler) moves(ctx context.Context, total int) error {
 	for schedule := s.schedule(s.iteration); s.made < len(schedule); {
 		if err := ctx.Err(); err != nil {
@@ -119,10 +119,10 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 	return nil
 }
 
-// checks is the number of calls of Config.Enough in a run. Not tuned.
+// checks is the number of times that a run calls Config.Enough. Not tuned.
 const checks = 16
 
-// checkedEvery is the number of iterations between two calls.
+// checkedEvery returns the number of iterations between two calls of Config.Enough.
 func (s *sampler) checkedEvery() int { return max(s.cfg.Iterations/checks, 1) }
 
 // keep records the state after the n-th iteration since burn-in if thinning keeps it.
@@ -161,12 +161,13 @@ func (s *sampler) endBurnIn() error {
 }
 
 // settling is the share of burn-in without changes of model. In it the chains, spread over models,
-// find the location and width of their coordinates. With changes of model they would drop any
-// coordinate whose posterior lies far from its first guess before they find it. Not tuned.
+// find the location and width of their coordinates. With changes of model the chains would drop any
+// coordinate whose posterior lies far from its starting values, before they find where it lies. Not
+// tuned.
 const settling = 0.25
 
-// schedule returns the moves of iteration t in order. Settling chains walk instead of changing
-// model, because the quadratic approximation is fitted to walks.
+// schedule returns the moves of iteration t in order. In the settling part of burn-in, walks
+// replace changes of model, because the quadratic approximation is fitted to walks.
 func (s *sampler) schedule(t int) (moves []Move) {
 	times := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
 	if times[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {
@@ -181,7 +182,7 @@ func (s *sampler) schedule(t int) (moves []Move) {
 	return moves
 }
 
-// finish completes the result, nil during burn-in.
+// finish completes the result and returns it. The result is nil during burn-in.
 func (s *sampler) finish(err error) (*Result, error) {
 	if s.result != nil {
 		s.result.settle()

@@ -14,37 +14,40 @@ import (
 
 // sampler is a run in progress.
 type sampler struct {
-	cfg     Config // resolved
+	cfg     Config // with defaults filled in
 	cards   []int
 	dim     int
 	density *density
-	// transfer proposes the values of a chain whose model changes: propagate, except in tests of
-	// broken samplers.
+	// transfer proposes the values of a chain whose model changes. It is propagate, except in tests
+	// that break the sampler on purpose.
 	transfer func(w *workspace, c int) float64
-	// logExchange is the log acceptance ratio of an exchange: tiltRatio, except in such tests.
+	// logExchange returns the log acceptance ratio of an exchange. It is tiltRatio, except in tests
+	// that break the sampler.
 	logExchange func(cold, hot int) float64
 
 	list  list        // the space if its coordinates are places in a list; else nil
 	mover space.Mover // proposes other models; nil for jumps and swaps of sites
 	free  []int       // sites with two or more outcomes
-	// sites with two or more outcomes, by number of outcomes
+	// likes lists the sites with two or more outcomes, by their number of outcomes.
 	likes  map[int][]int
-	paired []int // sites whose number of outcomes another site shares, ascending
+	paired []int // sites with two or more outcomes and a like, ascending
 
 	rows            int          // R, chains times temperatures
 	sources         []*rand.PCG  // the state of rngs
 	rngs            []*rand.Rand // one per row
 	state, proposal *population
-	scale           []int  // step size used by the move in progress, per row
+	scale           []int  // index of the scale of the step in progress, per row
 	moved           []bool // whether the move in progress exists, per row
-	// whether the state is a starting point whose values no move has changed yet, per row
+	// atStart reports whether the state is a starting point whose values no move has changed yet,
+	// per row.
 	atStart []bool
-	// log ratio of the probabilities of choosing the reverse and this change of model, per row
+	// logChoice is the log ratio of the probabilities of choosing the reverse change of model and
+	// this one, per row.
 	logChoice []float64
-	// term of the proposal densities in the log acceptance ratio, per row
+	// logRatio is the term of the proposal densities in the log acceptance ratio, per row.
 	logRatio []float64
-	// the change of the log density, −Inf where it is not finite, and whether the proposal is
-	// accepted, per row
+	// change is the change of the log density, −Inf where it is NaN or +Inf; accepted reports
+	// whether the proposal is accepted; per row.
 	change           []float64
 	finite, accepted []bool
 
@@ -57,8 +60,8 @@ type sampler struct {
 	info    Info
 
 	iteration int                  // in progress, from 1
-	made      int                  // moves of it that are made
-	further   int                  // iterations that Config.Further has added
+	made      int                  // number of its moves already made
+	further   int                  // number of iterations that Config.Further has added
 	result    *Result              // nil during burn-in
 	enough    bool                 // whether Config.Enough has ended the run
 	saver     *checkpoint.Schedule // nil without a file
@@ -129,8 +132,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	return s, nil
 }
 
-// sortSites finds the sites that jumps may change (more than one outcome), and among these the
-// sites for swaps: another site has the same number of outcomes.
+// sortSites finds the sites that jumps may change, with more than one outcome. Among these it finds
+// the sites that swaps may change: another site has the same number of outcomes.
 func (s *sampler) sortSites() {
 	for site, card := range s.cards {
 		if card > 1 {
@@ -145,8 +148,9 @@ func (s *sampler) sortSites() {
 	}
 }
 
-// prepareModels allocates the store of models if they are few. With a QuadraticTarget it also
-// computes the approximations of all models, or allocates memory for the approximation of each row.
+// prepareModels allocates the store of results by model if there are few models. With a
+// QuadraticTarget it also computes the approximations of all models, or allocates memory for the
+// approximation of each row.
 func (s *sampler) prepareModels(backend backends.Backend) error {
 	small := remembers(s.cards, s.dim, s.cfg.Temperatures, s.list != nil)
 	for i := range s.rungs {
@@ -196,13 +200,13 @@ func (s *sampler) proposeBy(weights []float64) error {
 type rung struct {
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
-	// remembered stores results by model; nil for too many models.
+	// remembered stores results by model; it is nil if there are too many models, and on lists.
 	remembered *remembered
 }
 
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 
-// propose writes proposals of a move from the states of a block.
+// propose writes the proposals of a move, starting from the states of a block.
 func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	changesModel := move == Jump || move == Swap
 	for c := b.first; c < b.last; c++ {
@@ -233,7 +237,7 @@ func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	return nil
 }
 
-// step makes one move in every row, with adaptation during burn-in.
+// step makes one move in every row, and adapts the tuning during burn-in.
 func (s *sampler) step(move Move) error {
 	if err := s.eachBlock(func(w *workspace, b *block) error { return s.try(w, b, move) }); err != nil {
 		return err
@@ -305,7 +309,8 @@ func (s *sampler) accept(b *block, move Move) {
 	}
 }
 
-// count adds the proposal of a chain of the posterior to the counts.
+// count adds the proposal of chain c of the posterior to the counts. On lists a Jump that keeps the
+// number of items counts as a Swap.
 func (s *sampler) count(info *Info, move Move, c int) {
 	if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
 		move = Swap

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// sigmas bounds |estimate − exact| / MCSE. With normal errors a check exceeds it once in 150,000,
-// were the seeds not fixed.
+// sigmas bounds |estimate − exact| / MCSE. With normal errors a check exceeds it once in 150,000
+// seeds; here seeds are fixed.
 const sigmas = 4.5
 
 // correlatedLinear has an intercept and four predictors, the second nearly a copy of the first.
@@ -36,8 +36,8 @@ func correlatedLinear(t testing.TB) linearTarget {
 	return l
 }
 
-// worst is the largest error of model probabilities and of first and second moments of the
-// coefficients, in Monte Carlo standard errors.
+// worst returns the largest error of model probabilities and of first and second moments of the
+// coefficients, in Monte Carlo standard errors, and the quantity that has it.
 func (l linearTarget) worst(r *Result) (float64, string) {
 	var z float64
 	var where string
@@ -102,7 +102,7 @@ func TestFactorsEnterTogether(t *testing.T) {
 	assert.Less(t, z, sigmas, where)
 }
 
-// Above MaxQuadraticDim coordinates the sampler works without its approximation.
+// Above MaxQuadraticDim coordinates the sampler works without a quadratic approximation.
 func TestManyCoordinates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	var groups [][]int
@@ -156,7 +156,7 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 				return logRatio
 			}
 		},
-		// This sampler on all coordinates at once does not refresh the inactive ones.
+		// This sampler keeps a value for every coordinate, and does not refresh the inactive ones.
 		"stale coefficients": func(s *sampler) {
 			last := make([]float64, len(s.state.theta))
 			s.transfer = func(w *workspace, c int) float64 {
@@ -264,8 +264,8 @@ func TestAnyCards(t *testing.T) {
 				assert.Less(t, math.Abs(z), sigmas, "P(%v) = %g, want %g", m.Codes, m.Mean, want)
 			}
 			assert.Greater(t, count, 80.0)
-			// The squared errors sum to about their number: the estimates have no bias and the
-			// MCSEs are not too small.
+			// The mean of the squared errors is about 1: the estimates have no bias, and the MCSEs
+			// are not too small.
 			assert.InDelta(t, 1, chi2/count, sigmas*math.Sqrt(2/count))
 		})
 	}
@@ -336,7 +336,7 @@ func TestCancel(t *testing.T) {
 	r, err := run(10)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Nil(t, r)
-	r, err = run(50) // chains meet where a draw is kept
+	r, err = run(50) // chains wait for each other where a draw is kept
 	assert.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, r)
 	assert.Equal(t, 3*4, r.Draws())
@@ -385,8 +385,8 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// Blocks that make several moves before they meet make the same moves as blocks that meet after
-// each move.
+// Blocks that make several moves before they wait for each other end in the same states as blocks
+// that wait after each move.
 func TestMovesOfAnIteration(t *testing.T) {
 	run := func(size int) *sampler {
 		s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 4, BurnIn: 20, Iterations: 5})

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// A chain that starts far from the posterior may not have reached it when burn-in ends. Its states
-// are then no draws from the posterior. A few such values in thousands double a standard deviation,
-// while ranks, and so R-hat, hardly change.
+// A chain that starts far from the posterior may not have reached it when burn-in ends. Its first
+// states are then no draws from the posterior. A few such states among thousands can double a
+// standard deviation, while ranks, and so R-hat, hardly change.
 
 // fewestSettled is the least number of draws in the second half of a run from which the range of
-// log densities is estimated.
+// log densities can be estimated.
 const fewestSettled = 64
 
-// settle drops the first draws of all chains up to the last draw that is on the way from a starting
-// point, at most half of the run. Such a draw is unchanged since the start, or its log density is
-// more than twice as far below the median as any log density of the second half. Depths have an
-// exponential tail or a thinner one: a first half of N stationary draws has a draw that deep about
-// four times in N runs.
+// settle drops the first draws of all chains, up to the last draw that is still on the way from a
+// starting point, at most half of the run. A draw is on the way if it is unchanged since the start,
+// or if its log density is more than twice as far below the median as the lowest log density of the
+// second half. The depth of stationary draws below the median has an exponential tail or a thinner
+// one: among runs whose first halves have N stationary draws, about four in N have a draw that
+// deep.
 func (r *Result) settle() {
 	half := r.Draws() / r.Chains / 2
 	settled := slices.Clone(r.LogDensity[half*r.Chains:])
@@ -45,7 +46,7 @@ func (r *Result) discard(n int) {
 	r.discarded += n
 }
 
-// unmoved counts the draws that are starting points.
+// unmoved returns the number of draws that are starting points.
 func (r *Result) unmoved() (draws int) {
 	for _, chains := range r.atStart {
 		draws += chains
@@ -53,12 +54,12 @@ func (r *Result) unmoved() (draws int) {
 	return draws
 }
 
-// indicatorError is the standard error of the mean of an indicator. If it never changed, its
-// autocorrelation is unknown, and each chain counts as one draw. Otherwise the error is at least
-// √(p̃(1−p̃)/n), p̃ = (n p + 1)/(n + 2): the error of n independent draws, n the effective number,
-// with one more of each outcome. The bound is about 1/n where the event was seen once, a third of
-// the bound by the rule of three. Without it an event seen too rarely by chance would have too
-// small an error for the same reason.
+// indicatorError returns the standard error of the mean p of an indicator. If the indicator never
+// changed, its autocorrelation is unknown, and each chain counts as one draw. Otherwise the error
+// is at least √(p̃(1−p̃)/n), where n is the effective number of draws and p̃ = (n p + 1)/(n + 2) is
+// the mean after one more draw of each outcome. The bound is about 1/n where the event was seen
+// once, a third of the bound by the rule of three. Without it, the chance that makes an event too
+// rare among the draws would also make its error too small.
 func indicatorError(s Summary, chains int) float64 {
 	if s.SD == 0 {
 		c := float64(chains)

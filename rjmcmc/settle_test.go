@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// densities returns a result whose log densities are from a normal distribution in two dimensions.
+// densities returns a result whose log densities come from a normal distribution in two dimensions.
 func densities(chains, draws int, seed uint64) *Result {
 	random := rand.New(rand.NewPCG(seed, 3))
 	r := &Result{Chains: chains, ladder: []float64{1}, atStart: make([]int, draws)}
@@ -25,9 +25,9 @@ func densities(chains, draws int, seed uint64) *Result {
 	return r
 }
 
-// A thousand stationary runs keep their draws; a run whose first draws are on their way loses
-// these. The rule cuts two stationary runs in a thousand here; nine or more are cut for one in
-// 4,000 choices of seeds.
+// A thousand stationary runs keep their draws. A run whose first draws are on the way from its
+// starting points loses these draws. The rule cuts two in a thousand stationary runs of this size;
+// nine or more are cut for one in 4,000 choices of seeds.
 func TestSettle(t *testing.T) {
 	cut := 0
 	for seed := range uint64(1000) {
@@ -55,11 +55,11 @@ func TestSettle(t *testing.T) {
 	assert.Zero(t, few.discarded, "too few draws to say")
 }
 
-// Chains that start far away with hardly any burn-in do not spoil moments: without settle the
+// Chains that start far away, with hardly any burn-in, do not spoil moments. Without settle, the
 // standard deviations would be many times too large.
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	l := correlatedLinear(t)
-	const far = 30 // of a unit of the coefficients
+	const far = 30 // the number of present units in a new unit of the coefficients
 	for _, row := range l.x {
 		floats.Scale(far, row)
 	}
@@ -88,8 +88,8 @@ func (oneModel) LogJoint(_, _, theta *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.ReduceSum(graph.Square(theta), 1), -0.5)
 }
 
-// Chains whose only move is to the other model stay at their starting points: all draws are
-// counted, and diagnostics show them. With walks none are counted.
+// Chains whose only move is to the other model stay at their starting points: AtStart counts all
+// draws, and the diagnostics show it. With walks AtStart is 0.
 func TestChainsThatNeverMoveAreSeen(t *testing.T) {
 	sp, err := space.NewTable([][]bool{{true}, {true}})
 	require.NoError(t, err)

@@ -6,11 +6,11 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// checkSize returns an error for a run, defaults filled in, that needs more memory than the machine
-// has on a space of that size. quadratics reports whether each row holds the approximation of its
-// model.
+// checkSize returns an error if a run needs more memory than the machine has, on a space of the
+// given size. Defaults must be filled in. quadratics reports whether each row holds the
+// approximation of its model.
 func (c Config) checkSize(sites, dim int, quadratics bool) error {
-	const stream = 64 // bytes of a random stream, its source and the pointers to both
+	const stream = 64 // bytes of a random stream: its source and the pointers to both
 	state := 4*float64(sites) + 9*float64(dim)
 	row := stream + 2*(state+24)
 	if quadratics {

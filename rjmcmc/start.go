@@ -12,6 +12,7 @@ import (
 
 // Settings of starting points. Not tuned.
 const (
+	// startTries is the number of times that starting points are drawn before initialise fails.
 	startTries = 100
 	// startSites is the number of sites up to which starts range from sparse to dense. In larger
 	// spaces starts are sparser, with at most startSites²/S sites: a start with many wrong
@@ -19,9 +20,9 @@ const (
 	startSites = 16
 )
 
-// initialise draws starting points until every chain has a finite log density. Chains start from
-// sparse to dense: each moves its sites off outcome 0 with its own probability. Retries shrink the
-// values towards 0 and the models towards outcome 0.
+// initialise draws starting points until every chain has a finite log density. Starts range from
+// sparse to dense: each chain moves its sites off outcome 0 with a probability of its own. Each
+// retry shrinks the values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
 	pending := rank.UpTo(s.rows)
@@ -60,7 +61,8 @@ func (s *sampler) initialise() error {
 		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
-// startBlock evaluates proposed starts. On the first try a QuadraticTarget gives their values.
+// startBlock evaluates proposed starts. On the first try, their values are drawn from the
+// approximation of a QuadraticTarget, if the target is one.
 func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
@@ -84,8 +86,8 @@ func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	return s.evaluate(s.proposal, b)
 }
 
-// startModel writes the first model of chain c: from Config.Starts, or drawn with up to the given
-// share of sites off outcome 0.
+// startModel writes the first model of chain c. It comes from Config.Starts, or is drawn at random
+// with a share of sites off outcome 0 that is uniform up to share.
 func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
 	if len(s.cfg.Starts) > 0 {
 		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])
@@ -110,7 +112,8 @@ func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32)
 	}
 }
 
-// startValues draws from the approximation of row c's model, if it exists, three times as wide.
+// startValues draws values from the approximation of row c's model, if it exists, with three times
+// its standard deviation.
 func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)

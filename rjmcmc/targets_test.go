@@ -9,8 +9,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// linearTarget is y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns. Each optional column
-// is in with probability inclusion, independently a priori. Its posterior is known in closed form.
+// linearTarget is the regression y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns. Each
+// optional column is active with prior probability inclusion, independently of the others. The
+// posterior is known in closed form.
 type linearTarget struct {
 	space     *space.Subsets
 	x         [][]float64 // [n][D]
@@ -40,20 +41,20 @@ func (l linearTarget) LogJoint(_, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(likelihood, graph.ReduceSum(graph.Where(mask, each, graph.ZerosLike(each)), 1))
 }
 
-// exactModel is the posterior of one model: its probability, and moments of all D coefficients.
+// exactModel is the posterior of one model: its probability, and the moments of all D coefficients.
 type exactModel struct {
 	codes        []int32
 	probability  float64
 	mean, second []float64 // E β_j and E β_j², 0 where inactive
 }
 
-// exact enumerates the posterior.
+// exact returns the posterior by enumeration of the models.
 func (l linearTarget) exact() []exactModel {
 	models, _ := l.enumerate()
 	return models
 }
 
-// enumerate also returns log Σ_m p(m) Z_m.
+// enumerate returns the exact posterior and log Σ_m p(m) Z_m, where Z_m is the evidence of model m.
 func (l linearTarget) enumerate() (models []exactModel, logEvidence float64) {
 	var logs []float64
 	n := len(l.y)
@@ -124,9 +125,9 @@ func (l linearTarget) enumerate() (models []exactModel, logEvidence float64) {
 	return models, largest + math.Log(total)
 }
 
-// tableTarget has evidence 1 in every model: the coordinates active in model m are independent
-// normals with mean centre[m][j] and standard deviation spread[j]. Its posterior over models is the
-// prior.
+// tableTarget has evidence 1 in every model, so that its posterior over models is the prior. The
+// coordinates active in model m are independent normals with mean centre[m][j] and standard
+// deviation spread[j].
 type tableTarget struct {
 	space  space.Space
 	prior  []float64   // [M]

@@ -13,12 +13,12 @@ import (
 //
 // where g is a wide density of the active coordinates, whose tails reach modes that no chain has
 // visited (flattest.go). At β = 0 models follow their prior, nothing separates modes, and moves
-// draw coordinates from g. After each iteration, the even and the odd pairs of neighbours in turn
-// exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η −
-// log g. Pairs in turn let states travel straight through the ladder (Okabe et al. 2001). Burn-in
-// places the β so that all pairs refuse exchanges equally often (Syed et al. 2022).
+// draw coordinates from g. After each iteration, neighbouring copies exchange their states with
+// probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η − log g. The even and the odd
+// pairs take turns, which lets states travel straight through the ladder (Okabe et al. 2001).
+// Burn-in places the β so that all pairs refuse exchanges equally often (Syed et al. 2022).
 
-// ladder holds the temperatures of a run and counts of their exchanges.
+// ladder holds the temperatures of a run and the counts of their exchanges.
 type ladder struct {
 	chains   int
 	beta     []float64 // [T]
@@ -34,15 +34,16 @@ type ladder struct {
 // replica follows a state through the ladder for the count of round trips.
 type replica struct {
 	left      bool // the state has been at the posterior
-	returning bool // and then at the flattest density, and has not come back yet
+	returning bool // after that it has been at the flattest density, and it has not come back yet
 }
 
 // Settings of the ladder. Not tuned.
 const (
-	// firstPower is the power of evenly spaced numbers that gives the first β; refusals are
-	// interpolated over β to the power of 1/firstPower.
+	// firstPower sets the first inverse temperatures: evenly spaced numbers from 0 to 1, raised to
+	// this power. Refusals are interpolated over β to the power of 1/firstPower.
 	firstPower = 3
-	// leastRefused separates temperatures whose exchanges are never refused.
+	// leastRefused is the least share of refusals that a pair of temperatures counts with. It
+	// separates temperatures whose exchanges are never refused.
 	leastRefused = 1e-3
 )
 
@@ -62,11 +63,11 @@ func newLadder(cfg Config, dim int) *ladder {
 	return l
 }
 
-// inverseTemperature is the β of a row.
+// inverseTemperature returns the β of a row.
 func (l *ladder) inverseTemperature(row int) float64 { return l.beta[row/l.chains] }
 
-// logReference is log g of the active coordinates of a row; 0 without tempering, where it would
-// only be added and subtracted.
+// logReference returns log g of the active coordinates of a row. It returns 0 without tempering,
+// where log g would only be added and subtracted.
 func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	if len(l.beta) == 1 {
 		return 0
@@ -74,7 +75,7 @@ func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	return l.flattest.logDensity(theta, mask)
 }
 
-// temper is the log density of a state at the β of a row.
+// temper returns the log density of a state at the β of a row.
 func (l *ladder) temper(row int, base, tilt float64) float64 {
 	beta := l.inverseTemperature(row)
 	if beta == 0 { // 0 · −Inf is 0 here
@@ -93,14 +94,15 @@ func (s *sampler) evaluate(p *population, b *block) error {
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		if s.inverseTemperature(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
-			p.tilt[row] = math.Inf(-1) // far out, where the density vanishes
+			p.tilt[row] = math.Inf(-1) // NaN or +Inf, far out where densities vanish
 		}
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
 	}
 	return nil
 }
 
-// exchange proposes exchanges between half of the pairs of neighbours, the others next time.
+// exchange proposes exchanges between every second pair of neighbours. The other pairs take their
+// turn in the next iteration.
 func (s *sampler) exchange(iteration int) {
 	l := s.ladder
 	if len(l.beta) == 1 {
@@ -127,7 +129,7 @@ func (s *sampler) tiltRatio(cold, hot int) float64 {
 	return (s.ladder.inverseTemperature(cold) - s.ladder.inverseTemperature(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
-// follow counts the states that have come back to the posterior.
+// follow updates the replicas and counts the states that have come back to the posterior.
 func (l *ladder) follow() {
 	for c := range l.chains {
 		cold, hot := &l.replica[c], &l.replica[(len(l.beta)-1)*l.chains+c]
@@ -139,16 +141,16 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew sets g to the moments of the posterior's chains. It places the temperatures so that each
-// pair of neighbours has the same share of the refusals since the last renewal. All densities
-// change.
+// renew sets g to the location and scale of the posterior's chains. It places the temperatures so
+// that each pair of neighbours has the same share of the refusals since the last renewal. Both
+// change the densities of all copies.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.flattest.scale {
 		l.flattest.centre[j], l.flattest.scale[j] = posterior.BirthMean[j], posterior.BirthSD[j]
 	}
 	l.flattest.normalise()
 	x := make([]float64, len(l.beta))       // β^(1/firstPower), ascending
-	barrier := make([]float64, len(l.beta)) // sum of refusals up to there
+	barrier := make([]float64, len(l.beta)) // sum of refusals up to x
 	for k := range x {
 		x[k] = math.Pow(l.beta[len(x)-1-k], 1.0/firstPower)
 		if k > 0 {
@@ -175,7 +177,8 @@ func (l *ladder) restart() {
 	l.roundTrips = 0
 }
 
-// report returns shares and counts since the last restart; nil and 0 without tempering.
+// report returns the shares of accepted exchanges and the number of round trips since the last
+// restart; nil and 0 without tempering.
 func (l *ladder) report() (accepted []float64, roundTrips int) {
 	for t, tried := range l.tried {
 		accepted = append(accepted, 1-l.refused[t]/tried)

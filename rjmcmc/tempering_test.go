@@ -13,9 +13,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// separated has two models of one coordinate each, and two modes in the second, many standard
-// deviations apart: N(4, 0.1²) in the first model, with evidence e^-6, and ¾ N(−4, 0.1²) + ¼ N(4,
-// 0.1²) in the second. Equal prior probabilities.
+// separated has two models with equal prior probabilities and one coordinate each. The first model
+// has evidence e^-6 and the posterior N(4, 0.1²). The second has the posterior ¾ N(−4, 0.1²) + ¼
+// N(4, 0.1²), with two modes many standard deviations apart.
 type separated struct{ *space.Table }
 
 func newSeparated(t *testing.T) separated {
@@ -43,9 +43,9 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.Where(second, both, graph.AddScalar(normal(0, 4, 1), -6))
 }
 
-// Tempered chains find the evidence, and the weights of modes that they cannot walk between, in a
-// posterior where plain chains stay at their start. Bounds of 5 standard errors on four quantities:
-// one false alarm in 1e5 runs.
+// In a posterior where plain chains stay at their starting points, tempered chains find the
+// evidence and the weights of modes. The bounds are 5 standard errors on four quantities: one false
+// alarm in 1e5 runs.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	target := newSeparated(t)
 	cfg := Config{Chains: 32, BurnIn: 300, Iterations: 3000, Seed: 3, Starts: [][]int32{{1}}}
@@ -72,8 +72,8 @@ func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	assert.Greater(t, r.Info.RoundTrips, 50)
 }
 
-// Tempered chains sample the posterior of the linear model, with and without its approximation;
-// exchanges without their ratio do not.
+// Tempered chains sample the posterior of the linear model, with and without its quadratic
+// approximation. Chains whose exchanges ignore the acceptance ratio do not.
 func TestTemperedLinearModel(t *testing.T) {
 	testkit.Long(t)
 	l := correlatedLinear(t)
@@ -107,7 +107,8 @@ func TestTemperedLists(t *testing.T) {
 	assert.Less(t, r.LogDensitySummary().RHat, 1.02)
 }
 
-// Bennett's ratio of two unnormalised normal densities, from exact quantiles.
+// logRatio finds the ratio of the normalising constants of two normal densities, from their exact
+// quantiles in place of draws.
 func TestLogRatio(t *testing.T) {
 	const n = 20001
 	var cold, hot []float64

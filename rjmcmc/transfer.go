@@ -10,18 +10,19 @@ import (
 )
 
 // A change of model keeps the coordinates R active, switches off K and switches on J. Under the
-// quadratic approximation the kept coordinates have, given the others active with them,
+// quadratic approximation, the conditional distribution of the kept coordinates, given the others
+// that are active, is
 //
 //	θ_R | θ_X ~ N(Λ_RR⁻¹ (b_R − Λ_RX θ_X), Λ_RR⁻¹),  X = K before, J after,
 //
-// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, maps one conditional
-// distribution to the other. Its Jacobian is 1, and it is its own inverse when K and J change
+// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, maps the old conditional
+// distribution to the new one. Its Jacobian is 1, and it is its own inverse when K and J change
 // places. With θ_J' drawn from its approximate marginal in the new model, the acceptance ratio is
 // the ratio of the two models' evidences, up to the error of the approximation. Where predictors
 // are collinear no simpler proposal moves between models.
 
-// marginal is the normal distribution of new coordinates X given kept coordinates R, and the shift
-// of R by X. It depends on R and X alone.
+// marginal is the normal distribution of coordinates X that are born or die, and the shift of the
+// kept coordinates R by X. It depends on R and X alone.
 type marginal struct {
 	shift  []float64    // W_X, [R*X] row-major; nil for no shift
 	mean   []float64    // [X]
@@ -30,10 +31,10 @@ type marginal struct {
 }
 
 // workspace holds the scratch memory of one goroutine: lists of coordinates, and vectors and
-// matrices that last until the next chain.
+// matrices that are valid until the next chain is moved.
 type workspace struct {
 	kept, died, born []int // kept and born in the new model, died in the old
-	from             []int // kept in the old model
+	from             []int // the coordinates in the old model of kept
 	before, after    []int
 	place            []float64
 	memory           []float64
@@ -41,8 +42,8 @@ type workspace struct {
 	info             Info // counts by this goroutine
 }
 
-// divide sorts coordinates into lists that stay, die and are born between two masks. It has no
-// branches, because the masks are unpredictable.
+// divide lists the coordinates that stay, die and are born between the masks before and after. It
+// has no branches, because the masks are unpredictable.
 func (w *workspace) divide(before, after []bool) {
 	n := len(before)
 	kept, died, born := slices.Grow(w.kept[:0], n)[:n], slices.Grow(w.died[:0], n)[:n], slices.Grow(w.born[:0], n)[:n]
@@ -56,7 +57,7 @@ func (w *workspace) divide(before, after []bool) {
 	w.from = append(w.from[:0], w.kept...)
 }
 
-// bit is 1 for true.
+// bit returns 1 for true and 0 for false.
 func bit(b bool) int {
 	if b {
 		return 1
@@ -66,7 +67,7 @@ func bit(b bool) int {
 
 func (w *workspace) reset() { w.used = 0 }
 
-// take returns n zeros.
+// take returns n zeros from the scratch memory.
 func (w *workspace) take(n int) []float64 {
 	if w.used+n > len(w.memory) {
 		// earlier slices keep the old block
@@ -78,11 +79,13 @@ func (w *workspace) take(n int) []float64 {
 	return taken
 }
 
-// smallestPivot is the share of a diagonal entry below which a pivot counts as zero.
+// smallestPivot is the size of a pivot below which it counts as zero, relative to the diagonal
+// entry.
 const smallestPivot = 1e-10
 
-// marginal returns the marginal of coordinates X given R, with the factor of Λ_RR from factorise; a
-// factor of fewer rows means that Λ_RR has none.
+// marginal returns the marginal of coordinates x and the shift of the kept coordinates. factor is
+// the factor of Λ_RR from factorise. If it has fewer rows than there are kept coordinates, Λ_RR has
+// no factor, and the marginal comes from BirthMean and BirthSD, without a shift.
 func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marginal {
 	if t.Quadratic != nil && factor.Order() == len(kept) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
@@ -111,9 +114,9 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, 
 	return dense.Factorize(a, n, smallestPivot)
 }
 
-// marginal uses the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R), covariance
-// S⁻¹. The covariance is widened by S⁻¹ E S⁻¹, the variance that the gradient's excess variance E
-// adds to the mean.
+// marginal uses the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: the mean is S⁻¹(b_X − W'b_R), the
+// covariance S⁻¹. The covariance is widened by S⁻¹ E S⁻¹, the variance that the excess variance E
+// of the gradient adds to the mean.
 func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
 	m = marginal{mean: w.take(n), shift: w.take(k * n)}

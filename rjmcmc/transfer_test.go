@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// quadratic returns Λ and b of a linear target, in closed form.
+// quadratic returns the quadratic approximation of a linear target, with Λ and b in closed form.
 func (l linearTarget) quadratic() *Quadratic {
 	d := len(l.x[0])
 	q := &Quadratic{Linear: make([]float64, d), Precision: make([]float64, d*d), Excess: make([]float64, d)}
@@ -133,8 +133,8 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	var w workspace
 	m, ok := q.marginal(&w, []int{0}, []int{1, 2}, factorised(q, &w, []int{0}))
 	require.True(t, ok)
-	// The mean of −log density over draws is the entropy log det L + log 2πe, for each of two
-	// dimensions half.
+	// The mean of −log density over draws is the entropy. For the two dimensions it is log det L +
+	// log 2πe.
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n = 20000
 	values := make([]float64, 2)
@@ -157,7 +157,7 @@ func TestTransferUndoesItself(t *testing.T) {
 	copy(s.state.theta, before)
 	copy(s.state.mask, []bool{true, true, false, true, false})
 	s.state.copyRow(s.proposal, 0)
-	// 1 dies; 2 and 4 are born; 0 and 3 stay
+	// Coordinate 1 dies, 2 and 4 are born, 0 and 3 stay.
 	copy(s.proposal.mask, []bool{true, false, true, true, true})
 	var w workspace
 	s.propagate(&w, 0)
@@ -166,7 +166,7 @@ func TestTransferUndoesItself(t *testing.T) {
 		assert.NotEqual(t, before[j], s.proposal.theta[j], "coordinate %d", j)
 	}
 
-	// The way back with the value that died restores the kept values.
+	// The reverse move, with the value that died, restores the kept values.
 	kept := []int{0, 3}
 	factor := factorised(s.rungs[0].tuning.Quadratic, &w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
@@ -196,7 +196,7 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 	assert.InDelta(t, birthInflation, m.factor.At(0, 0), 1e-12)
 }
 
-// factorised is the factor of Λ over coordinates, where it exists.
+// factorised returns the factor of Λ over coordinates, if it exists.
 func factorised(q *Quadratic, w *workspace, coordinates []int) dense.Factor {
 	factor, _ := q.factorise(w, coordinates)
 	return factor

@@ -12,8 +12,9 @@ import (
 //
 //	log η(θ | m) ≈ c(m) + b(m)'θ_A − ½ θ_A' Λ(m) θ_A,
 //
-// A the active coordinates. A run then fits no approximation, and the quality of births and
-// exchanges depends on this one: exact for a linear regression of known variance.
+// where A are the active coordinates. A run then fits no approximation of its own, and the
+// acceptance of births and exchanges depends on the quality of this one. It is exact for a linear
+// regression of known variance.
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model, computed in dtype: codes [B,S]
@@ -22,21 +23,24 @@ type QuadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
-// A change of model under a QuadraticTarget uses standard coordinates. With Λ = L L' over the
+// A change of model under a QuadraticTarget uses standardised coordinates u. With Λ = L L' over the
 // active coordinates in an order that puts the kept coordinates R first, u = L'(θ − Λ⁻¹b) is
 // standard normal under the approximation, and the last entries of u are a function of the last
-// coordinates alone. The move keeps u_R, drops u_K of coordinates that die, draws u_J' of
-// coordinates that are born, and maps back by L' and b of the new model. Its Jacobian is |L|/|L'|.
-// Where Λ_RR and b_R are the same in both models the map equals the map of propagate.
+// coordinates alone. The move keeps u_R, drops u_K of the coordinates that die, draws u_J' of the
+// coordinates that are born, and maps u' back to values by L' and b of the new model. The Jacobian
+// of the move is |L|/|L'|. Where Λ_RR and b_R are the same in both models, the map equals the map
+// of propagate.
 
-// standard is the approximation of one model over some of its coordinates, in their order.
+// standard is the approximation of one model over a list of n of its coordinates, in the order of
+// the list.
 type standard struct {
 	factor dense.Factor // of Λ
 	mean   []float64    // Λ⁻¹b, [n]
 	logDet float64      // of the factor
 }
 
-// standard returns the approximation of row c; ok is false where Λ is not positive definite.
+// standard returns the approximation of the model in row c; ok is false where Λ is not positive
+// definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
 	lower := w.take(n * n)
@@ -59,7 +63,7 @@ func (p *population) standard(w *workspace, c int, coordinates []int) (st standa
 	return st, true
 }
 
-// toStandard replaces θ by u.
+// toStandard replaces the values θ in x by standardised coordinates u.
 func (st standard) toStandard(x []float64) {
 	for a := range x {
 		x[a] -= st.mean[a]
@@ -67,7 +71,7 @@ func (st standard) toStandard(x []float64) {
 	st.factor.MulUpper(x)
 }
 
-// fromStandard replaces u by θ.
+// fromStandard replaces the standardised coordinates u in x by values θ.
 func (st standard) fromStandard(x []float64) {
 	st.factor.SolveUpper(x)
 	for a := range x {
@@ -75,10 +79,10 @@ func (st standard) fromStandard(x []float64) {
 	}
 }
 
-// transport proposes the values of row c under the model and mask of the proposal, given the
-// coordinates of the change in w. It returns its term of the log acceptance ratio. ok is false,
-// with nothing done, where one of the two models has no approximation; the reverse move then has
-// none either.
+// transport proposes the values of row c under the model and mask of the proposal, given the lists
+// of coordinates in w that stay, die and are born. It returns the term of the proposal in the log
+// acceptance ratio. If one of the two models has no approximation, it changes nothing and returns
+// false for ok; the reverse move then does the same.
 func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	_, from, _ := s.state.row(c)
 	_, theta, _ := s.proposal.row(c)
@@ -113,7 +117,7 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	return logRatio, true
 }
 
-// logBirth is the log density of a new standard coordinate: N(0, birthInflation²).
+// logBirth returns the log density N(0, birthInflation²) of a standardised coordinate that is born.
 func logBirth(u float64) float64 {
 	u /= birthInflation
 	return -0.5*(u*u+log2Pi) - logInflation

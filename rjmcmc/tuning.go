@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// Tuning holds the proposals of a run. Only burn-in changes it.
+// Tuning holds the parameters of a run's proposals. Only burn-in changes it.
 type Tuning struct {
-	// BirthMean and BirthSD are normal densities g_j of each coordinate, from its values in the
-	// population: births use them where Quadratic has no answer. [D]
+	// BirthMean and BirthSD are the parameters of a normal density g_j of each coordinate,
+	// estimated from its values in the population. Births use g_j where Quadratic is nil or not
+	// positive definite. [D]
 	BirthMean, BirthSD []float64
-	// WalkScale is the standard deviation of a Walk step of each coordinate, in units of Λ_jj^−½
-	// under a QuadraticTarget. [D]
+	// WalkScale is the standard deviation of a Walk step of each coordinate j. Under a
+	// QuadraticTarget its unit is Λ_jj^−½. [D]
 	WalkScale []float64
-	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
+	// JointScale is the factor of a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
 	// Quadratic is nil before it is first fitted, and above MaxQuadraticDim coordinates.
 	Quadratic *Quadratic
@@ -21,21 +22,23 @@ type Tuning struct {
 
 // Settings of the adaptation. Not tuned, except walkTarget.
 const (
-	// optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
+	// walkTarget is the optimal acceptance rate of a one-dimensional random walk (Roberts and
+	// Rosenthal 2001).
 	walkTarget = 0.44
 	// birthInflation widens births beyond the estimated spread: values outside the bulk of births
 	// are slow to die.
 	birthInflation = 1.2
-	priorDraws     = 5   // weight, in draws, of the previous variance in a renewal
+	priorDraws     = 5   // weight of the previous variance in a renewal, in draws
 	momentEvery    = 4   // iterations between updates of the population's moments
-	firstWindow    = 24  // iteration of the first renewal; windows double from there
+	firstWindow    = 24  // iteration of the first renewal; each later one is at twice the iteration of the last
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
 
-// jointTarget is the target acceptance in k dimensions: 0.44 at 1, 0.234 in the limit.
+// jointTarget returns the target acceptance rate of a Joint step in k dimensions: 0.44 for k = 1,
+// 0.234 in the limit.
 func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(k, 1)) }
 
-// gain is the Robbins-Monro step at the n-th update, n = 1, 2, ….
+// gain returns the Robbins-Monro step size at the n-th update, n = 1, 2, ….
 func gain(n int) float64 { return math.Pow(float64(n), -0.6) }
 
 // firstScale is the standard deviation, in units of θ, of starting values and of the first births
@@ -62,9 +65,10 @@ type adapter struct {
 	last   int // no renewal after it
 
 	walks, joints rates
-	// moments of the window about BirthMean, over chains where the coordinate is active. [D]
+	// count, sum and square are the moments, since the last renewal, of θ_j − BirthMean[j] over the
+	// chains in which coordinate j is active. [D]
 	count, sum, square []float64
-	// nil above MaxQuadraticDim, on lists, and under a QuadraticTarget
+	// fit is nil above MaxQuadraticDim coordinates, on lists, and under a QuadraticTarget.
 	fit   *fit
 	items *itemWeights // nil unless the space is a space of lists
 }
@@ -81,7 +85,7 @@ func newAdapter(t *Tuning, dim, burnIn int) *adapter {
 	return a
 }
 
-// rates collects the acceptance probabilities of one move, by scale index.
+// rates collects the acceptance probabilities of one kind of move, by index of the scale.
 type rates struct {
 	sum, tries []float64
 	updates    []int
@@ -96,7 +100,8 @@ func (r *rates) add(index int, probability float64) {
 	r.tries[index]++
 }
 
-// adjust moves each scale with trials towards its target and clears the trials.
+// adjust moves each scale that has been tried towards its target acceptance rate, and clears the
+// tries.
 func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	for i, tries := range r.tries {
 		if tries == 0 {
@@ -110,8 +115,8 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 
 func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
 
-// endIteration updates the tuning after burn-in iteration t = 1, 2, …. It returns new weights of
-// the items of a list, or nil for no change.
+// endIteration updates the tuning after burn-in iteration t = 1, 2, …. It returns new proposal
+// weights for the items of lists, or nil if they do not change.
 func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
 	a.joints.adjust(a.tuning.JointScale, jointTarget)
@@ -145,7 +150,8 @@ func (a *adapter) observe(mask []bool, theta []float64) {
 	}
 }
 
-// renew replaces the estimates by the estimates of the window, and empties the window.
+// renew replaces the moments and the approximation by estimates since the last renewal, and starts
+// the next window.
 func (a *adapter) renew() {
 	t := a.tuning
 	for j, n := range a.count {

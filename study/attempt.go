@@ -13,26 +13,26 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// retries is the number of further attempts of a task after crashes or kills.
+// retries is the number of further attempts of a task after a crash or a kill.
 const retries = 2
 
-// worker runs tasks in turn.
+// worker runs one task after another.
 type worker struct {
 	plan     *Plan
 	store    store
 	launcher Launcher
 	dir      string // working directory
-	cores    int    // of each task
+	cores    int    // number of cores of each task
 }
 
-// do runs a task and publishes its files. It returns an error if the task could not be completed;
-// the task is then unchanged.
+// do runs a task and publishes its files. It returns an error if the task could not be brought to
+// an end. Its published files are then unchanged.
 func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	dir := filepath.Join(w.dir, t.Name)
 	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
 		return Missing, nil, Cost{}, err
 	}
-	defer os.RemoveAll(dir) // a process that sweeps removes leftovers
+	defer os.RemoveAll(dir) // leftovers are removed by the next process that sweeps
 	r := &Record{Name: t.Name, Command: w.plan.Command, Settings: named(t.Settings)}
 	cost, err := w.answer(ctx, t, dir, r)
 	if ctx.Err() != nil {
@@ -57,15 +57,15 @@ func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	return state, r, cost, nil
 }
 
-// answer prepares the table and runs the command until it has an answer or further attempts are
-// useless.
+// answer prepares the table and runs the command until it has an answer, or until further attempts
+// are useless.
 func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cost Cost, err error) {
 	made, err := w.plan.source.prepare(ctx, t.table, dir, w.simulate)
 	if err != nil {
 		return cost, err
 	}
 	r.Truth = made.truth
-	attempt := 0 // names the stream of seeds
+	attempt := 0 // number of the stream of seeds
 	for try := 0; ; try++ {
 		run := filepath.Join(dir, fmt.Sprintf("run-%d", try))
 		args := w.arguments(t, made, run, attempt, r)
@@ -77,7 +77,8 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 		r.Exit = e.status
 		again := (e.crashed() || e.killed()) && !isFault(errors.New(e.stderr))
 		if again && try < retries {
-			// A killed process starts from the same seed, because the task did not cause the kill.
+			// A killed process starts again from the same seed, because its task did not cause the
+			// kill.
 			if e.crashed() {
 				attempt++
 				r.Crashes = append(r.Crashes, w.portable(e.text(), dir))
@@ -116,7 +117,7 @@ func (w *worker) simulate(ctx context.Context, args ...string) ([]byte, error) {
 	return e.stdout, err
 }
 
-// take reads the answer of a run, and moves the kept files into out.
+// take reads the answer of a run, and moves the files to keep into out.
 func (w *worker) take(run, out string, r *Record) error {
 	result, err := os.ReadFile(filepath.Join(run, rundir.ResultFile))
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *worker) take(run, out string, r *Record) error {
 	return nil
 }
 
-// portable removes folders of this machine from a message.
+// portable removes the names of folders of this machine from a message.
 func (w *worker) portable(text, dir string) string {
 	text = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
 	return strings.ReplaceAll(text, filepath.Dir(w.plan.path)+string(filepath.Separator), "")

@@ -14,47 +14,52 @@ import (
 
 // CollectConfig sets the output of Collect.
 type CollectConfig struct {
-	// Out is the Parquet file with one row a task. Others are beside it: results.costs.parquet, and
-	// results.TABLE.parquet for each long table that has a row.
+	// Out is the Parquet file with one row for each task. Other files are written beside it:
+	// results.costs.parquet, and results.TABLE.parquet for each long table that has rows.
 	Out string
-	// Tables are the lists of an answer that become long tables; nil means [LongTables].
+	// Tables are the names of the lists in an answer that become long tables; nil means
+	// [LongTables].
 	Tables []string
-	// Report, if not nil, is called at intervals with the number of tasks read.
+	// Report, if not nil, is called at intervals with the number of tasks read so far.
 	Report func(read int)
 
-	each func(t Task, g *gathered) // if not nil, called with every task in place of writing tables
+	each func(t Task, g *gathered) // if not nil, it is called with every task, and no tables are written
 }
 
-// LongTables are the default long tables.
+// LongTables are the names of the default long tables.
 var LongTables = []string{"inclusion", "models", "graphs", "edges", "effects", "coefficients", "truth.effects"}
 
 // Summary describes the collected tasks.
 type Summary struct {
-	Tasks    int            `json:"tasks"`
-	Done     int            `json:"done"`
-	Failed   int            `json:"failed"`
-	Missing  int            `json:"missing"`
-	Damaged  int            `json:"damaged"` // included in Missing
+	// Tasks is the number of tasks. Done, Failed and Missing count them by state.
+	Tasks   int `json:"tasks"`
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Missing int `json:"missing"`
+	Damaged int `json:"damaged"` // included in Missing
+	// Verdicts counts the tasks with an answer by verdict.
 	Verdicts map[string]int `json:"verdicts"`
-	// CPUSeconds is the sum over tasks, and Longest the largest time of a task.
+	// CPUSeconds is the sum of processor times over all tasks. Longest is the largest time of a
+	// task, and PeakBytes the largest memory of a task.
 	CPUSeconds float64 `json:"cpu_seconds"`
 	Longest    float64 `json:"longest_seconds"`
 	PeakBytes  float64 `json:"peak_bytes"`
-	// Files holds the number of rows of each file.
+	// Files maps the path of each file to its number of rows.
 	Files map[string]int `json:"files"`
 }
 
-// pieceTasks is the number of tasks in memory at a time. A record that is incomplete is read
-// several times at intervals, because a shared file system can show the directory before the file.
+// pieceTasks is the number of tasks in memory at a time. A record that is incomplete is read up to
+// readings times, with a pause between readings, because a shared file system can show a directory
+// before its files.
 const (
 	pieceTasks = 1024
 	readings   = 3
 	pause      = 100 * time.Millisecond
 )
 
-// Collect reads all tasks, in the order of the plan, and writes tables. It takes constant memory
-// and works while tasks run. The same answers give the same bytes, whatever their order and
-// machine; only the costs differ.
+// Collect reads all tasks, in the order of the plan, and writes tables. Its memory does not grow
+// with the number of tasks, and it may run while tasks run. The same answers give the same bytes,
+// in whatever order and on whatever machines the tasks ran; only the costs differ.
 func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error) {
 	if cfg.Tables == nil {
 		cfg.Tables = LongTables
@@ -77,7 +82,7 @@ type collector struct {
 	plan    *Plan
 	store   store
 	cfg     CollectConfig
-	writers map[string]*rowWriter // "" is that of tasks
+	writers map[string]*rowWriter // by name of the table; "" is the table of tasks
 	summary *Summary
 }
 
@@ -93,13 +98,13 @@ type gathered struct {
 	state   State
 	damaged bool
 	row     []cell
-	key     []cell // first cells of rows of the long tables
+	key     []cell // first cells of each row of the long tables
 	flat    flat
 	cost    *Cost
 	verdict string
 }
 
-// read gathers tasks in pieces on all cores, and adds them in order.
+// read gathers tasks piece by piece, on all cores, and adds them in order.
 func (c *collector) read(ctx context.Context) error {
 	for first := 0; first < c.summary.Tasks; first += pieceTasks {
 		piece := make([]gathered, min(pieceTasks, c.summary.Tasks-first))
@@ -170,14 +175,14 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 		}
 	}
 	if g.verdict == "" && g.state == Done && strings.HasPrefix(record.Command, "exact") {
-		g.verdict = "exact" // a sum over all models needs no certificate
+		g.verdict = "exact" // a sum over all models needs no certificate, and has no verdict
 	}
 	if g.verdict != "" {
 		g.row = append(g.row, cell{"verdict", g.verdict})
 	}
 	for _, c := range g.flat.scalars {
 		switch {
-		case c.column == "seed": // the record has the seed
+		case c.column == "seed": // the record already has the seed
 		case names[c.column]:
 			g.row = append(g.row, cell{"answer." + c.column, c.value})
 		default:
@@ -195,7 +200,7 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 	}
 }
 
-// settingValue converts a setting to a cell; a list becomes text.
+// settingValue converts the value of a setting to the value of a cell. A list becomes text.
 func settingValue(s Setting) any {
 	if _, list := s.Value.([]any); list {
 		return s.Text()
@@ -252,7 +257,7 @@ func (c *collector) count(g gathered) {
 	}
 }
 
-// write adds a row to a table, which it creates for the first row.
+// write adds a row to a table. It creates the table for the first row.
 func (c *collector) write(name string, row []cell) error {
 	w := c.writers[name]
 	if w == nil {
@@ -268,8 +273,8 @@ func (c *collector) write(name string, row []cell) error {
 	return w.add(row)
 }
 
-// declare makes the columns of the settings, of the same kinds in every table: the kinds of all
-// values, including values without rows there.
+// declare makes the columns of the settings. A setting has the same kind in every table: the kind
+// that holds all its values, including values that have no row in a table.
 func (p *Plan) declare(w *rowWriter) {
 	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {

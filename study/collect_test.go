@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readRows reads a Parquet file; nulls are left out.
+// readRows reads a Parquet file. It leaves out nulls.
 func readRows(t *testing.T, path string) (rows []map[string]any) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -86,14 +86,14 @@ func TestCollect(t *testing.T) {
 	assert.Equal(t, map[string]any{"task": int64(2), "table": "t2.csv", "name": "a", "replicate": int64(0), "task_name": name(2), "state": "failed",
 		"seed": seedOf(3, name(2), 0), "crashes": int64(0), "error": "read t2.csv: is a directory"}, rows[2])
 	long := filepath.Join(filepath.Dir(out), "results.inclusion.parquet")
-	// a field with the name of a setting is renamed
+	// A field that has the name of a setting is renamed.
 	assert.Equal(t, []map[string]any{
 		{"task": int64(1), "table": "t1.csv", "name": "1", "replicate": int64(0), "answer.name": "x1", "certified": 0.25},
 		{"task": int64(1), "table": "t1.csv", "name": "1", "replicate": int64(0), "answer.name": "x2", "certified": float64(1)},
 	}, readRows(t, long))
 	assert.Equal(t, map[string]int{out: 4, long: 2, filepath.Join(filepath.Dir(out), "results.costs.parquet"): 2}, summary.Files)
 
-	// an incomplete record counts as missing, and the rest is collected
+	// A task whose record is incomplete counts as missing, and the other tasks are collected.
 	require.NoError(t, os.WriteFile(filepath.Join(store{p.Dir()}.path(name(1), Done), recordFile), []byte(`{"na`), 0o644))
 	summary, out = collect(t, p)
 	assert.Equal(t, 3, summary.Missing)
@@ -128,7 +128,8 @@ func TestCollectIsDeterministic(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// fill writes the results of all tasks without running them, in step interleaved passes.
+// fill writes the results of all tasks without running the tasks. It goes through the tasks in step
+// interleaved passes.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
 	for first := range step {
@@ -136,7 +137,7 @@ func fill(t testing.TB, p *Plan, step int) {
 	}
 }
 
-// fillShard writes the results of a shard.
+// fillShard writes the results of the tasks of a shard.
 func fillShard(t testing.TB, p *Plan, shard, shards int) {
 	s := store{p.Dir()}
 	for i := range Shard(shard, shards).indices(p.Tasks()) {
@@ -170,7 +171,7 @@ func TestFlatten(t *testing.T) {
 	assert.Equal(t, map[string][][]cell{"p.list": {{{"deep.k", int64(2)}, {"name", "r"}, {"pair", `["a","b"]`}}}}, f.tables)
 }
 
-// writeRows writes the rows added by write to a Parquet file.
+// writeRows writes to a Parquet file the rows that write adds.
 func writeRows(path string, write func(w *rowWriter) error) error {
 	w, err := newRowWriter(path)
 	if err != nil {
@@ -183,7 +184,8 @@ func writeRows(path string, write func(w *rowWriter) error) error {
 	return w.commit()
 }
 
-// Columns of a file are the union over its rows, each of a kind that holds all values.
+// The columns of a file are the union of the columns of its rows. The kind of each column can hold
+// all its values.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.parquet")
 	require.NoError(t, writeRows(path, func(w *rowWriter) error {
@@ -210,7 +212,8 @@ func TestRows(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// A task of columns gets a table of only its columns, and numbers and texts are unchanged.
+// A task of a plan with responses gets a table of only its columns. Numbers and texts in it are
+// unchanged.
 func TestColumnTables(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"large.csv\"], responses = [\"y*\"], pairs = \"pairs.csv\"}", map[string]string{
 		"large.csv": "y1,x1,y2,x2,g\n1,0.1,2,NA,a\n3,0.3,4,5e-300,b\n",

@@ -15,16 +15,18 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// columnTables are made from one large table: for each response a table of it and its predictors.
-// Small tables let thousands of tasks run without reading the large one.
+// columnTables are tables made from one large table: for each response, a table of the response and
+// its predictors. Because these tables are small, thousands of tasks can run without reading the
+// large one.
 type columnTables struct {
-	name       string // of the file in the study
+	name       string // path of the large file in the study
 	large      func() (*table.Table, error)
 	responses  []string
-	predictors map[string][]string // of each response
+	predictors map[string][]string // predictors of each response
 }
 
-// newColumns reads the names of the columns, and the pairs of responses and predictors.
+// newColumns reads the names of the columns, and the pairs of responses and predictors if a file
+// lists them.
 func newColumns(dir, file string, t *Tables) (source, error) {
 	c := &columnTables{name: relative(dir, file), large: sync.OnceValues(func() (*table.Table, error) { return table.ReadFile(file) })}
 	large, err := c.large()
@@ -89,8 +91,8 @@ func readPairs(path string, names []string, isResponse map[string]bool) (map[str
 	})
 }
 
-// eachPair calls each with the pairs of a CSV file with the columns response and predictor, and
-// perhaps others. Errors name the line.
+// eachPair calls each with every pair in a CSV file that has the columns response and predictor,
+// and perhaps others. Errors name the line.
 func eachPair(path string, each func(response, predictor string) error) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -16,12 +16,15 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Discovery is a predictor of a response, with the probability of an effect.
+// Discovery is a pair of a response and a predictor, with the probability that the predictor has an
+// effect.
 type Discovery struct {
 	Response, Predictor string
-	Probability         float64
-	// FDR is the expected share of false discoveries among this and all discoveries at least as
-	// probable: the mean of one minus the probability (Newton et al. 2004; Müller et al. 2004).
+	// Probability is the posterior probability of an effect.
+	Probability float64
+	// FDR is the expected share of false discoveries among this discovery and all discoveries at
+	// least as probable. It is the mean over them of one minus the probability (Newton et al. 2004;
+	// Müller et al. 2004).
 	FDR float64
 	// True reports whether the known truth contains the pair.
 	True bool
@@ -29,14 +32,16 @@ type Discovery struct {
 
 // Discoveries holds all pairs of a study of responses, the most probable first.
 type Discoveries struct {
+	// List holds the pairs, the most probable first.
 	List []Discovery
-	// Known reports whether the truth is known; Effects is its number of pairs.
+	// Known reports whether the truth is known. Effects is then the number of pairs with an effect.
 	Known   bool
 	Effects int
 }
 
 // ReadDiscoveries reads the inclusion probabilities that Collect has written for a plan with
-// responses. truth, unless empty, is a CSV file whose first columns are response and predictor.
+// responses. truth, unless it is empty, is the path of a CSV file whose first two columns are
+// response and predictor.
 func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, error) {
 	d := &Discoveries{}
 	matters := map[[2]string]bool{}
@@ -56,7 +61,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// ties stay in the order of the file
+	// Pairs with equal probabilities stay in the order of the file.
 	slices.SortStableFunc(d.List, func(a, b Discovery) int { return cmp.Compare(b.Probability, a.Probability) })
 	sum := 0.0
 	for i := range d.List {
@@ -66,7 +71,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	return d, nil
 }
 
-// At returns the largest number of discoveries with an FDR of at most level.
+// At returns the largest number of discoveries whose FDR is at most level.
 func (d *Discoveries) At(level float64) int {
 	n := 0
 	for n < len(d.List) && d.List[n].FDR <= level {
@@ -75,7 +80,7 @@ func (d *Discoveries) At(level float64) int {
 	return n
 }
 
-// False counts the false discoveries among the first n.
+// False returns the number of false discoveries among the first n.
 func (d *Discoveries) False(n int) (count int) {
 	for _, discovery := range d.List[:n] {
 		if !discovery.True {
@@ -127,7 +132,7 @@ func readInclusion(ctx context.Context, path string, each func(response, predict
 	return nil
 }
 
-// Write writes the first n as a CSV file.
+// Write writes the first n discoveries as a CSV file.
 func (d *Discoveries) Write(path string, n int) error {
 	rows := [][]string{{"response", "predictor", "probability", "fdr"}}
 	for _, found := range d.List[:n] {
@@ -147,12 +152,12 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 // shownDiscoveries is the number of discoveries in the picture.
 const shownDiscoveries = 25
 
-// leastDoubt is a lower bound, in a picture, of the probability that a discovery is false: about
-// the double precision of numbers near one.
+// leastDoubt is a lower bound, in the picture, of the probability that a discovery is false: about
+// the resolution of float64 numbers near one.
 const leastDoubt = 1e-16
 
-// pictures draws the strongest discoveries, by the odds of an effect, and the expected share of
-// false discoveries by their number, with the observed share where the truth is known.
+// pictures draws the odds of an effect of the strongest discoveries, and the expected share of
+// false discoveries by their number. Where the truth is known, it also draws the observed share.
 func (d *Discoveries) pictures() []*picture.Picture {
 	var rows []picture.Row
 	largest := 1.0
@@ -173,10 +178,11 @@ func (d *Discoveries) pictures() []*picture.Picture {
 	return []*picture.Picture{strongest, d.ratePicture()}
 }
 
-// drawnRate is the largest expected share of false discoveries in the picture.
+// drawnRate is the largest expected share of false discoveries that the picture shows.
 const drawnRate = 0.3
 
-// ratePicture draws the shares of false discoveries by the number of discoveries.
+// ratePicture draws the expected and the observed share of false discoveries by the number of
+// discoveries.
 func (d *Discoveries) ratePicture() *picture.Picture {
 	const width, height = 1.4 * picture.Column, 220
 	p := picture.New("fdr", "Share of false discoveries", width, height)

@@ -1,10 +1,11 @@
-// Package study runs one command of vti many times: on many tables, with every combination of some
-// flags, from several seeds; on this machine, or as the elements of an array job of a cluster.
+// Package study runs one command of vti many times: on many tables, with every combination of the
+// values of some flags, and with several seeds. It runs on this machine, or as the elements of an
+// array job of a cluster.
 //
 // A [Plan] is a TOML file. It defines a list of tasks, each with a name and a seed that depend only
-// on the input of the task. A task works in a separate directory and ends by an atomic rename, so
-// that it can be killed anywhere, run twice, or run on another machine. The first process to rename
-// wins, and the bytes are the same.
+// on the input of the task. A task works in a separate directory and ends by an atomic rename. It
+// can therefore be killed anywhere, run twice, or run on another machine. If a task runs twice, the
+// first process to rename its directory wins; the bytes are the same.
 //
 //	plan, err := study.Read("eqtl.toml")
 //	plan.Run(ctx, study.RunConfig{Launcher: launcher, Jobs: 4})
@@ -18,8 +19,8 @@
 //	tasks/3f9/3f9a1c0b2d4e5f60.failed  one that failed, in the same form
 //	work/HOST-PID-NUMBER/              where a process works; removed when it ends
 //
-// The first three of the sixteen hexadecimal digits of a name spread tasks over 4,096 directories:
-// of a million tasks each has about 244.
+// The first three of the sixteen hexadecimal digits of a name spread tasks over 4,096 directories.
+// With a million tasks, each directory holds about 244.
 //
 // # Files
 //

@@ -12,24 +12,28 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Expression is a simulated study of expression: genotypes of markers (SNPs) along a chromosome,
-// and genes whose expression depends on some nearby markers. Zero sizes stand for the defaults.
+// Expression is a simulated study of gene expression: genotypes of markers (SNPs) along a
+// chromosome, and genes whose expression depends on some nearby markers. Zero sizes stand for the
+// defaults.
 type Expression struct {
-	// People is the number of rows (150), Genes the number of responses (2,000), and Nearby the
-	// number of markers around a gene (8), half of them shared with the next gene.
+	// People is the number of rows (default 150). Genes is the number of responses (default 2,000).
+	// Nearby is the number of markers around each gene (default 8); half of these are shared with
+	// the next gene.
 	People, Genes, Nearby int
-	Seed                  uint64
+	// Seed selects the random streams.
+	Seed uint64
 }
 
-// The design follows the sizes of published studies. Neighbouring markers correlate, and two genes
-// in five have one or two markers with an effect, about half of them in correlation with markers
-// without one.
+// The sizes of the design follow published studies. Neighbouring markers are correlated. Two genes
+// in five have one or two markers with an effect. About half of these markers are correlated with
+// markers without an effect.
 const (
-	markerCorrelation = 0.8 // of the normal variables behind neighbouring markers
-	regulatedShare    = 0.4
-	secondShare       = 0.25 // of regulated genes with a second marker
-	leastEffect       = 0.3  // of one allele, in standard deviations of the noise
-	largestEffect     = 0.9
+	markerCorrelation = 0.8 // correlation of the normal variables behind neighbouring markers
+	// regulatedShare is the share of genes with an effect of a marker.
+	regulatedShare = 0.4
+	secondShare    = 0.25 // share of the regulated genes that have a second marker
+	leastEffect    = 0.3  // effect of one allele, in standard deviations of the noise
+	largestEffect  = 0.9
 )
 
 // expressionEffect is the effect of a marker on a gene.
@@ -38,9 +42,9 @@ type expressionEffect struct {
 	size         float64
 }
 
-// Write writes three files: expression.csv, a row a person with a column for every gene and marker;
-// nearby.csv, the pairs of genes and markers; and truth.csv, the markers with effects and the
-// effects. The same seed gives the same files.
+// Write writes three files to dir. expression.csv has a row for each person, and a column for every
+// gene and every marker. nearby.csv has the pairs of genes and nearby markers. truth.csv has the
+// markers with effects, and the effects. The same seed gives the same files.
 func (e Expression) Write(dir string) error {
 	e.People, e.Genes, e.Nearby = cmp.Or(e.People, 150), cmp.Or(e.Genes, 2000), cmp.Or(e.Nearby, 8)
 	if e.People < 3 || e.Genes < 1 || e.Nearby < 2 || e.Nearby%2 != 0 {
@@ -68,8 +72,9 @@ func markerName(marker int) string { return fmt.Sprintf("snp%06d", marker+1) }
 
 func (e Expression) first(gene int) int { return gene * e.Nearby / 2 }
 
-// genotypes counts alleles, 0 to 2, by marker and person. Each of two chromosomes has an allele if
-// a normal variable, correlated along the chromosome, exceeds the quantile of its frequency.
+// genotypes returns the number of alleles, 0 to 2, by marker and person. A person has two
+// chromosomes. Each has an allele if a normal variable, correlated along the chromosome, exceeds
+// the quantile that gives the allele its frequency.
 func (e Expression) genotypes(random *rand.Rand, markers int) [][]int8 {
 	counts := make([][]int8, markers)
 	thresholds := make([]float64, markers)
@@ -112,7 +117,7 @@ func (e Expression) effects(random *rand.Rand) (effects []expressionEffect) {
 	return effects
 }
 
-// expression returns the expression of every gene, by person.
+// expression returns the expression of every gene in every person, by gene.
 func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []expressionEffect) [][]float64 {
 	values := make([][]float64, e.Genes)
 	for gene := range values {
@@ -129,7 +134,8 @@ func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []
 	return values
 }
 
-// table has a row for each person: expression with four digits, and counts of alleles.
+// table returns a row for each person: the expression of every gene with four digits, and the
+// number of alleles of every marker.
 func (e Expression) table(expression [][]float64, genotypes [][]int8) [][]string {
 	rows := make([][]string, 1+e.People)
 	for gene, values := range expression {

@@ -9,16 +9,18 @@ import (
 	"slices"
 )
 
-// Estimate is the expected cost of a study, from pilot tasks: the first, the middle and the last of
-// the plan. They are ordinary tasks, and their answers stay.
+// Estimate is the expected cost of a study. It is computed from pilot tasks: the first, the middle
+// and the last task of the plan. Pilot tasks are ordinary tasks, and their answers are kept.
 type Estimate struct {
-	// Pilots are the measured tasks and Costs their costs; Failed counts tasks without an answer.
+	// Pilots are the measured tasks, and Costs their costs. Failed is the number of pilot tasks
+	// without an answer.
 	Pilots []Task
 	Costs  []Cost
 	Failed int
-	// Seconds is the mean time of a pilot on one core, Least and Largest the extremes.
+	// Seconds is the mean time of a pilot task on one core. Least and Largest are the smallest and
+	// the largest time.
 	Seconds, Least, Largest float64
-	// PeakBytes is the largest memory of a pilot.
+	// PeakBytes is the largest memory of a pilot task.
 	PeakBytes float64
 	// Remaining is the number of tasks that have not ended.
 	Remaining int
@@ -28,7 +30,8 @@ func pilots(tasks int) []int {
 	return slices.Compact([]int{0, (tasks - 1) / 2, tasks - 1})
 }
 
-// Estimate runs the missing pilot tasks, one at a time with all cores, and reads all costs.
+// Estimate runs the missing pilot tasks, one at a time with all cores, and reads the costs of all
+// pilot tasks.
 func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, error) {
 	s := store{p.Dir()}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
@@ -64,7 +67,7 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 
 func (e *Estimate) add(t Task, c Cost) {
 	e.Pilots, e.Costs = append(e.Pilots, t), append(e.Costs, c)
-	alone := max(c.Seconds, c.CPUSeconds) // on one core
+	alone := max(c.Seconds, c.CPUSeconds) // time on one core
 	e.Seconds += alone
 	e.Least, e.Largest = min(e.Least, alone), max(e.Largest, alone)
 	e.PeakBytes = max(e.PeakBytes, c.PeakBytes)
@@ -79,8 +82,9 @@ func (p *Plan) remaining(s store) (n int) {
 	return n
 }
 
-// Jobs returns the number of tasks to run at a time: one for each core, or fewer if total bytes of
-// memory do not suffice for tasks of the size of the largest pilot.
+// Jobs returns the number of tasks to run at a time. It is the number of cores, or less if total
+// bytes of memory do not suffice for this number of tasks that are as large as the largest pilot
+// task.
 func (e *Estimate) Jobs(cores int, total float64) int {
 	if e.PeakBytes > 0 {
 		cores = min(cores, int(memoryShare*total/e.PeakBytes))

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tinyTask is a program in place of vti that reads its table and answers at once.
+// tinyTask is a program that takes the place of vti. It reads its table and answers at once.
 const tinyTask = `#!/bin/sh
 for a in "$@"; do case $a in --out=*) out=${a#--out=};; --seed=*) seed=${a#--seed=};; esac; done
 read -r y <"$2" || { echo "vti: $2: cannot be read" >&2; exit 2; }
@@ -27,10 +27,11 @@ echo "vti: writing: no space left on device" >&2
 exit 1
 `
 
-// TestFaults runs tiny tasks in four processes that are killed at random moments and started again,
-// on a file system that is full at times, with one unreadable table, while two processes collect.
-// The results must equal the results of a quiet run, byte for byte. It needs root, for a small
-// tmpfs. VTI_TEST_TASKS replaces the number of tasks, 10,000.
+// TestFaults runs tiny tasks in four processes. These are killed at random moments and started
+// again, the file system is full at times, one table is unreadable, and two other processes collect
+// results meanwhile. The results must equal, byte for byte, the results of a run without
+// disturbances. The test needs root, to mount a small tmpfs. VTI_TEST_TASKS replaces the number of
+// tasks, 10,000.
 func TestFaults(t *testing.T) {
 	tasks := 10_000
 	if text := os.Getenv("VTI_TEST_TASKS"); text != "" {
@@ -109,7 +110,8 @@ func TestFaults(t *testing.T) {
 	fmt.Println("lost 0, doubled 0, failed 1 (the table that cannot be read)")
 }
 
-// disturbed runs a shard until it is done, in processes that are killed after random times.
+// disturbed runs the tasks of a shard until all are done, in processes that are killed after random
+// times.
 func disturbed(t *testing.T, p *Plan, program string, shard, shards int, kills, starts *atomic.Int64) {
 	random := rand.New(rand.NewPCG(uint64(shard), 1))
 	for {
@@ -132,7 +134,7 @@ func disturbed(t *testing.T, p *Plan, program string, shard, shards int, kills, 
 	}
 }
 
-// fillDisk fills the file system for a moment, again and again.
+// fillDisk fills the file system for a moment, again and again, until ctx is cancelled.
 func fillDisk(ctx context.Context, dir string, full *atomic.Int64) {
 	path := filepath.Join(dir, "filler")
 	defer os.Remove(path)

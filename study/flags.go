@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Setting is a value that distinguishes a task from others: a flag, a table, a seed. The value is a
-// string, int64, float64, bool, or a list of these.
+// Setting is a value that distinguishes a task from others, such as a flag, a table or a seed. The
+// value is a string, int64, float64, bool, or a list of these.
 type Setting struct {
 	Name  string
 	Value any
 }
 
-// Text is the value as text; the elements of a list are separated by commas.
+// Text returns the value as text. The elements of a list are separated by commas.
 func (s Setting) Text() string { return strings.Join(texts(s.Value), ",") }
 
-// arguments returns settings as command line flags, repeated for each element of a list.
+// arguments returns settings as command line flags. A flag is repeated for each element of a list.
 func arguments(settings []Setting) (args []string) {
 	for _, s := range settings {
 		for _, text := range texts(s.Value) {
@@ -28,7 +28,7 @@ func arguments(settings []Setting) (args []string) {
 	return args
 }
 
-// texts returns the command line texts of a value or of the elements of a list.
+// texts returns the text of a value on the command line, or the texts of the elements of a list.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -49,7 +49,7 @@ func texts(value any) []string {
 	panic(fmt.Sprintf("study.texts: a value of type %T", value)) // checkValue refuses other types
 }
 
-// checkValue refuses values that no flag can have, such as a date.
+// checkValue returns an error for values that no flag can have, such as a date.
 func checkValue(value any) error {
 	switch v := value.(type) {
 	case string, bool, int64, float64:
@@ -65,7 +65,7 @@ func checkValue(value any) error {
 	return fmt.Errorf("got a value of type %T, want text, a number, true, false, or a list of these", value)
 }
 
-// fixed returns flags with one value each, by name.
+// fixed returns flags with one value each as settings, in the order of their names.
 func fixed(flags map[string]any) (settings []Setting) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		settings = append(settings, Setting{name, flags[name]})
@@ -73,7 +73,7 @@ func fixed(flags map[string]any) (settings []Setting) {
 	return settings
 }
 
-// grid is every combination of the values of some flags.
+// grid holds every combination of the values of some flags.
 type grid []axis
 
 // axis is one flag and its values.
@@ -82,7 +82,7 @@ type axis struct {
 	values []any
 }
 
-// newGrid orders flags by name, so that the grid does not depend on the order in the file.
+// newGrid orders flags by name, so that the grid does not depend on the order in the plan's file.
 func newGrid(values map[string][]any) (g grid) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		g = append(g, axis{name, values[name]})
@@ -90,7 +90,7 @@ func newGrid(values map[string][]any) (g grid) {
 	return g
 }
 
-// count is the number of combinations; 1 for an empty grid.
+// count returns the number of combinations. It is 1 for an empty grid.
 func (g grid) count() int {
 	n := 1
 	for _, a := range g {
@@ -99,7 +99,7 @@ func (g grid) count() int {
 	return n
 }
 
-// at returns combination i; the last flag changes fastest.
+// at returns combination i. The value of the last flag changes fastest.
 func (g grid) at(i int) []Setting {
 	settings := make([]Setting, len(g))
 	for k := len(g) - 1; k >= 0; k-- {

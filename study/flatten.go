@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// flat is a JSON object as one row of scalars, and tables of its lists of objects. Names of nested
-// objects are joined by points: "certificate.khat".
+// flat is a JSON object as one row of scalars, and one table for each of its lists of objects.
+// Names of nested objects are joined by points, as in "certificate.khat".
 type flat struct {
 	scalars []cell
 	tables  map[string][][]cell
 }
 
-// walk adds a value decoded from JSON, with numbers as json.Number. Null gives no cell.
+// walk adds a value that was decoded from JSON with numbers as json.Number. A null adds no cell.
 func (f *flat) walk(name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -32,7 +32,7 @@ func (f *flat) walk(name string, value any) {
 }
 
 // list makes a table of a list of objects. A list of texts becomes one text if it is an
-// explanation, as reasons are; other lists, such as the names of all columns, are left out.
+// explanation, such as reasons. Other lists, such as the names of all columns, are left out.
 func (f *flat) list(name string, elements []any) {
 	var reasons []string
 	for _, element := range elements {
@@ -55,10 +55,10 @@ func (f *flat) list(name string, elements []any) {
 	}
 }
 
-// field adds a field of a row; it keeps lists, such as the edges of a graph, as JSON.
+// field adds a field of a row. It keeps a list, such as the edges of a graph, as JSON text.
 func (f *flat) field(name string, value any) {
 	if list, ok := value.([]any); ok {
-		if encoded, err := json.Marshal(list); err == nil { // it was decoded from JSON
+		if encoded, err := json.Marshal(list); err == nil { // an error is impossible, because the list was decoded from JSON
 			f.scalars = append(f.scalars, cell{name, string(encoded)})
 		}
 		return

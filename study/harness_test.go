@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeVariable makes the test binary a tiny vti, whose answers depend on table, flags and seed, and
-// whose faults are set by --do.
+// fakeVariable is the environment variable that makes the test binary act as a tiny vti. The
+// answers of the tiny vti depend on table, flags and seed, and --do sets its faults.
 const fakeVariable = "VTI_TEST_FAKE"
 
-// workerVariable makes the test binary run a shard of a plan, "I/N PLAN PROGRAM", with the program
-// in place of vti.
+// workerVariable is the environment variable that makes the test binary run a shard of a plan. Its
+// value is "I/N PLAN PROGRAM"; PROGRAM takes the place of vti.
 const workerVariable = "VTI_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work runs a shard as vti study run --shard does.
+// work runs a shard, as vti study run --shard does.
 func work(shard, plan, program string) int {
 	p, err := Read(plan)
 	must(err)
@@ -49,7 +49,8 @@ func work(shard, plan, program string) int {
 	return 0
 }
 
-// fake is "fake TABLE --do=… --seed=… --out=DIR", or "simulate varsel --seed=… --out=FILE".
+// fake acts as vti with the arguments "fake TABLE --do=… --seed=… --out=DIR" or "simulate varsel
+// --seed=… --out=FILE".
 func fake(args []string) int {
 	flags := map[string]string{}
 	var words []string
@@ -73,7 +74,7 @@ func fake(args []string) int {
 	seed, err := strconv.ParseUint(flags["seed"], 10, 64)
 	must(err)
 	do, first := flags["do"], true
-	if marker := flags["marker"]; marker != "" { // misbehave only once
+	if marker := flags["marker"]; marker != "" { // the fault occurs only once
 		file, err := os.OpenFile(marker, os.O_CREATE|os.O_EXCL, 0o644)
 		if first = err == nil; first {
 			file.Close()
@@ -122,7 +123,7 @@ func must(err error) {
 	}
 }
 
-// fakeLauncher starts the fake.
+// fakeLauncher returns a Launcher that starts the test binary as the tiny vti.
 func fakeLauncher(t testing.TB) Launcher {
 	t.Helper()
 	self, err := os.Executable()
@@ -130,7 +131,7 @@ func fakeLauncher(t testing.TB) Launcher {
 	return Launcher{Program: self, Env: []string{fakeVariable + "=1"}, Seeded: func(string) bool { return true }}
 }
 
-// newPlan writes files and a plan into a fresh folder, and reads the plan.
+// newPlan writes files and a plan into a new folder, and reads the plan.
 func newPlan(t testing.TB, text string, files map[string]string) *Plan {
 	t.Helper()
 	p, err := readNew(t, text, files)
@@ -151,7 +152,7 @@ func readNew(t testing.TB, text string, files map[string]string) (*Plan, error) 
 	return Read(path)
 }
 
-// tree returns the contents of the files of the tasks of a study without their costs, by path.
+// tree returns, by path, the contents of the files of a study's tasks, without the files of costs.
 func tree(t testing.TB, p *Plan) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -2,7 +2,7 @@ package study
 
 import "strconv"
 
-// Containerfile describes an image that holds only the program, a static binary.
+// Containerfile describes a container image that holds only the program, a static binary.
 const Containerfile = `# CGO_ENABLED=0 go build -trimpath -o vti ./cmd/vti, then build this beside the binary.
 FROM scratch
 COPY vti /vti
@@ -64,8 +64,9 @@ spec:
             claimName: {{.Claim}}
 `
 
-// Kubernetes returns the manifest of an Indexed Job. The volume claim holds the folder of the plan,
-// with all tables named by relative paths. e may be nil if the submission needs no pilot.
+// Kubernetes returns the manifest of an Indexed Job. The volume claim must hold the folder of the
+// plan, and the plan must name all tables by relative paths. e may be nil if the submission needs
+// no pilot.
 func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	if s.Running == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// rowWriter collects rows for one Parquet file.
+// rowWriter collects the rows of one Parquet file.
 type rowWriter struct {
 	*spool
 	path string
@@ -40,7 +40,8 @@ func (w *rowWriter) commit() error {
 	})
 }
 
-// schema returns the columns of the spool; declared columns without values become text.
+// schema returns the columns of the spool. A declared column without values becomes a column of
+// text.
 func (w *rowWriter) schema() []columnar.Column {
 	for i := range w.columns {
 		if w.columns[i].Kind == unknown {
@@ -50,7 +51,7 @@ func (w *rowWriter) schema() []columnar.Column {
 	return w.columns
 }
 
-// writeValue writes a value of a column whose kind joins the kinds of all its values.
+// writeValue writes a value to a column. The kind of the column holds all values of the column.
 func writeValue(file *columnar.Writer, kind columnar.Kind, value any) {
 	if value == nil {
 		file.Null()

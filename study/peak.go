@@ -10,9 +10,9 @@ import (
 // peakVariable holds the file descriptor to which a task reports its peak memory.
 const peakVariable = "VTI_PEAK_FD"
 
-// ReportPeak makes a task report its largest resident memory at its end. The count of the system
-// for a child starts at the memory of its parent, which it shares until it runs another program;
-// only the process itself can measure the later peak.
+// ReportPeak makes a task report its largest resident memory at its end. The system's own count for
+// a child process starts at the memory of its parent, which the child shares until it runs another
+// program. Only the child itself can measure its later peak.
 func ReportPeak() {
 	descriptor, err := strconv.Atoi(os.Getenv(peakVariable))
 	if err != nil || descriptor < 3 {
@@ -20,18 +20,18 @@ func ReportPeak() {
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return // not on this system
+		return // the file does not exist on this system
 	}
 	for line := range strings.Lines(string(status)) {
 		if peak, found := strings.CutPrefix(line, "VmHWM:"); found {
 			out := os.NewFile(uintptr(descriptor), "peak")
 			_, _ = io.WriteString(out, strings.TrimSuffix(strings.TrimSpace(peak), " kB"))
-			_ = out.Close() // on an error the count of the system is used
+			_ = out.Close() // after an error the count of the system is used
 		}
 	}
 }
 
-// reportedPeak reads the output of ReportPeak, in bytes; 0 if there is none.
+// reportedPeak reads the output of ReportPeak and returns bytes, or 0 if there is no output.
 func reportedPeak(in io.Reader) float64 {
 	text, err := io.ReadAll(in)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The memory of a task does not include its parent, however large.
+// The peak memory of a task does not include the memory of its parent, however large that is.
 func TestPeakIsThatOfTheTask(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reported on Linux only")

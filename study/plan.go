@@ -11,7 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Plan describes a study. Paths in it are relative to its file.
+// Plan describes a study. Paths in the plan are relative to the folder of its file. An example:
 //
 //	command = "varsel"            # or exact, rjmcmc varsel, dag, exact dag, rjmcmc dag, hbm
 //	seed = 1                      # root of all randomness
@@ -35,8 +35,8 @@ import (
 //	[grid]                        # every combination of these
 //	prior-sd = [0.5, 1.5]
 //
-// Folders named key=value on the path of a file, as in partitioned Parquet data, become settings of
-// its tasks.
+// Folders named key=value on the path of a table, as in partitioned Parquet data, become settings
+// of the table's tasks.
 type Plan struct {
 	Command    string           `toml:"command"`
 	Seed       uint64           `toml:"seed"`
@@ -53,14 +53,14 @@ type Plan struct {
 	grid   grid
 }
 
-// Tables are tables in files.
+// Tables describes tables in files.
 type Tables struct {
 	Files     []string `toml:"files"`
 	Responses []string `toml:"responses"`
 	Pairs     string   `toml:"pairs"`
 }
 
-// Simulation are tables made by vti simulate.
+// Simulation describes tables made by vti simulate.
 type Simulation struct {
 	Problem string           `toml:"problem"`
 	Seeds   int              `toml:"seeds"`
@@ -68,8 +68,7 @@ type Simulation struct {
 	Grid    map[string][]any `toml:"grid"`
 }
 
-// Read reads a plan and lists its tables. Errors name the file and, where the text is wrong, the
-// line.
+// Read reads a plan and lists its tables. Errors name the file. Syntax errors also name the line.
 func Read(path string) (*Plan, error) {
 	p := &Plan{}
 	meta, err := toml.DecodeFile(path, p)
@@ -99,7 +98,8 @@ func Read(path string) (*Plan, error) {
 	return p, nil
 }
 
-// complete checks the plan and finds its tables.
+// complete checks the plan and finds its tables. replicated reports whether the plan sets
+// replicates.
 func (p *Plan) complete(replicated bool) (err error) {
 	if !replicated {
 		p.Replicates = 1
@@ -135,7 +135,7 @@ func (p *Plan) complete(replicated bool) (err error) {
 	return err
 }
 
-// checkFlags refuses invalid values, and flags that are both fixed and varied.
+// checkFlags returns an error for invalid values, and for flags that are both fixed and varied.
 func checkFlags(flags map[string]any, varied map[string][]any) error {
 	for name, value := range flags {
 		if err := checkValue(value); err != nil {
@@ -156,22 +156,23 @@ func checkFlags(flags map[string]any, varied map[string][]any) error {
 	return nil
 }
 
-// Path is the absolute path of the plan.
+// Path returns the absolute path of the plan.
 func (p *Plan) Path() string { return p.path }
 
-// Name is the name of the file without its extension.
+// Name returns the name of the plan's file without its extension.
 func (p *Plan) Name() string {
 	base := filepath.Base(p.path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// Dir is the directory of the study, next to the plan.
+// Dir returns the directory of the study, which is next to the plan.
 func (p *Plan) Dir() string { return filepath.Join(filepath.Dir(p.path), p.Name()+".study") }
 
 // Reserved lists the flags that a plan cannot set, because every task sets them.
 var Reserved = []string{"out", "json", "quiet", "seed", "resume", "no-report"}
 
-// EachFlag calls check with every flag value that the plan passes to its command or vti simulate.
+// EachFlag calls check with every value of a flag that the plan passes to its command or to vti
+// simulate.
 func (p *Plan) EachFlag(check func(command, flag, value string) error) error {
 	each := func(command string, settings []Setting, g grid) error {
 		for _, a := range g {

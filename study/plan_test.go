@@ -38,8 +38,8 @@ func TestReadPlan(t *testing.T) {
 	assert.Len(t, names, 16, "each task has a name of its own")
 }
 
-// Names do not depend on the folder. Tasks keep their names when a plan grows, and another seed
-// gives other names.
+// Names of tasks do not depend on the folder of the plan. Tasks keep their names when a plan grows.
+// Another seed gives other names.
 func TestNamesLast(t *testing.T) {
 	names := func(text string) map[string]bool {
 		found := map[string]bool{}
@@ -144,7 +144,8 @@ func TestFromScheduler(t *testing.T) {
 	require.ErrorContains(t, err, `SLURM_ARRAY_TASK_ID: got "x"`)
 }
 
-// Any plan gives either an error that names the file or a list of tasks with different names.
+// Every text of a plan gives either an error that names the file, or a list of tasks with different
+// names.
 func FuzzReadPlan(f *testing.F) {
 	for _, seed := range []string{
 		smallPlan, "command = \"fake\"\nkeep = [\"*.csv\"]\n[tables]\nfiles = [\"*.csv\"]\nresponses = [\"y*\"]\n",

@@ -17,17 +17,18 @@ import (
 
 // Launcher starts vti.
 type Launcher struct {
-	// Program is the path of the program, and Env is added to the environment of its processes.
+	// Program is the path of the program. Env is added to the environment of its processes.
 	Program string
 	Env     []string
 	// Seeded reports whether a command takes --seed.
 	Seeded func(command string) bool
 }
 
-// answered are the exit statuses of vti with an answer: trusted, and not trusted.
+// answered are the exit statuses with which vti has an answer: 0 if the answer is trusted, 3 if it
+// is not.
 var answered = []int{0, 3}
 
-// longestError bounds the kept part of standard error, in bytes.
+// longestError is the length in bytes of the part of standard error that is kept.
 const longestError = 2000
 
 // ending describes how a process ended.
@@ -35,19 +36,21 @@ type ending struct {
 	status int            // -1 after a signal
 	signal syscall.Signal // 0 if none
 	stdout []byte
-	stderr string // first and last part
+	stderr string // its first and last part
 	cost   Cost
 }
 
-// fault is an error of the machine, not of a task, which is then not recorded as failed.
+// fault is an error of the machine, not of a task. The task is then not recorded as failed.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
 
-// launch runs a process to its end. The child ends with this process, however this one ends. A
-// fault means that it could not be started; the only other error is the error of ctx.
+// launch runs a process to its end. The child process ends with this process, however this process
+// ends. A fault means that the child could not be started. The only other error is the error of
+// ctx.
 func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
-	// Linux kills the child when the thread that started it ends: keep the thread until then.
+	// Linux kills the child when the thread that started it ends. Keep the thread until the child
+	// has ended.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, l.Program, args...)
@@ -66,7 +69,7 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 	cmd.Env = append(cmd.Env, peakVariable+"=3")
 	started := time.Now()
 	err = cmd.Run()
-	_ = report.Close() // the copy of this process
+	_ = report.Close() // this process's copy of the pipe's end
 	if ctx.Err() != nil {
 		return ending{}, ctx.Err()
 	}
@@ -91,15 +94,17 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 }
 
 // killed reports whether the process was ended from outside: by a user, by a scheduler, or by the
-// system for lack of memory. The same task may then succeed.
+// system for lack of memory. The same task may succeed in another attempt.
 func (e ending) killed() bool {
 	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
 }
 
-// crashMarks begin lines that a Go program prints in a crash, or vti at an internal defect.
+// crashMarks are the beginnings of lines that a Go program prints when it crashes, or that vti
+// prints at an internal defect.
 var crashMarks = []string{"panic: ", "fatal error: ", "SIGABRT: ", "vti: a defect of vti"}
 
-// crashed reports a crash, as opposed to a refused input or no answer.
+// crashed reports whether the process crashed, as opposed to refusing its input or having no
+// answer.
 func (e ending) crashed() bool {
 	if e.signal != 0 {
 		return !e.killed()
@@ -117,7 +122,7 @@ func (e ending) text() string {
 	return cmp.Or(said, fmt.Sprintf("exit status %d", e.status))
 }
 
-// tail keeps the first and the last bytes written to it, because a crash states its kind first.
+// tail keeps the first and the last bytes written to it. The first bytes state the kind of a crash.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -129,10 +134,10 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// machineFaults are conditions that a child process can report only in words.
+// machineFaults are the errors of the machine that a child process can report only in words.
 var machineFaults = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EDQUOT}
 
-// isFault reports whether an error is a fault of the machine, by its type or its text.
+// isFault reports whether an error is a fault of the machine, judged by its type or by its text.
 func isFault(err error) bool {
 	return errors.As(err, new(fault)) || slices.ContainsFunc(machineFaults, func(f syscall.Errno) bool { return strings.Contains(err.Error(), f.Error()) })
 }

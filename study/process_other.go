@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// endsWithParent does nothing here: the child of a killed parent continues, and its work is lost.
+// endsWithParent does nothing on this system: the child of a killed parent continues, and its work
+// is lost.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
-// peakBytes is unknown here.
+// peakBytes returns 0: the peak is unknown on this system.
 func peakBytes(*os.ProcessState) float64 { return 0 }

@@ -12,29 +12,30 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Files of the directory of a task.
+// Names of files in the directory of a task.
 const (
 	recordFile = "task.json"
 	costFile   = "cost.json"
 )
 
-// Record is the result of a task. It has no times, paths or names of machines: every run of the
-// task writes the same bytes on the same kind of machine.
+// Record is the result of a task. It has no times, paths or names of machines, so that every run of
+// the task on the same kind of machine writes the same bytes.
 type Record struct {
+	// Name is the name of the task, Command the command of its plan, and Settings are its settings.
 	Name     string         `json:"name"`
 	Command  string         `json:"command"`
 	Settings map[string]any `json:"settings"`
-	// Seed is the seed of the last attempt; absent for commands without seed.
+	// Seed is the seed of the last attempt. It is nil for commands without a seed.
 	Seed *uint64 `json:"seed,omitempty"`
-	// Crashes describe how earlier attempts ended.
+	// Crashes describes how earlier attempts crashed.
 	Crashes []string `json:"crashes,omitempty"`
-	// Exit is the exit status, -1 without one.
+	// Exit is the exit status, or −1 if there is none.
 	Exit int `json:"exit"`
-	// Error is the reason for a missing answer.
+	// Error is the reason why there is no answer.
 	Error string `json:"error,omitempty"`
 	// Fingerprint is the SHA-256 of the table.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Truth is the truth of a simulated table, a JSON object.
+	// Truth is the truth about a simulated table, a JSON object.
 	Truth any `json:"truth,omitempty"`
 	// Answer is the result of the run, without its times and its directory, a JSON object.
 	Answer any `json:"answer,omitempty"`
@@ -45,17 +46,17 @@ func (r *Record) Done() bool { return r.Answer != nil }
 
 // Cost is the resource use of a task. It differs from run to run.
 type Cost struct {
-	Seconds    float64 `json:"seconds"`     // of the last attempt, wall clock
-	CPUSeconds float64 `json:"cpu_seconds"` // of all its threads
-	// PeakBytes is the largest resident memory, reported by the process at its end. For a killed
-	// process it is the count of the system, which on Linux is at least the memory of its parent; 0
-	// where unknown.
+	Seconds    float64 `json:"seconds"`     // wall clock time of the last attempt
+	CPUSeconds float64 `json:"cpu_seconds"` // processor time of all its threads
+	// PeakBytes is the largest resident memory, which the process reports at its end. For a killed
+	// process it is the count of the system. On Linux this count is at least the memory of the
+	// parent process. It is 0 where it is unknown.
 	PeakBytes float64 `json:"peak_bytes"`
-	Cores     int     `json:"cores"` // available to the task
+	Cores     int     `json:"cores"` // number of cores available to the task
 	Machine   string  `json:"machine"`
 }
 
-// writeJSON writes a value on one line, whole or not at all.
+// writeJSON writes a value on one line. The file is written completely or not at all.
 func writeJSON(path string, value any) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
@@ -64,7 +65,7 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// readJSON keeps the digits of numbers in fields of type any.
+// readJSON decodes the value in a file. It keeps all digits of numbers in fields of type any.
 func readJSON(dir, name string, value any) error {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -81,7 +82,7 @@ func readJSON(dir, name string, value any) error {
 	return fmt.Errorf("%s: damaged: %w", filepath.Join(dir, name), err)
 }
 
-// strip removes the times and the directory of a run from its result.
+// strip removes the times and the directory of a run from the run's result.
 func strip(result []byte) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(result, &fields); err != nil {

@@ -15,13 +15,14 @@ import (
 
 // RunConfig configures Run.
 type RunConfig struct {
+	// Launcher starts the processes of the tasks.
 	Launcher Launcher
 	// Selection selects the tasks; the zero value selects all.
 	Selection Selection
-	// Jobs is the number of processes at a time; 0 means the number that cores and memory allow,
-	// given the costs of pilot tasks.
+	// Jobs is the number of processes at a time. 0 means the number that the machine's cores and
+	// memory allow, given the costs of pilot tasks.
 	Jobs int
-	// Again repeats failed tasks.
+	// Again reports whether failed tasks are run again.
 	Again bool
 	// Report, if not nil, is called after every task, by one goroutine at a time.
 	Report func(Progress)
@@ -29,31 +30,36 @@ type RunConfig struct {
 
 // Progress is the state of a run after a task.
 type Progress struct {
-	// Total is the number of selected tasks. Done and Failed count ended tasks, and Found counts
-	// tasks that had ended before this run.
+	// Total is the number of selected tasks. Done and Failed are the numbers of tasks that have
+	// ended with and without an answer. Found is the number of these tasks that had ended before
+	// this run.
 	Total, Done, Failed, Found int
-	// Unrecorded counts the tasks that could not be completed: they are still missing.
+	// Unrecorded is the number of tasks that could not be brought to an end. They are still
+	// missing.
 	Unrecorded int
-	Jobs       int
-	// Task is the task that has just ended, with its error, if any.
+	// Jobs is the number of processes at a time.
+	Jobs int
+	// Task is the task that has just ended, and Error its error, if any.
 	Task  Task
 	Error string
 }
 
-// consecutiveFaults is the number of faults in a row that ends a run, because the next task would
-// probably fail too.
+// consecutiveFaults is the number of faults in a row after which a run ends, because the next task
+// would probably meet the same fault.
 const consecutiveFaults = 3
 
-// memoryShare is the share of memory for tasks, by the use of the pilot. The rest is for the
-// system, and for tasks larger than the pilot.
+// memoryShare is the share of the machine's memory that tasks may use, if they use as much as the
+// largest pilot task. The rest is for the system, and for tasks larger than the pilot tasks.
 const memoryShare = 0.7
 
-// Run runs the selected tasks that have not ended yet. It returns its progress, with the error of
-// ctx after cancellation, or an error with the last fault of the machine if tasks could not be
-// completed. Failed tasks are no error of Run: they are counted and reported.
+// Run runs the selected tasks that have not ended yet, and returns its progress. If ctx is
+// cancelled, it also returns the error of ctx. If tasks could not be brought to an end, it returns
+// an error with the last fault of the machine. Failed tasks are no error of Run: they are counted
+// and reported.
 //
-// Only one process at a time may run all tasks. Processes that run shards or single tasks may run
-// beside it and each other, on any machine: the first to publish a task wins.
+// Only one process at a time may run all tasks of a study. Processes that run shards or single
+// tasks may run beside this process and beside each other, on any machine: the first to publish a
+// task wins.
 func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 	state := Progress{Total: cfg.Selection.count(p.Tasks())}
 	s := store{p.Dir()}
@@ -99,7 +105,7 @@ func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 	return r.state, r.failure(ctx)
 }
 
-// fit returns the number of processes for which the machine has cores and memory.
+// fit returns the number of processes that the cores and the memory of the machine allow.
 func (p *Plan) fit(ctx context.Context, cfg RunConfig, cores int) (int, error) {
 	if cfg.Selection.count(p.Tasks()) == 1 {
 		return 1, nil
@@ -119,7 +125,7 @@ type runner struct {
 
 	mutex  sync.Mutex
 	state  Progress
-	faults int // in a row
+	faults int // number of faults in a row
 	fault  error
 }
 
@@ -193,7 +199,7 @@ func (r *runner) ended(t Task, e end) {
 	}
 }
 
-// failure returns the error of the run.
+// failure returns the error that Run returns.
 func (r *runner) failure(ctx context.Context) error {
 	if r.state.Unrecorded > 0 {
 		return fmt.Errorf("%s could not be brought to an end and %s missing still; the last: %w", english.Count(r.state.Unrecorded, "task"), english.Form(r.state.Unrecorded, "is", "are"), r.fault)

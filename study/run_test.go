@@ -27,7 +27,8 @@ func runAll(t testing.TB, p *Plan, cfg RunConfig) Progress {
 	return state
 }
 
-// The tasks write the same bytes for any number of processes and shards in any order.
+// The tasks write the same bytes whatever the number of processes and of shards, and whatever the
+// order of the shards.
 func TestSameBytesHoweverItRuns(t *testing.T) {
 	text := fmt.Sprintf(simulatedPlan, 12, "seed = 5\nkeep = [\"draws*\"]")
 	one := newPlan(t, text, nil)
@@ -57,8 +58,8 @@ func TestSameBytesHoweverItRuns(t *testing.T) {
 	require.Empty(t, left, "nothing is left of the work")
 }
 
-// A task without an answer is kept with the reason. A crash is retried with other seeds, a kill
-// with the same seed.
+// A task without an answer is kept with the reason. After a crash it is tried again with another
+// seed, after a kill with the same seed.
 func TestFailures(t *testing.T) {
 	run := func(do string, once bool) *Record {
 		t.Helper()
@@ -105,12 +106,12 @@ func TestFailures(t *testing.T) {
 	assert.Contains(t, r.Error, "ended by a signal (killed)")
 }
 
-// A failed task is skipped until its repetition is requested, and an answer replaces it.
+// A failed task is skipped unless its repetition is requested. An answer then replaces the failure.
 func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"t?.csv\"]}\nseed = 3", map[string]string{"t1.csv": "1", "t2.csv": "2"})
 	unreadable := filepath.Join(filepath.Dir(p.Path()), "t2.csv")
 	require.NoError(t, os.Remove(unreadable))
-	require.NoError(t, os.Mkdir(unreadable, 0o755)) // even root cannot read it
+	require.NoError(t, os.Mkdir(unreadable, 0o755)) // even root cannot read a directory as a file
 	var reported []string
 	state := runAll(t, p, RunConfig{Jobs: 1, Report: func(p Progress) { reported = append(reported, p.Error) }})
 	assert.Equal(t, 1, state.Failed)
@@ -129,7 +130,8 @@ func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	assert.NoDirExists(t, store{p.Dir()}.path(p.Task(1).Name, Failed))
 }
 
-// A full disk is no failure of the task: it stays missing, and the run reports it and stops.
+// A full disk is no failure of a task. The task stays missing, and the run reports the fault and
+// stops.
 func TestFaultsOfTheMachine(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "marker")
 	p := newPlan(t, fmt.Sprintf(simulatedPlan, 8, "flags = {do = \"full\"}"), nil)
@@ -143,7 +145,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	assert.Equal(t, 8, runAll(t, p, RunConfig{Jobs: 1}).Done)
 }
 
-// Cancelling ends the processes, and loses only the tasks in progress.
+// Cancelling a run ends its processes, and loses only the tasks in progress.
 func TestCancel(t *testing.T) {
 	p := newPlan(t, fmt.Sprintf(simulatedPlan, 4, "flags = {do = \"wait\"}"), nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
@@ -174,7 +176,7 @@ func TestOneRunAtATime(t *testing.T) {
 	require.ErrorIs(t, <-first, context.Canceled)
 }
 
-// If several processes publish the same task, one wins, and the others change nothing.
+// If several processes publish the same task, one of them wins, and the others change nothing.
 func TestPublishOnce(t *testing.T) {
 	s := store{t.TempDir()}
 	const name = "0123456789abcdef"
@@ -205,7 +207,7 @@ func TestPublishOnce(t *testing.T) {
 	require.NoError(t, s.publish(finished(failed), name, Failed))
 	require.Equal(t, "1", read())
 
-	// an unreadable record is replaced
+	// An unreadable record is replaced.
 	require.NoError(t, os.WriteFile(filepath.Join(s.path(name, Done), recordFile), []byte(`{"name": "01`), 0o644))
 	_, state, err := s.record(name)
 	require.Error(t, err)
@@ -214,9 +216,9 @@ func TestPublishOnce(t *testing.T) {
 	require.Equal(t, "3", read())
 }
 
-// A killed process takes its child with it, and the next process removes its leftovers.
+// A killed process takes its child with it. The next process removes the files that it left.
 func TestKilledWorkersLeaveNothing(t *testing.T) {
-	if os.Getenv("VTI_TEST_STUDY") != "" { // the worker
+	if os.Getenv("VTI_TEST_STUDY") != "" { // this process is the worker
 		p, err := Read(os.Getenv("VTI_TEST_STUDY"))
 		must(err)
 		_, err = p.Run(context.Background(), RunConfig{Launcher: fakeLauncher(t), Jobs: 1})
@@ -229,7 +231,7 @@ func TestKilledWorkersLeaveNothing(t *testing.T) {
 	require.NoError(t, worker.Start())
 	pattern := filepath.Join(p.Dir(), "work", "*", "*", "table.csv")
 	require.Eventually(t, func() bool { found, _ := filepath.Glob(pattern); return len(found) > 0 }, 20*time.Second, 10*time.Millisecond)
-	// a worker that dies between fork and exec leaves a copy of itself with the lock
+	// A worker that dies between fork and exec leaves a copy of itself that holds the lock.
 	require.Eventually(t, func() bool { return anyProcess(p.Dir()) }, 20*time.Second, 10*time.Millisecond, "the child begins")
 	require.NoError(t, worker.Process.Kill())
 	require.True(t, errors.As(worker.Wait(), new(*exec.ExitError)))
@@ -243,7 +245,7 @@ func TestKilledWorkersLeaveNothing(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// anyProcess reports whether a process other than this one names dir on its command line.
+// anyProcess reports whether the command line of a process other than this one names dir.
 func anyProcess(dir string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {

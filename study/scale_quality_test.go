@@ -18,8 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMillion collects the simulated results of a million tasks and prints its costs. It needs 12
-// GB of disk and three million inodes, under TMPDIR. VTI_TEST_TASKS replaces the number.
+// TestMillion collects the simulated results of a million tasks and prints the time and the memory
+// that this takes. It needs 12 GB of disk and three million inodes under TMPDIR. VTI_TEST_TASKS
+// replaces the number of tasks.
 func TestMillion(t *testing.T) {
 	tasks := 1_000_000
 	if text := os.Getenv("VTI_TEST_TASKS"); text != "" {
@@ -50,7 +51,7 @@ func TestMillion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tasks, status.Done)
 	fmt.Printf("status: %.1f s, %.1f s of processor time\n", time.Since(started).Seconds(), processorTime()-before)
-	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // resets the peak
+	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // resets the peak memory of this process
 	started = time.Now()
 	before = processorTime()
 	out := filepath.Join(p.Dir(), "results.parquet")
@@ -65,14 +66,14 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// processorTime is the processor time of the process, in seconds.
+// processorTime returns the processor time of this process, in seconds.
 func processorTime() float64 {
 	var usage syscall.Rusage
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// peak is the largest resident memory since it was reset.
+// peak returns the largest resident memory of this process since the peak was reset.
 func peak(t *testing.T) string {
 	content, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)

@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// Selection selects tasks of a plan for a process: tasks with index Index, Index + Step, Index + 2
-// Step, …, or only the first of these. The zero value selects all tasks.
+// Selection selects the tasks of a plan that a process runs. These are the tasks with indices
+// Index, Index + Step, Index + 2 Step, …, or only the first of these. The zero value selects all
+// tasks.
 type Selection struct {
 	Index int
 	Step  int  // 0 means 1
 	One   bool // only task Index
 }
 
-// Shard selects every n-th task from task i on: tasks of neighbouring settings, with about equal
-// times, go to different machines.
+// Shard selects every n-th task, beginning with task i. Tasks of neighbouring settings, which take
+// about equal times, then go to different machines.
 func Shard(i, n int) Selection { return Selection{Index: i, Step: n} }
 
 // One selects task i.
 func One(i int) Selection { return Selection{Index: i, One: true} }
 
-// ParseShard reads "I/N", with I from 0 to N − 1.
+// ParseShard reads a text of the form "I/N", with I from 0 to N − 1.
 func ParseShard(text string) (Selection, error) {
 	first, second, found := strings.Cut(text, "/")
 	i, err1 := strconv.Atoi(first)
@@ -34,11 +35,12 @@ func ParseShard(text string) (Selection, error) {
 	return Shard(i, n), nil
 }
 
-// schedulerVariables hold the index of this process under Slurm and Kubernetes.
+// schedulerVariables are the environment variables in which Slurm and Kubernetes pass the index of
+// a process.
 var schedulerVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
-// FromScheduler returns the index of this process in an array job, and the variable that holds it;
-// found is false outside of array jobs.
+// FromScheduler returns the index of this process in an array job, and the environment variable
+// that holds it. found is false outside of array jobs.
 func FromScheduler() (index int, variable string, found bool, err error) {
 	for _, variable := range schedulerVariables {
 		text, set := os.LookupEnv(variable)
@@ -53,7 +55,7 @@ func FromScheduler() (index int, variable string, found bool, err error) {
 	return 0, "", false, nil
 }
 
-// Check refuses an index beyond the tasks. A shard may be empty.
+// Check returns an error if a single selected task does not exist. A shard may be empty.
 func (s Selection) Check(tasks int) error {
 	if s.One && (s.Index < 0 || s.Index >= tasks) {
 		return fmt.Errorf("got index %d, want one from 0 to %d", s.Index, tasks-1)

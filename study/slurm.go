@@ -24,8 +24,9 @@ const slurmScript = `#!/bin/sh
 exec {{.Program}} study run {{.Plan}} --shards {{.Chunks}} --jobs {{.Cores}} --quiet
 `
 
-// Slurm returns the script of an array job for sbatch, which runs the program on every shard with
-// missing tasks. It is empty if none are missing. e may be nil if the submission needs no pilot.
+// Slurm returns the script for sbatch of an array job that runs the program on every shard with
+// missing tasks. The script is empty if no tasks are missing. e may be nil if the submission needs
+// no pilot.
 func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	shards := p.open(s.Chunks)
@@ -52,8 +53,9 @@ func slurmTime(d time.Duration) string {
 // shellQuoted quotes a text as one word of a shell.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// jobName makes a name of small letters, digits and hyphens that begins with a letter, of at most
-// 50 characters, because Kubernetes appends to it and uses it as a label of a domain name.
+// jobName returns a name of lower-case letters, digits and hyphens that begins with a letter. It
+// has at most 50 characters, because Kubernetes appends to it and uses it as a label of a domain
+// name.
 func jobName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -15,27 +15,28 @@ import (
 
 // source provides the tables of a study.
 type source interface {
+	// count returns the number of tables.
 	count() int
 	// item returns the settings that distinguish table i from the others.
 	item(i int) []Setting
-	// content returns the other inputs of table i, for the names of its tasks.
+	// content returns further inputs that determine table i. They enter the names of its tasks.
 	content(i int) any
-	// prepare provides table i. It writes new files to dir.
+	// prepare makes table i available. It writes new files to dir.
 	prepare(ctx context.Context, i int, dir string, run launch) (prepared, error)
 }
 
 // launch runs vti with some arguments and returns its standard output.
 type launch func(ctx context.Context, args ...string) ([]byte, error)
 
-// prepared is a table to run on.
+// prepared is a table for a task to run on.
 type prepared struct {
 	path  string
-	flags []string // of the command for this table
-	// truth is the output of vti simulate about a simulated table.
+	flags []string // flags of the command that this table needs
+	// truth is the description of a simulated table that vti simulate prints.
 	truth any
 }
 
-// newTables finds the tables of files; dir is the folder of the plan.
+// newTables finds the tables in the files of a plan. dir is the folder of the plan.
 func newTables(dir string, t *Tables) (source, error) {
 	if len(t.Files) == 0 {
 		return nil, errors.New("tables: no files")
@@ -64,7 +65,7 @@ func newTables(dir string, t *Tables) (source, error) {
 	return &fileTables{dir, files}, nil
 }
 
-// absolute resolves a path of a plan in folder dir.
+// absolute resolves a path in a plan whose folder is dir.
 func absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -72,7 +73,7 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// fileTables are unchanged files.
+// fileTables are tables that are used as their files are.
 type fileTables struct {
 	dir   string // the folder of the plan
 	paths []string
@@ -90,8 +91,8 @@ func (f *fileTables) prepare(_ context.Context, i int, _ string, _ launch) (prep
 	return prepared{path: f.paths[i]}, nil
 }
 
-// relative is the path of a table relative to the plan, so that a folder with plan and tables can
-// move.
+// relative returns the path of a table relative to the plan, so that a folder that holds the plan
+// and the tables can be moved.
 func relative(dir, table string) string {
 	if rel, err := filepath.Rel(dir, table); err == nil {
 		return filepath.ToSlash(rel)
@@ -99,7 +100,8 @@ func relative(dir, table string) string {
 	return filepath.ToSlash(table)
 }
 
-// partition returns the settings in folders named key=value on a path, as Hive writes them.
+// partition returns the settings that folders named key=value on a path express, as Hive writes
+// them.
 func partition(table string) (settings []Setting) {
 	for folder := range strings.SplitSeq(path.Dir(table), "/") {
 		if key, value, found := strings.Cut(folder, "="); found && key != "" {
@@ -109,7 +111,7 @@ func partition(table string) (settings []Setting) {
 	return settings
 }
 
-// simulated are tables from vti simulate, each in the directory of its task.
+// simulated describes tables made by vti simulate. Each is made in the directory of its task.
 type simulated struct {
 	problem string
 	seeds   int
@@ -129,7 +131,7 @@ func newSimulated(s *Simulation) (source, error) {
 
 func (s *simulated) count() int { return s.seeds * s.grid.count() }
 
-// item returns the settings of the design and the seed; the seed changes fastest.
+// item returns the settings of the design and the seed of table i. The seed changes fastest.
 func (s *simulated) item(i int) (settings []Setting) {
 	for _, setting := range s.grid.at(i / s.seeds) {
 		settings = append(settings, Setting{"simulate." + setting.Name, setting.Value})
@@ -155,13 +157,13 @@ func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) 
 	if err := json.Unmarshal(output, &said); err != nil {
 		return prepared{}, fmt.Errorf("vti simulate %s: %w", s.problem, err)
 	}
-	delete(said, "data") // paths in the directory of the task
+	delete(said, "data") // paths in the directory of the task, which do not last
 	delete(said, "truth")
 	made.truth = said
 	return made, nil
 }
 
-// seedOf returns the seed of a task. Each attempt after a crash has a separate stream.
+// seedOf returns the seed of a task. Each attempt after a crash uses a separate stream.
 func seedOf(root uint64, name string, attempt int) uint64 {
 	if attempt > 0 {
 		name = fmt.Sprintf("%s/retry-%d", name, attempt)

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// cell is a value of a row: a bool, int64, uint64, float64 or string.
+// cell is a value in a column of a row: a bool, int64, uint64, float64 or string.
 type cell struct {
 	column string
 	value  any
@@ -33,10 +33,10 @@ func kindOf(value any) columnar.Kind {
 	panic(fmt.Sprintf("study.kindOf: a value of type %T", value))
 }
 
-// unknown is the kind of a declared column without values.
+// unknown is the kind of a declared column that has no values yet.
 const unknown = columnar.Other
 
-// join is the kind of a column that holds values of both kinds.
+// join returns the kind of a column that holds values of the kinds a and b.
 func join(a, b columnar.Kind) columnar.Kind {
 	number := func(k columnar.Kind) bool { return k == columnar.Int64 || k == columnar.Uint64 || k == columnar.Double }
 	switch {
@@ -50,8 +50,9 @@ func join(a, b columnar.Kind) columnar.Kind {
 	return columnar.Text
 }
 
-// spool keeps rows in a temporary file until all columns are known, in constant memory. It reads
-// the answers of tasks only once: a second pass could see more, while other processes write.
+// spool keeps rows in a temporary file until all columns are known, and so uses constant memory.
+// The answers of tasks are thus read only once. A second pass could see more answers, because other
+// processes may write some in the meantime.
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer
@@ -69,10 +70,10 @@ func newSpool(path string) (*spool, error) {
 	return &spool{file: file, buffer: bufio.NewWriterSize(file, 1<<16), ids: map[string]int{}}, nil
 }
 
-// close removes the file.
+// close removes the temporary file.
 func (s *spool) close() { s.file.Abort() }
 
-// declare makes a column of a kind, which may be unknown, even without rows.
+// declare makes a column of a kind, even if it has no rows. The kind may be unknown.
 func (s *spool) declare(name string, k columnar.Kind) int {
 	id, known := s.ids[name]
 	if !known {
@@ -84,7 +85,8 @@ func (s *spool) declare(name string, k columnar.Kind) int {
 	return id
 }
 
-// add appends a row; missing columns are null. Of several cells of one column the last counts.
+// add appends a row. Missing columns are null. If a row has several cells in one column, the last
+// one counts.
 func (s *spool) add(row []cell) error {
 	b := binary.AppendUvarint(s.scratch[:0], uint64(len(row)))
 	for _, c := range row {
@@ -115,7 +117,8 @@ func (s *spool) add(row []cell) error {
 	return err
 }
 
-// each calls row with the values of every row by column, nil for none. The slice is reused.
+// each calls row with the values of every row, by column; a missing value is nil. It reuses the
+// slice.
 func (s *spool) each(row func(values []any) error) error {
 	if err := s.buffer.Flush(); err != nil {
 		return err
@@ -147,7 +150,7 @@ func (s *spool) each(row func(values []any) error) error {
 	return nil
 }
 
-// readValue reads a cell as written by add, after its column number.
+// readValue reads the part of a cell that add writes after the column number.
 func readValue(in *bufio.Reader) (any, error) {
 	k, err := in.ReadByte()
 	if err != nil {

@@ -4,11 +4,13 @@ import "path/filepath"
 
 // Status is the progress of a study.
 type Status struct {
+	// Tasks is the number of tasks. Done, Failed and Missing count them by state.
 	Tasks   int `json:"tasks"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"`
-	// Working counts the tasks with a directory of work: in progress, or killed.
+	// Working is the number of tasks that have a directory under work: they are in progress, or
+	// were killed.
 	Working int `json:"working"`
 	// Failures lists some of the failed tasks.
 	Failures []Failure `json:"failures,omitempty"`
@@ -16,12 +18,14 @@ type Status struct {
 
 // Failure is a failed task with its error.
 type Failure struct {
+	// Index is the index of the task in the plan, Name its name, and Error the reason of the
+	// failure.
 	Index int    `json:"index"`
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
-// Status counts tasks. It lists at most the given number of failures, all if negative.
+// Status counts the tasks. It lists at most failures failed tasks, or all if failures is negative.
 func (p *Plan) Status(failures int) (*Status, error) {
 	s := store{p.Dir()}
 	status := &Status{Tasks: p.Tasks()}
@@ -40,7 +44,7 @@ func (p *Plan) Status(failures int) (*Status, error) {
 			failure := Failure{Index: i, Name: t.Name}
 			if record, _, err := s.record(t.Name); err != nil {
 				failure.Error = err.Error()
-			} else if record != nil { // else it has succeeded in the meantime
+			} else if record != nil { // otherwise it has succeeded in the meantime
 				failure.Error = record.Error
 			}
 			status.Failures = append(status.Failures, failure)

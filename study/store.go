@@ -16,7 +16,7 @@ import (
 type State int
 
 const (
-	// Missing means that the task has not ended, or not started.
+	// Missing means that the task has not started, or has not ended.
 	Missing State = iota
 	// Done means that the task has an answer.
 	Done
@@ -27,8 +27,8 @@ const (
 // String returns "missing", "done" or "failed".
 func (s State) String() string { return [...]string{"missing", "done", "failed"}[s] }
 
-// fanOut is the number of digits of a name in the name of its folder, so that directories stay
-// short, and small studies have few folders.
+// fanOut is the number of digits of a task's name that name its folder. Directories stay short with
+// it, and small studies have few folders.
 const fanOut = 3
 
 const failedSuffix = ".failed"
@@ -38,7 +38,7 @@ type store struct{ dir string }
 
 func (s store) folder(name string) string { return filepath.Join(s.dir, "tasks", name[:fanOut]) }
 
-// path is the directory of a done or failed task.
+// path returns the directory of a done or failed task.
 func (s store) path(name string, state State) string {
 	path := filepath.Join(s.folder(name), name)
 	if state == Failed {
@@ -47,8 +47,8 @@ func (s store) path(name string, state State) string {
 	return path
 }
 
-// state looks for the directory of a task. An answer takes precedence over a failure: it came
-// later, or from another machine.
+// state looks for the directory of a task. An answer takes precedence over a failure, because it
+// came later or from another machine.
 func (s store) state(name string) State {
 	for _, state := range []State{Done, Failed} {
 		if rundir.Exists(s.path(name, state)) {
@@ -58,8 +58,9 @@ func (s store) state(name string) State {
 	return Missing
 }
 
-// record reads the record of a task. A directory that cannot be read completely, as after a loss of
-// power or while a shared file system catches up, is an error, and the task counts as missing.
+// record reads the record of a task. If the directory cannot be read completely, record returns an
+// error, and the task counts as missing. This happens after a loss of power, or while a shared file
+// system catches up.
 func (s store) record(name string) (*Record, State, error) {
 	r := &Record{}
 	state := Done
@@ -83,8 +84,9 @@ func (s store) cost(name string, state State) (c Cost, err error) {
 	return c, readJSON(s.path(name, state), costFile, &c)
 }
 
-// publish moves the finished directory of a task to its place. If another process was faster, dir
-// stays and the task is unchanged. A failed task, or an unreadable directory, is replaced.
+// publish moves the finished directory dir of a task to its place. If another process was faster,
+// dir stays where it is, and the task keeps the files of the other process. A failed task, or an
+// unreadable directory, is replaced.
 func (s store) publish(dir, name string, state State) error {
 	if err := os.MkdirAll(s.folder(name), 0o755); err != nil {
 		return err
@@ -118,12 +120,12 @@ func (s store) publish(dir, name string, state State) error {
 	return syncDir(s.folder(name))
 }
 
-// discard removes the directory of a task atomically: a rename to a place beside a directory of
-// work, and then the removal of its files.
+// discard removes the directory of a task atomically. It renames the directory to a place beside
+// the directory of work, and then removes its files.
 func (s store) discard(path, work string) error {
 	aside := work + ".old"
 	if err := os.Rename(path, aside); err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // another process did
+		if errors.Is(err, fs.ErrNotExist) { // another process has discarded it
 			return nil
 		}
 		return err
@@ -131,7 +133,7 @@ func (s store) discard(path, work string) error {
 	return os.RemoveAll(aside)
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the names in a directory durable on the disk.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -145,8 +147,8 @@ func syncDir(path string) error {
 	return nil
 }
 
-// workplace makes a locked directory for the work of this process; release removes it. First it
-// removes directories of killed processes of this machine.
+// workplace makes a locked directory for the work of this process; release removes it. Before that,
+// workplace removes directories that killed processes of this machine have left.
 func (s store) workplace() (dir string, release func(), err error) {
 	machine, err := os.Hostname()
 	if err != nil {
@@ -168,7 +170,7 @@ func (s store) workplace() (dir string, release func(), err error) {
 	}
 	dir = filepath.Join(root, strings.TrimPrefix(filepath.Base(fresh), "new-"))
 	release = func() {
-		_ = os.RemoveAll(dir) // a leftover is harmless, and the next process sweeps it
+		_ = os.RemoveAll(dir) // a leftover is harmless; the next process removes it
 		unlock()
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -178,8 +180,8 @@ func (s store) workplace() (dir string, release func(), err error) {
 	return dir, release, nil
 }
 
-// sweep removes directories of work without a process on this machine. Locks of other machines may
-// be invisible here, so that their directories stay.
+// sweep removes directories of work that no process on this machine holds. The locks of other
+// machines may be invisible here, so that the directories of other machines stay.
 func (s store) sweep(root, machine string) {
 	left, err := filepath.Glob(filepath.Join(root, machine+"-*"))
 	if err != nil {

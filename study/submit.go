@@ -11,41 +11,44 @@ import (
 	"time"
 )
 
-// Submission is a study as an array job: a shard of its tasks for each element. Zero fields take
-// values from the pilot tasks.
+// Submission describes a study as an array job, each of whose elements runs a shard of the tasks.
+// Fields that are zero take values computed from the pilot tasks.
 type Submission struct {
-	// Chunks is the number of elements; 0 is one for about half an hour of work, at most 1,000.
+	// Chunks is the number of elements. 0 stands for elements of about half an hour of work, at
+	// most 1,000.
 	Chunks int
-	// Cores is the number of cores of an element, each for one task at a time; 0 is 1.
+	// Cores is the number of cores of an element. Each core runs one task at a time. 0 stands for
+	// 1.
 	Cores int
-	// Memory is the memory of an element in bytes; 0 is 1.5 times the largest pilot for each core.
+	// Memory is the memory of an element in bytes. 0 stands for 256 MiB plus, for each core, 1.5
+	// times the memory of the largest pilot task.
 	Memory float64
-	// Time is the time limit of an element; 0 is twice the estimate from the slowest pilot, and ten
-	// minutes.
+	// Time is the time limit of an element. 0 stands for ten minutes plus twice the time that the
+	// element would take if all tasks took as long as the slowest pilot task.
 	Time time.Duration
-	// Running bounds the elements that run at a time; 0 is no bound.
+	// Running is the largest number of elements that run at a time; 0 stands for no bound.
 	Running int
-	// Options are lines for the scheduler, such as --partition=long; only of Slurm.
+	// Options are lines for the scheduler, such as --partition=long. Only Slurm uses them.
 	Options []string
-	// Claim is the volume claim of the folder of the plan, Image the container image; for
-	// Kubernetes.
+	// Claim is the volume claim that holds the folder of the plan, and Image is the container
+	// image. Only Kubernetes uses them.
 	Claim, Image string
 }
 
-// Defaults from pilot tasks.
+// Constants of the values computed from pilot tasks.
 const (
 	chunkSeconds = 30 * 60.0
-	mostChunks   = 1000 // Slurm takes arrays of up to 1,001 elements unless told otherwise
+	mostChunks   = 1000 // Slurm accepts arrays of up to 1,001 elements by default
 	memoryFactor = 1.5
 	memoryLeast  = 256 << 20 // bytes
 	timeFactor   = 2
 	timeLeast    = 10 * time.Minute
 )
 
-// NeedsPilot reports whether a default needs the pilot tasks.
+// NeedsPilot reports whether a zero field needs the pilot tasks.
 func (s Submission) NeedsPilot() bool { return s.Chunks == 0 || s.Memory == 0 || s.Time == 0 }
 
-// complete fills in zero fields. Without an estimate there are none.
+// complete fills in zero fields. Without an estimate it fills in only Cores.
 func (s Submission) complete(tasks int, e *Estimate) Submission {
 	s.Cores = max(1, s.Cores)
 	if e == nil {
@@ -61,7 +64,7 @@ func (s Submission) complete(tasks int, e *Estimate) Submission {
 	return s
 }
 
-// open lists the shards, of n, with missing tasks: only these are submitted again.
+// open lists the shards, out of n, that have missing tasks. Only these shards are submitted again.
 func (p *Plan) open(n int) (shards []int) {
 	s := store{p.Dir()}
 	left := make([]bool, n)
@@ -96,7 +99,7 @@ func ranges(numbers []int) string {
 	return strings.Join(parts, ",")
 }
 
-// mebibytes rounds up, to at least 1.
+// mebibytes converts bytes to MiB. It rounds up, to at least 1.
 func mebibytes(bytes float64) int { return int(math.Ceil(max(1, bytes/(1<<20)))) }
 
 func render(text string, values any) string {

@@ -36,7 +36,7 @@ func TestSlurm(t *testing.T) {
 	require.Empty(t, p.Slurm(s, "vti", nil))
 }
 
-// Defaults follow from the pilot.
+// Zero fields of a submission take values computed from the pilot tasks.
 func TestSubmissionFromPilot(t *testing.T) {
 	e := &Estimate{Seconds: 60, Largest: 90, PeakBytes: 1 << 30, Remaining: 1000}
 	s := Submission{}.complete(1000, e)
@@ -76,8 +76,8 @@ func TestKubernetes(t *testing.T) {
 	assert.Equal(t, []string{"study", "run", "/study/plan.toml", "--shards", "4", "--jobs", "1", "--quiet"}, job.Spec.Template.Spec.Containers[0].Args)
 }
 
-// The elements of an array job in random order, some twice, some stopped at a random moment and
-// started again, write the same files as one process.
+// The elements of an array job run in random order. Some run twice, and some are stopped at a
+// random moment and started again. They write the same files as one process.
 func TestIndicesWithRestarts(t *testing.T) {
 	text := fmt.Sprintf(simulatedPlan, 24, "seed = 9")
 	one := newPlan(t, text, nil)

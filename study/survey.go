@@ -8,14 +8,16 @@ import (
 )
 
 // Survey is an overview of a study: how its tasks ended, their costs, and the distribution of the
-// probabilities in its answers. Its memory does not depend on the number of tasks.
+// probabilities in its answers. Its size does not grow with the number of tasks.
 type Survey struct {
 	*Summary
-	// Seconds and Bytes are histograms of processor time and memory, by [LogBin].
+	// Seconds and Bytes are histograms of the tasks' processor times and memory. Their bins are
+	// given by [LogBin].
 	Seconds, Bytes Histogram
-	// Probabilities are the inclusion probabilities of all answers, in twentieths.
+	// Probabilities is a histogram of the inclusion probabilities in all answers. Its bins are
+	// twentieths.
 	Probabilities Histogram
-	// BySetting counts tasks by ending, for each value of each varied setting.
+	// BySetting counts the tasks by their endings, for each value of each setting that varies.
 	BySetting []SettingCount
 	// Failures are the first failed tasks, at most [MostFailures].
 	Failures []Failure
@@ -27,24 +29,26 @@ const MostFailures = 100
 // Histogram counts values by the number of their bin.
 type Histogram map[int]int
 
-// SettingCount counts the tasks with one value of a setting by verdict, or by state without one.
+// SettingCount counts the tasks that have one value of a setting, by verdict, or by state for tasks
+// without a verdict.
 type SettingCount struct {
 	Setting, Value string
-	Counts         map[string]int
+	// Counts has the number of tasks for each verdict or state.
+	Counts map[string]int
 }
 
-// LogBin is the bin of a positive value by powers of the tenth root of ten: bin k holds 10^(k/10)
-// to 10^((k+1)/10).
+// LogBin returns the bin of a positive value in a histogram with ten bins for each power of ten:
+// bin k holds the values from 10^(k/10) to 10^((k+1)/10).
 func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 
-// repeating are the settings of repetitions, which are not compared.
+// repeating are the settings that number repetitions. Their values are not compared.
 var repeating = []string{"data_seed", "replicate"}
 
-// mostValues is the number of values above which a setting counts as tables or seeds and is not
-// compared.
+// mostValues is the number of values above which a setting is taken for a list of tables or seeds,
+// and is not compared.
 const mostValues = 20
 
-// Survey reads all tasks, as Collect does, and writes nothing.
+// Survey reads all tasks, as Collect does, and writes no files.
 func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 	s := &Survey{Seconds: Histogram{}, Bytes: Histogram{}, Probabilities: Histogram{}}
 	counts := map[[2]string]map[string]int{}
@@ -91,7 +95,8 @@ func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 	return s, err
 }
 
-// probabilities returns the inclusion probabilities of predictors or edges in the answer, if any.
+// probabilities returns the inclusion probabilities of predictors or edges in the answer, if it has
+// any.
 func (g *gathered) probabilities() (list []float64) {
 	for _, table := range []string{"inclusion", "edges"} {
 		for _, row := range g.flat.tables[table] {
@@ -107,7 +112,7 @@ func (g *gathered) probabilities() (list []float64) {
 	return list
 }
 
-// text returns a text column of the row, "" if absent.
+// text returns the value of a text column of the row, or "" if it is absent.
 func (g *gathered) text(column string) string {
 	for _, c := range g.row {
 		if text, is := c.value.(string); is && c.column == column {

@@ -10,16 +10,18 @@ import (
 type Task struct {
 	// Index is the index of the task in the plan, from 0.
 	Index int
-	// Name is a hash of the input, 16 hexadecimal digits. A growing plan keeps its names.
+	// Name is a hash of the task's input, 16 hexadecimal digits. Tasks keep their names when the
+	// plan grows.
 	Name string
-	// Settings distinguish the task from the others: table, flags of the grid, replicate.
+	// Settings distinguish the task from the others: its table, the flags of the grid, and the
+	// number of its replicate.
 	Settings []Setting
 
-	table int // of the source
-	cell  int // of the grid
+	table int // index of the table in the source
+	cell  int // index of the combination in the grid
 }
 
-// Tasks is the number of tasks.
+// Tasks returns the number of tasks.
 func (p *Plan) Tasks() int { return p.source.count() * p.grid.count() * p.Replicates }
 
 // Task returns task i. Replicates change fastest, tables slowest.
@@ -33,8 +35,8 @@ func (p *Plan) Task(i int) Task {
 	return t
 }
 
-// nameOf hashes the inputs that decide the answer of a task, except the bytes of tables in files:
-// command, seed, flags, settings, and the recipe of its table.
+// nameOf hashes the inputs that determine the answer of a task: command, seed, flags, settings, and
+// the recipe of its table. It does not hash the bytes of tables in files.
 func (p *Plan) nameOf(t Task) string {
 	encoded, err := json.Marshal([]any{p.Command, p.Seed, named(p.flags), named(t.Settings), p.source.content(t.table)})
 	if err != nil {
@@ -44,7 +46,7 @@ func (p *Plan) nameOf(t Task) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// named returns settings by name, which JSON sorts.
+// named returns settings as a map by name. JSON sorts the names.
 func named(settings []Setting) map[string]any {
 	values := map[string]any{}
 	for _, s := range settings {

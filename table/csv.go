@@ -55,13 +55,13 @@ func (t *Table) parseCSV(content []byte) error {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
-		// if every cell is in quotes, the quotes carry no information
+		// If every cell of the file is in quotes, the quotes have no meaning.
 		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j], commas))
 	}
 	return nil
 }
 
-// cleanText checks that content is text, and normalises its start and line ends.
+// cleanText checks that content is text. It removes a byte order mark and normalises line ends.
 func cleanText(content []byte) ([]byte, error) {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(content, []byte(mark)) {
@@ -91,7 +91,7 @@ func cleanText(content []byte) ([]byte, error) {
 	if start := bytes.TrimSpace(content); bytes.HasPrefix(start, []byte("<")) || bytes.HasPrefix(start, []byte("{")) {
 		return nil, fmt.Errorf("not a table: it starts with %q like HTML or JSON; want CSV text or Parquet", start[0])
 	}
-	if !bytes.ContainsRune(content, '\n') { // line ends of old Mac programs
+	if !bytes.ContainsRune(content, '\n') { // line ends of old Mac programs are single carriage returns
 		content = bytes.ReplaceAll(content, []byte("\r"), []byte("\n"))
 	}
 	return content, nil
@@ -99,7 +99,8 @@ func cleanText(content []byte) ([]byte, error) {
 
 func lineAt(content []byte, offset int) int { return 1 + bytes.Count(content[:offset], []byte("\n")) }
 
-// skipPreamble drops the blank and '#' lines before the header and returns their number.
+// skipPreamble drops blank lines and lines that begin with '#' before the header, and returns their
+// number.
 func skipPreamble(content []byte) ([]byte, int) {
 	for skipped := 0; ; skipped++ {
 		line, rest, _ := bytes.Cut(content, []byte("\n"))
@@ -111,14 +112,15 @@ func skipPreamble(content []byte) ([]byte, int) {
 	}
 }
 
-// readRecords splits the text into records, header first. It returns the file line at which each
-// begins, and the columns that have a cell below the header that is neither quoted nor missing.
+// readRecords splits the text into records, the header first. lines are the lines of the file at
+// which the records begin. bare holds the columns that have, below the header, a cell that is
+// neither quoted nor missing.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
 	starts := lineStarts(content)
 	bare = map[int]bool{}
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
-	reader.FieldsPerRecord = -1 // raggedness is reported with our own words
+	reader.FieldsPerRecord = -1 // the caller reports records of unequal length
 	for {
 		record, err := reader.Read()
 		if err == io.EOF {
@@ -136,7 +138,7 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 			record[i] = strings.TrimSpace(record[i])
 		}
 		if len(records) > 0 && len(records[0]) > 1 && len(record) == 1 && record[0] == "" {
-			continue // a line of spaces
+			continue // a line of spaces only
 		}
 		for j, cell := range record {
 			if len(records) > 0 && !bare[j] && !missingTokens[cell] {
@@ -159,7 +161,7 @@ func lineStarts(content []byte) []int {
 	return starts
 }
 
-// separator returns the most frequent unquoted comma, semicolon or tab in the first line.
+// separator returns the most frequent of comma, semicolon and tab outside quotes in the first line.
 func separator(content []byte) rune {
 	counts := make(map[byte]int)
 	quoted := false
@@ -183,8 +185,8 @@ func separator(content []byte) rune {
 	return rune(best)
 }
 
-// oneLine returns a name with spaces for runs of control characters, such as line breaks from
-// spreadsheets, which would break every table that shows the name.
+// oneLine replaces each run of control characters in a name by a space. Such characters, for
+// example line breaks from spreadsheets, would break every table that shows the name.
 func oneLine(name string) string {
 	if strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name
@@ -192,7 +194,7 @@ func oneLine(name string) string {
 	return strings.TrimSpace(strings.Join(strings.FieldsFunc(name, unicode.IsControl), " "))
 }
 
-// checkHeader refuses data in place of a header, and names that are empty or used twice.
+// checkHeader returns an error if the header holds data, or names that are empty or used twice.
 func checkHeader(header []string, line int) error {
 	numbers, others := 0, 0
 	for _, cell := range header {
@@ -208,7 +210,8 @@ func checkHeader(header []string, line int) error {
 	return checkNames(header, fmt.Sprintf("line %d: ", line))
 }
 
-// checkNames refuses column names that are empty or used twice; the error begins with where.
+// checkNames returns an error for column names that are empty or used twice. The error begins with
+// where.
 func checkNames(names []string, where string) error {
 	first := make(map[string]int)
 	for i, name := range names {
@@ -223,8 +226,8 @@ func checkNames(names []string, where string) error {
 	return nil
 }
 
-// checkSpaceSeparated refuses a table whose cells are separated by spaces, which otherwise reads
-// as one column of text.
+// checkSpaceSeparated returns an error for a table whose cells are separated by spaces. Such a
+// table would otherwise be read as one column of text.
 func checkSpaceSeparated(records [][]string) error {
 	if len(records[0]) != 1 {
 		return nil
@@ -236,8 +239,9 @@ func checkSpaceSeparated(records [][]string) error {
 	return nil
 }
 
-// decimalCommas reports whether a table without comma separators writes its numbers with a decimal
-// comma: no number has a point, and the comma of some number cannot separate thousands.
+// decimalCommas reports whether a table that is not separated by commas writes its numbers with a
+// decimal comma: no number has a point, and the comma of at least one number cannot separate
+// thousands.
 func decimalCommas(records [][]string) (found bool) {
 	for _, record := range records {
 		for _, cell := range record {
@@ -254,9 +258,10 @@ func decimalCommas(records [][]string) (found bool) {
 	return found
 }
 
-// typedColumn infers the type of a column from its cells; a cell that does not fit becomes the
-// column's defect. Where all cells are quoted, numbers are labels, except numbers with a comma,
-// which must be quoted. With commas the numbers may have a decimal comma.
+// typedColumn infers the type of a column from its cells. A cell that does not fit becomes the
+// defect of the column. If quoted is true, all cells are quoted, and numbers are labels. Numbers
+// with a comma are an exception, because they must be quoted. If commas is true, numbers may have a
+// decimal comma.
 func typedColumn(name string, cells []string, lines []int, quoted, commas bool) *Column {
 	values := make([]float64, len(cells))
 	missing := make([]bool, len(cells))
@@ -301,7 +306,7 @@ func typedColumn(name string, cells []string, lines []int, quoted, commas bool) 
 			bad = min(firstText, firstInfinite)
 		}
 		mixed := defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
-		if firstText >= 0 { // which labels can be; an infinite number is none
+		if firstText >= 0 { // a mixed column can be used as labels; an infinite number cannot be a label
 			mixed.defect = mixedColumn{mixed.defect}
 		}
 		mixed.labels = newFactor(name, cells, missing)
@@ -323,9 +328,9 @@ func firstIndex(first, i int) int {
 	return first
 }
 
-// parseNumber reads a decimal number; a number too large for float64 reads as infinite.
+// parseNumber reads a decimal number. A number too large for float64 becomes infinite.
 func parseNumber(cell string) (v float64, ok bool) {
-	if strings.ContainsAny(cell, "xX_") { // Go's hexadecimal and grouped spellings
+	if strings.ContainsAny(cell, "xX_") { // hexadecimal and grouped numbers, which Go accepts
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(cell, 64)

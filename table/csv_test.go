@@ -63,12 +63,12 @@ func TestParseCSVQuotedCells(t *testing.T) {
 	assert.Equal(t, "line 4", table.Place(1))
 }
 
-// Numbers in quotes are labels if all cells of the column have quotes and some cell of another
-// column has none.
+// Numbers in quotes are labels if all cells of their column are in quotes and some cell of another
+// column is not.
 func TestParseCSVQuotedNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
-		levels  []string // of x; nil for numbers
+		levels  []string // levels of x; nil if x holds numbers
 	}{
 		"as R writes a factor":        {"\"x\",\"y\"\n\"1\",2.5\n\"10\",3\nNA,1\n\"2\",4\n", []string{"1", "10", "2"}},
 		"zeros before":                {"x,y\n\"01\",2.5\n\"1\",3\n", []string{"01", "1"}},
@@ -156,11 +156,11 @@ func TestParseCSVBadCells(t *testing.T) {
 		_, err := table.Lookup("x")
 		require.Error(t, err, cell)
 		assert.Contains(t, err.Error(), want)
-		lookup(t, table, "y") // the rest of the table stays usable
+		lookup(t, table, "y") // the other columns of the table stay usable
 	}
 	for content, cell := range map[string]string{
-		"x;y\n1,5;1.5\n2,5;2\n":       "1,5",   // a point beside it
-		"x;y\n1,500;1\n2,500;2\n":     "1,500", // thousands, or not
+		"x;y\n1,5;1.5\n2,5;2\n":       "1,5",   // a number with a point is in the other column
+		"x;y\n1,500;1\n2,500;2\n":     "1,500", // the comma may separate thousands
 		"x,y\n\"1,5\",1\n\"2,5\",2\n": "1,5",
 	} {
 		_, err := parse(t, content).Lookup("x")
@@ -184,7 +184,7 @@ func TestReadFile(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestProvenance checks every data file against the table of testdata/README.md.
+// TestProvenance checks every data file against the table in testdata/README.md.
 func TestProvenance(t *testing.T) {
 	readme, err := os.ReadFile("../testdata/README.md")
 	require.NoError(t, err)

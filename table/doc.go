@@ -1,7 +1,7 @@
 // Package table holds a data table as typed columns, read by [ReadFile] or made by [New].
 //
-// Every defect of a file is an error that names the file, the line (of a CSV; the row of a Parquet
-// file), the column, the text found and the text expected.
+// Every defect of a file is an error that names the file, the line (of a CSV file) or row (of a
+// Parquet file), the column, the text found and the text expected.
 //
 // # Conventions
 //
@@ -9,19 +9,19 @@
 // frequent of the three in the header. A byte order mark, CRLF line ends, quoted cells and '#'
 // comment lines before the header are accepted; blank lines are skipped; spaces around a cell are
 // dropped. Numbers have a decimal point. In a table separated by semicolons or tabs, numbers may
-// have a decimal comma instead, as many spreadsheets write it: this is assumed if no number of the
-// file has a point and some comma cannot be a separator of thousands.
+// have a decimal comma instead, as many spreadsheets write it. A decimal comma is assumed if no
+// number of the file has a point, and if at least one comma cannot be a separator of thousands.
 //
 // A cell that reads NA, NaN, nan, null, a single point, or nothing is missing. A column with at
-// least one finite number is [Numeric], and then every other cell must be a finite number or
-// missing; a column with no finite number is a [Factor] whose levels are its distinct texts in byte
-// order. A column whose cells are all in quotes is a Factor even if these are numbers, as R writes
-// the codes of a factor, unless every cell of the file is in quotes. Parquet columns keep the type
-// they have: integers, floats, decimals and booleans are Numeric (true is 1), texts are Factors,
-// nulls and NaN are missing.
+// least one finite number is [Numeric]; every other cell of it must then be a finite number or
+// missing. A column with no finite number is a [Factor], whose levels are its distinct texts in
+// byte order. A column whose cells are all in quotes is a Factor even if the cells are numbers,
+// because R writes the codes of a factor in this way. It is not a Factor for this reason if every
+// cell of the file is in quotes. Parquet columns keep their type: integers, floats, decimals and
+// booleans are Numeric (true is 1), texts are Factors, and nulls and NaN are missing.
 //
-// [ReadFile] refuses a file of invalid shape. A column with a bad cell is refused when it is looked
-// up, so that a bad column does no harm if it is not used.
+// The function [ReadFile] refuses a file of invalid shape. A column with a bad cell is refused only
+// when [Table.Lookup] looks it up, so that a bad column does no harm if it is not used.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {

@@ -10,17 +10,19 @@ import (
 )
 
 const (
-	// maxFileBytes is the largest file that is read into memory. Parsing a CSV takes about ten
-	// times its bytes in memory (a string header and two numbers a cell), so a machine of 64 GiB
-	// can parse 4 GiB; chosen by that arithmetic, not measured.
+	// maxFileBytes is the size of the largest file that is read into memory. Parsing a CSV file
+	// takes about ten times its bytes in memory (a string header and two numbers for each cell), so
+	// that a machine with 64 GiB can parse 4 GiB. The limit follows from this arithmetic, not from
+	// a measurement.
 	maxFileBytes = 4 << 30
-	// headBytes is the size of the part of a file that is read and checked first: enough to detect
-	// a file that is not text.
+	// headBytes is the size of the first part of a file, which is read and checked first. It is
+	// large enough to detect a file that is not text.
 	headBytes = 1 << 16
 )
 
-// ReadFile reads a CSV file, or a Parquet file when the content is Parquet. It refuses a file of
-// more than 4 GiB, and one whose first bytes are neither text nor Parquet before it reads on.
+// ReadFile reads a CSV file, or a Parquet file if the content is Parquet. It refuses a file of more
+// than 4 GiB. If the first bytes are neither text nor Parquet, it refuses the file without reading
+// the rest.
 func ReadFile(path string) (*Table, error) {
 	content, err := readContent(path)
 	if err != nil {
@@ -29,7 +31,7 @@ func ReadFile(path string) (*Table, error) {
 	return Parse(path, content)
 }
 
-// readContent returns the bytes of a file, which may be a pipe or a device without an end.
+// readContent returns the bytes of a file. The file may be a pipe, or a device that never ends.
 func readContent(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {
@@ -55,7 +57,8 @@ func readContent(path string) ([]byte, error) {
 	return content, nil
 }
 
-// readBounded reads at most limit bytes, and only the head of a file that is no table.
+// readBounded reads at most limit bytes from source. It reads only the head of a file that is no
+// table.
 func readBounded(path string, source io.Reader, limit int64) ([]byte, error) {
 	var content bytes.Buffer
 	if _, err := io.CopyN(&content, source, min(headBytes, limit)); err != nil && err != io.EOF {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endless is a device without an end; it counts the bytes read.
+// endless is a device that never ends. It counts the bytes read from it.
 type endless struct {
 	value byte
 	read  int
@@ -44,7 +44,7 @@ func TestReadBounded(t *testing.T) {
 func TestReadFileTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x\n"), 0o600))
-	require.NoError(t, os.Truncate(path, maxFileBytes+1<<30)) // takes no room on disk
+	require.NoError(t, os.Truncate(path, maxFileBytes+1<<30)) // the file is sparse, and takes no room on the disk
 	_, err := ReadFile(path)
 	require.ErrorContains(t, err, "got 5.0 GiB, want at most 4 GiB")
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Numbers returns a Numeric column of a copy of values, NaN missing; [New] refuses infinite ones.
+// Numbers returns a Numeric column with a copy of values. NaN is a missing cell. [New] refuses
+// infinite values.
 func Numbers(name string, values []float64) *Column {
 	c := &Column{Name: name, Kind: Numeric, Values: slices.Clone(values)}
 	for row, v := range values {
@@ -26,8 +27,8 @@ func Numbers(name string, values []float64) *Column {
 	return c
 }
 
-// Texts returns a Factor column in memory, one text a row; its levels are the distinct texts in
-// byte order. As in a CSV file "", "NA", "NaN", "nan", "null" and "." are missing cells.
+// Texts returns a Factor column with one text for each row. Its levels are the distinct texts in
+// byte order. As in a CSV file, "", "NA", "NaN", "nan", "null" and "." are missing cells.
 func Texts(name string, values []string) *Column {
 	missing := make([]bool, len(values))
 	for row, text := range values {
@@ -36,9 +37,10 @@ func Texts(name string, values []string) *Column {
 	return newFactor(name, values, missing)
 }
 
-// New returns a table of columns in memory, which [Numbers] and [Texts] make. The name replaces the
-// path of a file in errors and results. It is an error when there are no columns or no rows,
-// columns differ in length, a name is empty or occurs twice, or a value is infinite.
+// New returns a table of columns in memory, which [Numbers] and [Texts] make. In errors and
+// results, name takes the place of the path of a file. New returns an error if there are no columns
+// or no rows, if columns differ in length, if a name is empty or occurs twice, or if a value is
+// infinite.
 func New(name string, columns ...*Column) (*Table, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("%s: got no columns, want at least one", name)
@@ -78,7 +80,8 @@ func (c *Column) length() int {
 	return len(c.Values)
 }
 
-// digest writes the column to a hash, so that tables with equal hashes have equal names and cells.
+// digest writes the column to a hash, so that tables with equal hashes have the same names and
+// cells.
 func (c *Column) digest(to hash.Hash) {
 	text := func(s string) {
 		binary.Write(to, binary.LittleEndian, int64(len(s)))
@@ -93,7 +96,7 @@ func (c *Column) digest(to hash.Hash) {
 		}
 		bits := math.Float64bits(c.Values[row])
 		if c.Values[row] != c.Values[row] {
-			bits = math.Float64bits(math.NaN()) // one of the many NaNs
+			bits = math.Float64bits(math.NaN()) // the same bits for every NaN
 		}
 		binary.Write(to, binary.LittleEndian, bits)
 	}

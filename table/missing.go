@@ -14,18 +14,20 @@ type MissingCount struct {
 	Count  int
 }
 
-// MissingError is the error of a table with missing cells where all cells are required.
+// MissingError is the error for a table with missing cells where all cells are required.
 type MissingError struct {
+	// Path is the path of the table.
 	Path string
-	// Columns are the columns in use with missing cells; Used counts all columns in use.
+	// Columns are the used columns that have missing cells. Used is the number of all used columns.
 	Columns []MissingCount
 	Used    int
-	// Rows is the number of rows, and Complete the number of rows without missing cells.
+	// Rows is the number of rows. Complete is the number of rows without missing cells in used
+	// columns.
 	Rows, Complete int
 }
 
-// Error counts the missing cells: `data.csv: missing values in 2 of 9 used columns (of 99 rows):
-// "dose" 9, "age" 1`.
+// Error returns a text with the numbers of missing cells: `data.csv: missing values in 2 of 9 used
+// columns (of 99 rows): "dose" 9, "age" 1`.
 func (e *MissingError) Error() string {
 	text := fmt.Sprintf("%s: missing values in %d of %s (of %s): %s",
 		e.Path, len(e.Columns), english.Count(e.Used, "used column"), english.Count(e.Rows, "row"), describeMissing(e.Columns, e.Rows))
@@ -35,12 +37,13 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// Empty reports whether a column has no value at all.
+// Empty reports whether at least one column has no value at all.
 func (e *MissingError) Empty() bool {
 	return slices.ContainsFunc(e.Columns, func(c MissingCount) bool { return c.Count == e.Rows })
 }
 
-// describeMissing lists counts: `"dose" 9, "age" 1`. It marks a column without any value.
+// describeMissing lists counts of missing cells: `"dose" 9, "age" 1`. It marks a column without any
+// value.
 func describeMissing(counts []MissingCount, rows int) string {
 	const shown = 10
 	var parts []string
@@ -57,7 +60,7 @@ func describeMissing(counts []MissingCount, rows int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Missing returns the columns among names that have missing cells, in the order of names.
+// Missing returns the named columns that have missing cells, in the order of names.
 func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	var counts []MissingCount
 	for _, name := range names {
@@ -72,9 +75,9 @@ func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	return counts, nil
 }
 
-// Complete returns the table without the rows with a missing cell in one of the named columns, and
-// the number of rows left out. Without drop, and where no row would be left, missing cells are a
-// [MissingError].
+// Complete returns the table without the rows that have a missing cell in one of the named columns,
+// and the number of rows left out. If there are such rows, it returns a [MissingError] instead if
+// drop is false or if no row would be left.
 func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	missing, err := t.Missing(names)
 	if err != nil || len(missing) == 0 {
@@ -90,8 +93,8 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	return complete, dropped, nil
 }
 
-// DropMissing returns the table without the rows with a missing cell in one of the named columns,
-// and the number of dropped rows. Factor levels without a row are removed.
+// DropMissing returns the table without the rows that have a missing cell in one of the named
+// columns, and the number of these rows. Levels of factors that no row has any more are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	times := slices.Repeat([]int{1}, t.Rows())
 	for _, name := range names {
@@ -109,8 +112,8 @@ func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	return out, t.Rows() - out.Rows(), nil
 }
 
-// NumbersOf returns a copy of the values of a Numeric column without missing cells. want names the
-// required content, for the error where there is text.
+// NumbersOf returns a copy of the values of a Numeric column. It returns an error if a cell is
+// missing or if the column is a Factor. want describes the required content in the latter error.
 func (t *Table) NumbersOf(name, want string) ([]float64, error) {
 	c, err := t.Lookup(name)
 	if err != nil {

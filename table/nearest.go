@@ -10,7 +10,8 @@ import (
 
 const maxSuggestions = 3
 
-// suggest ends an error about an unknown column: the nearest names, or else the first names.
+// suggest returns the end of an error about an unknown column: the nearest names, or the first
+// names if none is near.
 func suggest(name string, names []string) string {
 	switch nearest := Nearest(name, names); len(nearest) {
 	case 0:
@@ -26,9 +27,9 @@ func suggest(name string, names []string) string {
 	}
 }
 
-// Nearest returns up to three of the names that resemble name, best first: names equal except for
-// case or, when there are none, names within an edit distance of a third of its length (one for a
-// short name, nothing for a single character).
+// Nearest returns up to three of names that resemble name, the best first. If some names equal name
+// except for case, it returns these. Otherwise it returns names within an edit distance of a third
+// of the length of name, rounded to the nearest integer. For a single character the distance is 0.
 func Nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -55,7 +56,8 @@ func Nearest(name string, names []string) []string {
 	return nearest
 }
 
-// editDistance counts the characters that differ; an exchange of two neighbours counts once.
+// editDistance returns the edit distance of two texts in characters. An exchange of two
+// neighbouring characters counts once.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row, before := rank.UpTo(len(y)+1), make([]int, len(y)+1)

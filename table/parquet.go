@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// maxParquetRows bounds the allocation for a damaged header.
+// maxParquetRows bounds the memory that is allocated for a file with a damaged header.
 const maxParquetRows = 1 << 28
 
 func (t *Table) parseParquet(content []byte) error {
@@ -48,7 +48,8 @@ func (t *Table) parseParquet(content []byte) error {
 	return checkNames(names, "")
 }
 
-// parquetColumn reads a column in some row groups. A bad type or an infinite number is a defect.
+// parquetColumn reads the cells of a column in some row groups. A bad type or an infinite number
+// becomes the defect of the column.
 func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) {
 	name := oneLine(f.Columns[column].Name)
 	if f.Columns[column].Kind == columnar.Other {
@@ -73,8 +74,9 @@ func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) 
 	return c, nil
 }
 
-// WriteParquet writes columns of the table to a Parquet file, in the order of names, with the rows
-// for which keep, unless nil, is true. Columns keep their type whatever rows are left.
+// WriteParquet writes the named columns of the table to a Parquet file, in the order of names. If
+// keep is not nil, it writes only the rows for which keep returns true. Columns keep their type
+// whatever rows are written.
 func (t *Table) WriteParquet(path string, names []string, keep func(row int) bool) error {
 	columns, kinds := make([]*Column, len(names)), make([]columnar.Column, len(names))
 	for i, name := range names {

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// parquetFile is a file of a library that this project once wrote with, in two row groups.
+// parquetFile returns a file in two row groups, written by a library that this project used
+// earlier.
 func parquetFile(t testing.TB) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "arrow-go.parquet"))
@@ -63,8 +64,8 @@ func TestParseParquetRefuses(t *testing.T) {
 	require.ErrorContains(t, err, `row 2, column "x": got +Inf, want a finite number or null`)
 }
 
-// TestParseParquetDamaged: every prefix and every one-byte change is an error or a table, never a
-// panic.
+// TestParseParquetDamaged checks that prefixes of a file, and changes of one byte, give an error or
+// a table, and never a panic.
 func TestParseParquetDamaged(t *testing.T) {
 	good := parquetFile(t)
 	for n := 0; n < len(good); n += 37 {
@@ -81,8 +82,8 @@ func TestParseParquetDamaged(t *testing.T) {
 	}
 }
 
-// TestWriteParquet checks that leaving out rows changes no column: labels stay labels where only
-// numbers are left, numbers stay numbers where none is, and every digit is kept.
+// TestWriteParquet checks that leaving out rows changes no column. Labels stay labels where only
+// numbers are left, numbers stay numbers where no number is left, and every digit is kept.
 func TestWriteParquet(t *testing.T) {
 	from, err := Parse("x.csv", []byte("a,b,c\n0.1,\"1\",NA\n3,\"x\",2\nNA,NA,1e300\n"))
 	require.NoError(t, err)

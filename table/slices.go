@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// ParquetFile is an open Parquet file, read by row groups. It is not safe for concurrent use.
+// ParquetFile is an open Parquet file, which is read one row group at a time. It is not safe for
+// concurrent use.
 type ParquetFile struct {
 	path string
 	file *columnar.File
@@ -63,8 +64,8 @@ func (f *ParquetFile) Names() ([]string, error) {
 	return names, checkNames(names, "")
 }
 
-// Table returns columns of one row group as a table, in the order of names. The levels of a factor
-// are the levels in the row group, and places are row numbers in the file.
+// Table returns the named columns of one row group as a table, in the order of names. The levels of
+// a factor are the levels that occur in the row group. Places are row numbers in the file.
 func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	columns, err := f.columns(names)
 	if err != nil {
@@ -91,7 +92,7 @@ func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	return t, nil
 }
 
-// Fingerprint returns the SHA-256 of the file's bytes, in hexadecimal. It reads the file once.
+// Fingerprint returns the SHA-256 of the file's bytes, in hexadecimal. It reads the whole file.
 func (f *ParquetFile) Fingerprint() (string, error) {
 	content, err := os.Open(f.path)
 	if err != nil {

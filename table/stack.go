@@ -8,9 +8,10 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Stack returns the named columns with the rows of second below the rows of first: the labels of
-// first decide whether a column holds numbers. It is an error when second lacks columns, all of
-// which the error names, or has text where first has numbers. Rows keep the places in their tables.
+// Stack returns the named columns with the rows of second below the rows of first. The columns of
+// first determine whether a column holds numbers or labels. Stack returns an error if second lacks
+// columns, all of which the error names, or if second has text where first has numbers. Rows keep
+// their places in their tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -56,7 +57,8 @@ func Stack(first, second *Table, names []string) (*Table, error) {
 	return out, nil
 }
 
-// With returns the table with a column in place of the column of that name, or last.
+// With returns the table with c in place of the column of the same name, or as the last column if
+// there is none.
 func (t *Table) With(c *Column) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -73,7 +75,8 @@ func (t *Table) With(c *Column) *Table {
 	return &out
 }
 
-// Unseen lists the labels of a column that first occur in a row from first on, and these rows.
+// Unseen lists the labels of a column that do not occur before row first, and the rows in which
+// they occur first.
 func (c *Column) Unseen(first int) (labels []string, rows []int) {
 	labelled := c.AsFactor()
 	seen := make([]bool, len(labelled.Levels))
@@ -88,8 +91,8 @@ func (c *Column) Unseen(first int) (labels []string, rows []int) {
 	return labels, rows
 }
 
-// Below is [Stack] for rows that need every one of the named cells: a missing one is an error that
-// counts them, or, with drop, leaves its row of second out.
+// Below is [Stack] for rows that need a value in every named column. If second has missing cells,
+// Below returns an error that counts them or, with drop, leaves out their rows.
 func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dropped int, err error) {
 	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(second.Names(), name) })
 	missing, err := second.Missing(there)
@@ -111,9 +114,10 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 	return both, dropped, err
 }
 
-// CheckSeen compares the rows of a column from first on with the rows before. A label that is not
-// in the rows before is an error, which gives its place; note counts the numbers outside of the
-// earlier range. With labels the numbers of the column are labels.
+// CheckSeen compares the rows of a column from row first on with the rows before. A label that does
+// not occur before is an error, which names the place of the label. note reports the number of
+// values outside the range of the earlier rows. If labels is true, the numbers of the column are
+// labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {
 		unseen, rows := c.Unseen(first)
@@ -138,7 +142,7 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 	return fmt.Sprintf("%s: %d of %s %s outside the range seen, %.4g to %.4g", c.Name, outside, english.Count(len(c.Values)-first, "row"), english.Form(outside, "is", "are"), low, high), nil
 }
 
-// Repeated returns a column of n rows, each with the cell of one row of c.
+// Repeated returns a column of n rows, each of which has the cell of c in the given row.
 func (c *Column) Repeated(row, n int) *Column {
 	out := &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}
 	if c.Kind == Factor {

@@ -21,7 +21,7 @@ type Kind int
 const (
 	// Numeric columns hold finite numbers.
 	Numeric Kind = iota
-	// Factor columns hold texts, as indices into sorted levels.
+	// Factor columns hold texts, as indices into a sorted list of levels.
 	Factor
 )
 
@@ -36,8 +36,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// Column is one typed column; its slices belong to the table and must not be changed. [Numbers]
-// and [Texts] make one in memory.
+// Column is one typed column. Its slices belong to the table and must not be changed. [Numbers] and
+// [Texts] make columns in memory.
 type Column struct {
 	Name string
 	// Kind determines which of Values and Codes is set.
@@ -47,11 +47,13 @@ type Column struct {
 	// Codes holds one index into Levels per row of a Factor column, -1 where missing.
 	Codes []int
 	// Levels holds the distinct texts of a Factor column in increasing order.
-	Levels  []string
+	Levels []string
+	// Missing is the number of missing cells.
 	Missing int
 
-	// defect is the reason why the column cannot be used; Lookup returns it. labels is the column
-	// as labels, where numbers mixed with other texts are the defect.
+	// defect is the reason why the column cannot be used, which Lookup returns as an error. If the
+	// defect is a mixture of numbers and other texts, labels is the column with all cells as
+	// labels.
 	defect error
 	labels *Column
 }
@@ -64,7 +66,7 @@ func (c *Column) IsMissing(row int) bool {
 	return c.Values[row] != c.Values[row]
 }
 
-// Text returns the cell of a row as text: "NA" when missing.
+// Text returns the cell of a row as text, or "NA" if it is missing.
 func (c *Column) Text(row int) string {
 	switch {
 	case c.IsMissing(row):
@@ -75,7 +77,8 @@ func (c *Column) Text(row int) string {
 	return formatNumber(c.Values[row])
 }
 
-// AsFactor returns the column as a Factor, with numbers as levels in numerical order.
+// AsFactor returns the column as a Factor. The levels of a Numeric column are its numbers, in
+// numerical order.
 func (c *Column) AsFactor() *Column {
 	if c.Kind == Factor {
 		return c
@@ -97,7 +100,8 @@ func (c *Column) AsFactor() *Column {
 	return out
 }
 
-// numbers returns the cells of a Factor of finite numbers, NaN where missing; otherwise nil.
+// numbers returns the cells of a Factor whose levels are all finite numbers, NaN where missing. For
+// other columns it returns nil.
 func (c *Column) numbers() []float64 {
 	if c.Kind != Factor || len(c.Levels) == 0 {
 		return nil
@@ -128,13 +132,14 @@ type Table struct {
 	Fingerprint string
 
 	columns []*Column
-	// places holds the source line (CSV) or row number from 1 (Parquet, memory) of every row.
+	// places holds, for every row, the line in the file (CSV) or the row number from 1 (Parquet,
+	// memory).
 	places []int
 	// unit is the unit of places: "line" or "row".
 	unit string
 }
 
-// Parse reads a table from the bytes of a file; path only names the file in errors.
+// Parse reads a table from the bytes of a file. It uses path only to name the file in errors.
 func Parse(path string, content []byte) (*Table, error) {
 	sum := sha256.Sum256(content)
 	t := &Table{Path: path, Fingerprint: hex.EncodeToString(sum[:]), unit: "line"}
@@ -162,11 +167,12 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Place returns the place of a row in the file: "line 12" of a CSV, "row 12" of any other table.
+// Place returns the place of a row in the file: "line 12" for a CSV file, "row 12" for any other
+// table.
 func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.places[row]) }
 
-// Lookup returns the column called name. An unknown name is an error with the nearest names. A cell
-// that does not fit the column's type is an error that names the cell.
+// Lookup returns the column called name. If there is none, the error suggests the nearest names. If
+// a cell does not fit the column's type, the error names the cell.
 func (t *Table) Lookup(name string) (*Column, error) {
 	for _, c := range t.columns {
 		if c.Name == name {
@@ -179,7 +185,8 @@ func (t *Table) Lookup(name string) (*Column, error) {
 	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
 }
 
-// TextFound describes a text of a Factor, for errors that require numbers: `text ("a" in line 2)`.
+// TextFound describes a text in a Factor column, for errors where numbers are required: `text ("a"
+// in line 2)`.
 func (t *Table) TextFound(c *Column) string {
 	row := max(0, slices.IndexFunc(c.Codes, func(code int) bool { return code >= 0 }))
 	note := ""
@@ -193,7 +200,8 @@ func (t *Table) TextFound(c *Column) string {
 // belong to the table and must not be changed.
 func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
 
-// repeat returns the column with row i repeated times[i] times. Levels without a row are removed.
+// repeat returns the column with row i repeated times[i] times. It removes levels that no row has
+// any more.
 func (c *Column) repeat(times []int) *Column {
 	if c.defect != nil { // the column holds no cells
 		return c
@@ -240,7 +248,7 @@ func newFactor(name string, texts []string, missing []bool) *Column {
 	return codedFactor(name, levels, codes)
 }
 
-// codedFactor makes a column from the indices of its cells among the levels, −1 where missing.
+// codedFactor makes a Factor column from codes, which are indices into levels, −1 where missing.
 func codedFactor(name string, levels []string, codes []int32) *Column {
 	c := &Column{Name: name, Kind: Factor, Levels: slices.Sorted(slices.Values(levels)), Codes: make([]int, len(codes))}
 	ranks := make([]int, len(levels))
@@ -258,16 +266,17 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 	return c
 }
 
-// ErrMixed is wrapped by the error of a column such as 1, 2 and 3+; see [Table.WithLabels].
+// ErrMixed is wrapped by the error for a column such as 1, 2 and 3+; see [Table.WithLabels].
 var ErrMixed = errors.New("numbers mixed with text")
 
-// mixedColumn returns the error of such a column, in the words of any other cell of the wrong type.
+// mixedColumn is the error for a column of numbers mixed with texts. Its text is the text of the
+// error for a cell of the wrong type.
 type mixedColumn struct{ error }
 
 func (mixedColumn) Is(target error) bool { return target == ErrMixed }
 
-// TextAmongNumbers lists the cells of a column that are texts among numbers, each text at its first
-// place: `"low" in line 7, "n/k" in line 19`; "" for a column of one type.
+// TextAmongNumbers lists the texts in a column that has numbers too, each text with its first
+// place: `"low" in line 7, "n/k" in line 19`. It returns "" for a column of one type.
 func (t *Table) TextAmongNumbers(name string) string {
 	at := slices.IndexFunc(t.columns, func(c *Column) bool { return c.Name == name })
 	if at < 0 || t.columns[at].labels == nil {
@@ -288,7 +297,7 @@ func (t *Table) TextAmongNumbers(name string) string {
 	return english.List(parts, 5)
 }
 
-// WithLabels returns the table with the named columns that mix numbers and texts as labels.
+// WithLabels returns the table in which those named columns that mix numbers and texts hold labels.
 func (t *Table) WithLabels(names ...string) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -300,7 +309,7 @@ func (t *Table) WithLabels(names ...string) *Table {
 	return &out
 }
 
-// Repeat returns the table with row i repeated times[i] times, in order.
+// Repeat returns the table with row i repeated times[i] times, in the order of the rows.
 func (t *Table) Repeat(times []int) *Table {
 	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(t.places, times)}
 	for _, c := range t.columns {

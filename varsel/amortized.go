@@ -28,27 +28,30 @@ func (r Range) has(x float64) bool { return r.Low <= x && x <= r.High }
 
 func (r Range) draw(random *rand.Rand) float64 { return r.Low + (r.High-r.Low)*random.Float64() }
 
-// FamilyConfig describes the tables that a network is trained for. Zeros stand for defaults.
+// FamilyConfig describes the tables that a network is trained for. A field that is zero stands for
+// its default.
 type FamilyConfig struct {
-	// Model has the likelihood and the priors: Gaussian with unknown σ, robust with known scales,
-	// logistic or Poisson.
+	// Model holds the likelihood and the priors. The likelihood is Gaussian with unknown σ, robust
+	// with known scales, logistic or Poisson.
 	Model ModelOptions `json:"model"`
-	// Predictors is the range of the number of selectable predictors, by default 2 to 8, and Rows
-	// the range of the number of rows, by default 20 to 150.
+	// Predictors is the range of the number of selectable predictors. The default is 2 to 8.
 	Predictors Range `json:"predictors"`
-	Rows       Range `json:"rows"`
-	// Correlation is the range of correlations between predictors of simulated tables, by default 0
-	// to 0.9: of each predictor with the one before, or of all pairs.
+	// Rows is the range of the number of rows. The default is 20 to 150.
+	Rows Range `json:"rows"`
+	// Correlation is the range of the correlation between predictors of a simulated table. The
+	// default is 0 to 0.9. In one half of the tables each predictor is correlated with the
+	// predictor before it; in the other half all pairs of predictors have the same correlation.
 	Correlation Range `json:"correlation"`
-	// Noise is the range of σ1 of the robust likelihood, by default 0.02 to 0.9, in standard
-	// deviations of the response.
+	// Noise is the range of σ1, the noise scale of rows that are no outliers under the robust
+	// likelihood, in standard deviations of the response. The default is 0.02 to 0.9.
 	Noise Range `json:"noise"`
-	// Start is the version of the approximations that networks start from.
+	// Start is the version of the normal approximations that networks start from. WithDefaults sets
+	// it.
 	Start int `json:"start"`
 }
 
-// startOfNetworks is raised when the approximations change: a trained network corrects the old
-// ones.
+// startOfNetworks is the present version of the approximations that networks start from. It is
+// raised when they change, since a trained network corrects the approximations of its own version.
 const startOfNetworks = 3
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -66,8 +69,8 @@ func (c FamilyConfig) WithDefaults() FamilyConfig {
 	return c
 }
 
-// mostPredictors is the largest number of predictors: a network starts from approximations of all
-// models, which are cheapest under the Gaussian likelihood.
+// mostPredictors returns the largest number of predictors that a network is trained for. A network
+// starts from approximations of all models, which are cheapest under the Gaussian likelihood.
 func (c FamilyConfig) mostPredictors() float64 {
 	if c.Model.Likelihood == likelihood.GaussianKind {
 		return 16
@@ -96,15 +99,16 @@ func (c FamilyConfig) Validate() error {
 	return c.Model.Prior.ValidateFor(int(c.Predictors.Low))
 }
 
-// Family is the family of the tables that a network is trained for. Predictors are numbered by
-// their probability under an approximation, so that the answer for a table moves with its columns.
-// Coordinates are the intercept, the largest number of predictors and an unknown log σ.
+// Family is the set of tables that one network is trained for. The predictors of a table are
+// numbered by their inclusion probability under an approximation, so that the answer does not
+// depend on the order of the table's columns. The coordinates of a family are the intercept, a
+// coefficient for each of the largest number of predictors, and log σ if it is unknown.
 type Family struct {
 	cfg   FamilyConfig
 	space *space.Subsets
 	table *encode.Table
-	rows  int // N
-	most  int // P
+	rows  int // N, the largest number of rows
+	most  int // P, the largest number of predictors
 	// each reports whether every model starts from a separate approximation.
 	each bool
 }
@@ -152,13 +156,14 @@ func (f *Family) dim() int {
 	return f.most + 1
 }
 
-// Fits returns an error that names the difference between a problem and the family, if any.
+// Fits returns an error if a problem does not belong to the family. The error names the difference.
 func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
 	model, trained := p.Model, want.Model
 	model.Sigma1, trained.Sigma1 = 1, 1 // only the ratio counts
-	// a ratio of float64 numbers loses digits where both were multiplied by one factor
+	// the ratio of two float64 numbers changes in its last digits if both are multiplied by a
+	// factor
 	model.Sigma2, trained.Sigma2 = float64(float32(p.Model.Sigma2/p.Model.Sigma1)), float64(float32(want.Model.Sigma2/want.Model.Sigma1))
 	model.ResponseMean, model.ResponseSD, trained.ResponseMean, trained.ResponseSD = 0, 0, 0, 0
 	model.Codes, trained.Codes = 0, 0
@@ -196,9 +201,9 @@ func (f *Family) Fits(p *Problem) error {
 	return nil
 }
 
-// beginsWithOnes reports whether the first coordinate, and no other, is in every model, and has
-// ones in all rows. It may be an intercept or a predictor: only the prior differs, which networks
-// read.
+// beginsWithOnes reports whether the first coordinate is the only one that is in every model, and
+// has ones in all rows. It may be an intercept or a predictor: the two differ only in their prior,
+// which networks read.
 func beginsWithOnes(d *Design) bool {
 	if len(d.Always) != 1 || d.Always[0] != 0 {
 		return false
@@ -215,13 +220,14 @@ func describe(o ModelOptions) string {
 	return text
 }
 
-// mostTries is far above the number of draws that an accepted table takes.
+// mostTries is the largest number of tables that Simulate draws to find one that it accepts. It is
+// far above the number that this usually takes.
 const mostTries = 100_000
 
-// Simulate implements [amortize.Family]. Predictors are normal, heavy-tailed and binary, with a
-// correlation drawn from the range; a model, its parameters and a response come from the priors. A
-// table is drawn again if its response hardly varies, or varies far more than its priors say; the
-// posterior given a table does not depend on this.
+// Simulate implements [amortize.Family]. Predictors are normal, heavy-tailed or binary, with a
+// correlation drawn from the range of the family. A model, its parameters and a response are drawn
+// from the priors. A table is drawn again if its response hardly varies, or varies far more than
+// its priors say. The posterior given a table does not depend on this choice of tables.
 func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	for range mostTries {
 		p, theta := f.drawTable(random)
@@ -246,7 +252,7 @@ func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return nil, errors.New("no simulated table is accepted: are the priors very wide?")
 }
 
-// drawTable draws a problem and its parameters; nil if the table is refused.
+// drawTable draws a problem and its parameters. It returns nil if the table is refused.
 func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
 	n := int(f.cfg.Rows.Low) + random.IntN(int(f.cfg.Rows.High-f.cfg.Rows.Low)+1)
 	p := int(f.cfg.Predictors.Low) + random.IntN(int(f.cfg.Predictors.High-f.cfg.Predictors.Low)+1)
@@ -257,7 +263,8 @@ func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
 	return f.drawResponse(x, random)
 }
 
-// drawResponse draws model, parameters and responses for a design; nil if the table is refused.
+// drawResponse draws a model, its parameters and responses for the design x. It returns nil if the
+// table is refused.
 func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []float64) {
 	n, columns := x.Dims()
 	p := columns - 1
@@ -294,9 +301,10 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 	return problem, theta
 }
 
-// Bounds of accepted responses. The response of a real table is standardised, so that wider bounds
-// would spend training on tables that hardly occur. Counts are small enough for a float32 sum of
-// the log likelihood without loss. Not tuned.
+// Bounds of the standard deviation of an accepted response, of the share of ones in it, and of its
+// counts. The response of a real table is standardised, so that wider bounds would spend training
+// on tables that hardly occur. Counts are small enough for a float32 sum of the log likelihood
+// without loss. Not tuned.
 const (
 	leastSpread, mostSpread = 0.4, 6
 	leastShare              = 0.04 // share of the rarer of 0 and 1
@@ -316,10 +324,11 @@ func (f *Family) acceptable(y []float64) bool {
 	return spread >= leastSpread && spread <= mostSpread
 }
 
-// drawDesign draws standardised predictors behind a column of ones; nil if one is constant.
+// drawDesign draws standardised predictors behind a column of ones. It returns nil if a predictor
+// is constant.
 func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, p+1, nil)
-	chained := random.IntN(2) == 0 // each predictor correlated with the one before, or all pairs alike
+	chained := random.IntN(2) == 0 // neighbours are correlated; otherwise all pairs are, equally
 	shared, weight := design.Normals(random, n), math.Sqrt(correlation)
 	if chained {
 		weight = correlation

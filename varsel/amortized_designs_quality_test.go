@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Kinds of design that training does not draw: column j of row i, given the columns before.
+// Designs that training does not draw. value draws the cell in row i of column j, given the cells
+// of the row in the columns before.
 var strangeDesigns = []struct {
 	name  string
 	value func(i, j int, before []float64, random *rand.Rand) float64
@@ -50,8 +51,8 @@ func related(correlation float64, j int, before []float64, random *rand.Rand) fl
 
 // TestQualityOfNetworkOnStrangeDesigns runs a robust network for tables of 13 rows on designs that
 // its training does not draw, four predictors each. It compares the network's answer, and the
-// certified answer, with the sum over the sets of outliers. A trusted answer must not be wrong:
-// beyond five of its standard errors and 0.005.
+// certified answer, with the sum over the sets of outliers. A trusted answer is wrong if it is off
+// by more than five of its standard errors and 0.005; no trusted answer may be wrong.
 //
 //	go test -tags quality -v -run StrangeDesigns ./varsel -args -quality.network robust.vti
 //	go test -tags quality -v -run StrangeDesigns/steps ./varsel -args -quality.network robust.vti
@@ -93,7 +94,8 @@ func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 	}
 }
 
-// strangeTable draws a table of a design from the priors of a family.
+// strangeTable draws a table whose design has cells from value, and whose response comes from the
+// priors of a family.
 func strangeTable(t *testing.T, f *Family, name string, value func(i, j int, before []float64, random *rand.Rand) float64, seed uint64) *Problem {
 	t.Helper()
 	const n, predictors = 13, 4

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// A hardly trained network for tables of two to five predictors begins the answer for Hald's cement
-// data: q(m | D) in one pass, and a certificate of it.
+// A hardly trained network for tables of two to five predictors answers for Hald's cement data: it
+// gives q(m | D) in one pass. A certificate corrects and judges the answer.
 func ExampleProblem_BeginFrom() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "network")

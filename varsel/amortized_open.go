@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// ReadFamily reads the family of tables from the file of a network.
+// ReadFamily reads the file of a network. It returns the family that the network is trained for and
+// the network's settings.
 func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	settings, err := amortize.Read(path)
 	if err != nil {
@@ -32,7 +33,7 @@ func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	return family, settings, nil
 }
 
-// CheckFrom returns an error, with the family, if the network in a file does not fit the problem.
+// CheckFrom returns an error if the network in a file does not fit the problem.
 func (p *Problem) CheckFrom(path string) error {
 	family, _, err := ReadFamily(path)
 	if err == nil {
@@ -43,7 +44,7 @@ func (p *Problem) CheckFrom(path string) error {
 	return err
 }
 
-// BeginFrom returns the answer of the network in a file for the problem.
+// BeginFrom returns the answer of the network in a file for the problem. A fit may start from it.
 func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, error) {
 	family, _, err := ReadFamily(path)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A network for the prior of the paper's robust selection problem, which has learned nothing from
-// tables such as these, begins with at most 0.10 of total variation from the oracle. Its
-// certificate ends with at most 0.02, without any training. The oracle's errors come to about
+// A network is trained for the prior of the robust selection problem of the VTI paper, on tables
+// unlike the table of that problem. Its answer is at most 0.10 of total variation from the oracle,
+// and its certificate at most 0.02, without any further training. The oracle's errors come to about
 // 0.010.
 //
 //	go test -tags quality -v -run ThePaperProblem ./varsel

@@ -25,10 +25,11 @@ var (
 	networkOnly   = flag.Bool("quality.from-only", false, "no training beside the network")
 )
 
-// TestQualityOfNetwork measures a network on fresh tables. Raw: q(m | D) and the sketch that it
-// starts from against the exact posterior over models, where this is known (Gaussian, or robust of
-// 10 rows). Certified: verdicts and CPU seconds of vti varsel --from on tables of all sizes, and
-// the network's answer beside the certified one.
+// TestQualityOfNetwork measures a network on fresh tables. First it compares q(m | D), and the
+// sketch that it starts from, with the exact posterior over models, where this is known (for
+// Gaussian tables, and for robust ones of 10 rows). Then it measures verdicts and CPU seconds of
+// vti varsel --from on tables of all sizes, and compares the network's answer with the certified
+// one.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {
@@ -116,7 +117,8 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 }
 
 // compareWithout runs a table without a network, by methods that need no parameters. It compares
-// inclusion with the trusted answer: within five standard errors of both, and 0.002.
+// inclusion probabilities with the trusted answer: they may differ by five standard errors and
+// 0.002.
 func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result, seed uint64) {
 	t.Helper()
 	other, err := Run(t.Context(), device, p, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: 1_000_000 + seed}})
@@ -133,7 +135,7 @@ func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result
 	t.Logf("without a network: %v, inclusion off by at most %.4f, log evidence by %.3f (errors %.3f, %.3f)", other.Certificate.Verdict, worst, evidence, *result.LogEvidSE, *other.LogEvidSE)
 }
 
-// cpuSeconds are the CPU seconds of the process, without other work on the machine.
+// cpuSeconds returns the CPU seconds of the process, without other work on the machine.
 func cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var usage syscall.Rusage
@@ -156,7 +158,7 @@ func quantile(x []float64, level float64) float64 {
 	return sorted[int(level*float64(len(sorted)-1))]
 }
 
-// divergence is KL(p ‖ q), both normalised.
+// divergence returns KL(p ‖ q), with both normalised.
 func divergence(p, q []float64) (sum float64) {
 	var total float64
 	for _, v := range q {

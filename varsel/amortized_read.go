@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// The arrays of amortize.Problem.Data, in order. Their shapes have the numbers of the family: N
-// rows, P predictors, D coordinates.
+// The arrays of amortize.Problem.Data, in order. N is the largest number of rows in the family, P
+// its largest number of predictors, and D its number of coordinates.
 const (
 	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
 	responseArray         // y, and the constant of its log density [N, 2]
@@ -30,7 +30,7 @@ const (
 	predictorArray        // input for each predictor [P, predictorNumbers]
 	tableArray            // input for the table [tableNumbers]
 	priorArray            // means and sds of the coefficients' priors, and log σ where known [2D+1]
-	sizeArray             // log p(m) by size [P+1]
+	sizeArray             // log p(m) by the size of m [P+1]
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 	predictorNumbers = 5
 	tableNumbers     = 6
 	tableHidden      = 32
-	predictorContext = 8 // numbers of a context for each predictor, in addition to predictorNumbers
+	predictorContext = 8 // outputs of the network for each predictor, in addition to predictorNumbers
 )
 
 // Problem returns a table as a problem of the family, and the places of its predictors and
@@ -65,7 +65,7 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	return out, place, nil
 }
 
-// place numbers predictors by falling probability.
+// place numbers the predictors of a table by falling inclusion probability.
 func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	order := rank.Order(len(inclusion), func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
 	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
@@ -92,7 +92,8 @@ type reading struct {
 	average float64
 }
 
-// rows are the arrays of the rows: predictors, response, numbers at the mode, and presence.
+// rows returns the arrays of the rows: the design matrix, the response, the inputs for each row,
+// and the presence of rows.
 func (r *reading) rows() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
@@ -110,7 +111,8 @@ func (r *reading) rows() []amortize.Array {
 	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
-		// residual in units of the noise, standardised response, log of weight over mean
+		// the residual in units of the noise, the standardised response, and the log of weight over
+		// mean weight
 		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
 		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
@@ -118,7 +120,8 @@ func (r *reading) rows() []amortize.Array {
 	return []amortize.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
 }
 
-// predictors are the arrays of the predictors: presence, and numbers from the sketch.
+// predictors returns the arrays of the predictors: their presence, and their inputs from the
+// sketch.
 func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
@@ -132,7 +135,8 @@ func (r *reading) predictors() []amortize.Array {
 	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
 }
 
-// table is the array of the table as a whole, once its rows are read.
+// table returns the array of the table as a whole. It must be called after rows, whose scale and
+// weights it uses.
 func (r *reading) table() amortize.Array {
 	p, groups := r.p, len(r.inclusion)
 	spread := 1.0
@@ -145,7 +149,8 @@ func (r *reading) table() amortize.Array {
 	}, tableNumbers)
 }
 
-// prior is the array of the coordinates' prior: means, standard deviations, and log scale.
+// prior returns the array of the priors of all coordinates: their means, their standard deviations,
+// and log σ where it is known.
 func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
@@ -177,7 +182,7 @@ func array(values []float64, dims ...int) amortize.Array {
 // absent stands for log 0.
 const absent = -1e30
 
-// bounded clips a number that a network reads.
+// bounded clips a number that a network reads to −8 to 8.
 func bounded(x float64) float64 {
 	const largest = 8
 	return math.Max(-largest, math.Min(largest, x))
@@ -185,8 +190,9 @@ func bounded(x float64) float64 {
 
 func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(math.Max(1-p, 1e-9)) }
 
-// spread moves the masses of a table's models, in which the first predictor is the lowest bit of
-// the index, to the indices of the family's codes, in which the first site is the highest bit.
+// spread moves the log masses of a table's models to the indices of the family's codes. In the
+// index of a table's model the first predictor is the lowest bit; in the index of a family's code
+// the first site is the highest bit.
 func (f *Family) spread(masses []float64, sites []int) []float64 {
 	wide := slices.Repeat([]float64{absent}, 1<<f.most)
 	for m, v := range masses {
@@ -195,7 +201,8 @@ func (f *Family) spread(masses []float64, sites []int) []float64 {
 	return wide
 }
 
-// index is the index in the family of a table's model m, whose lowest bit is the first predictor.
+// index returns the index in the family of a table's model m, whose lowest bit is the first
+// predictor.
 func (f *Family) index(m int, sites []int) (index int) {
 	for j, site := range sites {
 		index |= (m >> j & 1) << (f.most - 1 - site)
@@ -203,8 +210,8 @@ func (f *Family) index(m int, sites []int) (index int) {
 	return index
 }
 
-// widen returns the quadratic of the largest model, or the quadratics of all models, at the
-// coordinates of the family.
+// widen returns the normal approximation of the largest model or, if f.each is set, of all models,
+// in the coordinates of the family: its precision matrix, and the precision matrix times the mean.
 func (f *Family) widen(s *sketch, place amortize.Place) (precision, linear []float64) {
 	tableDim, dim, count := len(place.Coordinates), f.dim(), 1
 	if f.each {
@@ -241,8 +248,9 @@ func (f *Family) Width() int {
 	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
 }
 
-// Encode implements [amortize.Family]. Each predictor is the set of its cells, with the response,
-// residual and weight of their rows; then all predictors attend to each other.
+// Encode implements [amortize.Family]. The network reads each predictor as a set of cells, one for
+// each row, each with the response, residual and weight of its row. Then all predictors attend to
+// each other.
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]
 	batch := rows.Shape().Dim(0)

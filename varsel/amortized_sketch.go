@@ -11,21 +11,23 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// sketch approximates the evidences of all models of a table. Where each model has an approximation
-// (modelAnchors), its evidence is used. Otherwise evidences come from sufficient statistics: each
-// row is a normal observation of its linear predictor, with its weight at the mode of the largest
-// model. This is exact for a normal response, up to the integral over σ.
+// A sketch approximates the evidences of all models of a table. If each model has an approximation
+// of its own (modelAnchors), the model's evidence comes from that approximation. Otherwise
+// evidences come from sufficient statistics: each row is treated as a normal observation of its
+// linear predictor, with its weight at the mode of the largest model. This is exact for a normal
+// response, up to the integral over σ. The statistics belong to the k coefficients of the largest
+// model; W is the diagonal matrix of the weights, and ŷ holds the normal observations.
 type sketch struct {
 	target    *Target
 	fit       *approximation // of the largest model
-	anchors   *modelAnchors  // nil: none
-	precision []float64      // X'WX of all coefficients, without the prior [k·k]
+	anchors   *modelAnchors  // nil if only the largest model has an approximation
+	precision []float64      // X'WX, without the prior [k·k]
 	linear    []float64      // X'Wŷ [k]
 	square    float64        // ŷ'Wŷ of all rows, for a noise scale that is inferred
 	rows      float64
 }
 
-// newSketch approximates the largest model, and with each every model.
+// newSketch approximates the largest model and, if each is set, every other model too.
 func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
 	full := slices.Repeat([]int32{1}, len(t.space.Cards()))
@@ -44,7 +46,7 @@ func newSketch(p *Problem, each bool) *sketch {
 		}
 		s.precision[a*k+a] -= prior
 	}
-	if t.Scale >= 0 { // at scale one
+	if t.Scale >= 0 { // the statistics at σ = 1
 		variance := math.Exp(2 * s.fit.logScale)
 		floats.Scale(variance, s.precision)
 		floats.Scale(variance, s.linear)
@@ -56,13 +58,13 @@ func newSketch(p *Problem, each bool) *sketch {
 // scaleRounds is the number of rounds that find σ and the coefficients of a model in turn.
 const scaleRounds = 3
 
-// logMass is the approximate log evidence of the model with the coefficients members, up to a
-// constant of the table.
+// logMass returns the approximate log evidence of the model with the coefficients members, up to a
+// constant that all models of the table share.
 func (s *sketch) logMass(members []int) float64 {
 	t := s.target
 	if s.anchors != nil {
 		index := 0
-		for _, j := range members[1:] { // the intercept first
+		for _, j := range members[1:] { // members[0] is the intercept
 			index |= 1 << (len(s.anchors.cards) - j)
 		}
 		return s.anchors.logEvidence[index]
@@ -117,12 +119,14 @@ func (s *sketch) logMassAt(members []int, logScale float64) (value, residual flo
 	return value, math.Max(residual, 0)
 }
 
-// sketchFloor is the largest gap in nats between a model and the best one at the start. A larger
-// gap would hide a model that the sketch misjudges from training. Not tuned.
+// sketchFloor is the largest gap, in nats, between the log mass of a model and the largest log mass
+// at the start of training. With a larger gap, training would hardly ever draw a model that the
+// sketch misjudges. Not tuned.
 const sketchFloor = 40
 
-// masses are log p(m) plus logMass of all models of p predictors, less the largest. The lowest bit
-// of an index is the first predictor.
+// masses returns log p(m) plus logMass for all models m, less the largest sum, and at least
+// −sketchFloor for a model that the prior allows. The lowest bit of a model's index is the first
+// predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)
@@ -148,7 +152,8 @@ func (s *sketch) masses(logPrior []float64) []float64 {
 	return values
 }
 
-// inclusionOf returns the inclusion probabilities of predictors under masses.
+// inclusionOf returns the inclusion probabilities of predictors, given the log masses of all
+// models.
 func inclusionOf(masses []float64) []float64 {
 	p := bits.Len(uint(len(masses))) - 1
 	in, total := make([]float64, p), 0.0
@@ -165,7 +170,8 @@ func inclusionOf(masses []float64) []float64 {
 	return in
 }
 
-// deviations are the standard deviations of the coefficients under the quadratic.
+// deviations returns the standard deviations of the coefficients under the approximation of the
+// largest model.
 func (s *sketch) deviations() []float64 {
 	k := len(s.fit.theta)
 	sds := make([]float64, k)

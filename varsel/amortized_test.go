@@ -48,7 +48,7 @@ func drawnTable(t testing.TB, f *Family, seed uint64) *Problem {
 	return nil
 }
 
-// numbersOf evaluates a graph of numbers in float64.
+// numbersOf evaluates a graph of floating-point numbers in float64.
 func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []float64 {
 	t.Helper()
 	exec, err := NewExec(testkit.Backend(t), build)
@@ -104,7 +104,8 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	}
 }
 
-// A table with another order of columns and rows is the same problem, at other places.
+// A table with another order of columns and rows is the same problem, with its predictors and rows
+// at other places.
 func TestFamiliesFollowTheColumns(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		f := smallFamily(t, kind)
@@ -141,8 +142,8 @@ func TestFamiliesFollowTheColumns(t *testing.T) {
 	}
 }
 
-// exactProbabilities are the probabilities of all models of a Gaussian table in closed form; the
-// first predictor is the lowest bit of the index.
+// exactProbabilities returns the probabilities of all models of a Gaussian table, from closed
+// forms. The first predictor is the lowest bit of the index.
 func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	t.Helper()
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
@@ -166,7 +167,7 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	return logMass
 }
 
-// The start of a network is near the exact posterior where rows are normal.
+// The sketch that a network starts from is near the exact posterior where the response is normal.
 func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Predictors: Range{2, 6}, Rows: Range{30, 80}})
 	require.NoError(t, err)
@@ -215,8 +216,8 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
-// A column of ones in the table stands for the intercept, with the column's prior; another column
-// that is always in does not.
+// A column of ones in the table takes the place of the intercept, with the column's prior. Another
+// column that is in every model does not.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)
@@ -230,8 +231,8 @@ func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	require.ErrorContains(t, f.Fits(p), "one column of ones that is always in")
 }
 
-// exactRobust are the probabilities of all models of a robust table with few rows, by the sum over
-// the sets of outliers; the first predictor is the lowest bit of the index.
+// exactRobust returns the probabilities of all models of a robust table with few rows, by the sum
+// over the sets of outliers. The first predictor is the lowest bit of the index.
 func exactRobust(p *Problem) []float64 {
 	n, groups := p.Design.Rows(), len(p.Design.Predictors)
 	logPrior := p.Model.Prior.LogProbs(groups)
@@ -282,16 +283,18 @@ func exactRobust(p *Problem) []float64 {
 	return logMass
 }
 
-// byPredictors are the probabilities of models by index, the first predictor the lowest bit.
+// byPredictors returns the probabilities of models by an index whose lowest bit is the first
+// predictor.
 func byPredictors(logModels []float64) []float64 {
 	q := make([]float64, len(logModels))
-	for index, logQ := range logModels { // the first site is highest
+	for index, logQ := range logModels { // the first site is the highest bit
 		q[bits.Reverse32(uint32(index))>>(33-bits.Len(uint(len(q))))] = math.Exp(logQ)
 	}
 	return q
 }
 
-// memberships are the probabilities of predictors, the first lowest in the index.
+// memberships returns the inclusion probabilities of predictors, given the probabilities of models
+// by an index whose lowest bit is the first predictor.
 func memberships(p []float64) []float64 {
 	logs := make([]float64, len(p))
 	for m, v := range p {
@@ -301,7 +304,8 @@ func memberships(p []float64) []float64 {
 }
 
 // Where the weights of a network's answer are not trusted, the answer comes from the posterior over
-// models and outliers, without training: 12 rows and 5 predictors, whose weights have a k̂ of 1.
+// models and sets of outliers, without training. The table has 12 rows and 5 predictors, and its
+// weights have a k̂ of 1.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -316,7 +320,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	want := memberships(exactRobust(p))
 	for _, only := range []bool{false, true} {
 		if only {
-			spoil(t, path) // q(m) is far from the answer then
+			spoil(t, path) // q(m) is then far from the answer
 		}
 		beginning, err := p.BeginFrom(device, path)
 		require.NoError(t, err)
@@ -379,8 +383,8 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// A wrong network is never trusted and wrong. This one has weights with noise; the tables are like
-// its training tables, or have rows that contradict each other.
+// A wrong network never gives a trusted answer that is wrong. The network here has noise added to
+// its weights; its tables are like its training tables, or have rows that contradict each other.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

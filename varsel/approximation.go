@@ -17,15 +17,16 @@ import (
 // coefficients. An unknown log σ is independent of the coefficients.
 type approximation struct {
 	regression.Active
-	theta       []float64     // the mean of the coefficients; NaN if none was found
+	theta       []float64     // the mean of the coefficients; NaN if no mode was found
 	precision   *mat.SymDense // of the coefficients
 	linear      *mat.VecDense // precision times mean
 	logScale    float64
-	curvature   float64 // of the log density of an unknown log σ
-	logEvidence float64 // approximately, where σ is known
+	curvature   float64 // precision of an unknown log σ at its mode
+	logEvidence float64 // approximate, and only where σ is known
 }
 
-// approximate approximates a model. Likelihoods other than the normal one have a known scale.
+// approximate returns the approximation of a model. Under likelihoods other than the normal one the
+// scale is known.
 func (t *Target) approximate(a regression.Active) *approximation {
 	k := len(a.Columns)
 	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}
@@ -45,7 +46,7 @@ func (t *Target) approximate(a regression.Active) *approximation {
 	return f
 }
 
-// atPeak is the approximation of a model of a normal response at the mode of log σ, with the
+// atPeak sets the approximation of a model of a normal response, at the mode of log σ with the
 // coefficients integrated out.
 func (f *approximation) atPeak(t *Target) error {
 	posterior, err := t.Posterior(f.Active)
@@ -62,7 +63,7 @@ func (f *approximation) atPeak(t *Target) error {
 	return nil
 }
 
-// atMode is the Laplace approximation.
+// atMode sets the Laplace approximation at the mode of the coefficients.
 func (f *approximation) atMode(t *Target) error {
 	fit, err := newLaplaceFit(t, f.Active, math.Exp(t.LogScale), f.Mean)
 	if err != nil {
@@ -73,8 +74,8 @@ func (f *approximation) atMode(t *Target) error {
 	return nil
 }
 
-// store writes the approximation to precision [D·D] and linear [D] of all coordinates. An unused
-// coordinate has precision 1.
+// store writes the approximation in all D coordinates: its precision matrix to precision [D·D], and
+// the precision matrix times the mean to linear [D]. An unused coordinate gets precision 1.
 func (f *approximation) store(precision, linear []float64) {
 	dim := len(linear)
 	for j := range dim {
@@ -91,10 +92,10 @@ func (f *approximation) store(precision, linear []float64) {
 	}
 }
 
-// modelAnchors holds a separate approximation of every model of a [Target]; amortized networks
-// start from them. The approximation of the largest model, restricted to the coordinates of another
-// model, is hopeless where the largest explains a few rows almost without noise, or counts of
-// millions. [SlotTarget] has its approximations by other means.
+// modelAnchors holds a separate approximation of each of the K models of a [Target]; amortized
+// networks start from them. The approximation of the largest model, restricted to the coordinates
+// of another model, is useless where the largest model explains a few rows almost without noise, or
+// where counts reach millions. A [SlotTarget] finds its approximations by other means.
 type modelAnchors struct {
 	cards             []int
 	dim               int
@@ -102,7 +103,7 @@ type modelAnchors struct {
 	logEvidence       []float64 // approximate log p(y | m) where no scale is inferred [K]
 }
 
-// Bounds of the work on anchors, which take a second or two on two cores.
+// Bounds of the work on anchors. Within them, all anchors take a second or two on two cores.
 const (
 	anchoredModels = 1 << 12
 	anchorNumbers  = 1 << 22 // elements of the precision matrices of all models
@@ -115,7 +116,8 @@ func anchorable(count, rows, dim int) bool {
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
 }
 
-// newModelAnchors finds the approximations of all models, on all cores; nil if there are too many.
+// newModelAnchors finds the approximations of all models, on all cores. It returns nil if there are
+// too many models.
 func newModelAnchors(t *Target) *modelAnchors {
 	cards, dim := t.space.Cards(), t.space.Dim()
 	rows, _ := t.X.Dims()
@@ -136,7 +138,8 @@ func newModelAnchors(t *Target) *modelAnchors {
 	return a
 }
 
-// Quadratic looks up the approximations of models.
+// Quadratic looks up the precision matrices of the approximations of models, and their products
+// with the means.
 func (a *modelAnchors) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	index := InsertAxes(space.Index(a.cards, codes), -1)
 	count := len(a.linear) / a.dim

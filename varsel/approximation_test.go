@@ -18,7 +18,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// smallProblem has few rows, strong effects, and a suitable response; counts are near a million.
+// smallProblem returns a problem with few rows, strong effects and a response for kind, where
+// counts are near a million.
 func smallProblem(t *testing.T, kind likelihood.Kind, rows int, model ModelOptions) *Problem {
 	t.Helper()
 	source := correlatedColumns(rows, 3)
@@ -69,8 +70,8 @@ func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, co
 	return mode, precision, active
 }
 
-// Without a noise scale the approximation of every model is the quadratic at its mode, found by
-// differences of the density.
+// For a response without a noise scale, the approximation of every model has the mode and the
+// curvature of the log density, as found by differences of the density.
 func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
 		problem := smallProblem(t, kind, 12, ModelOptions{})
@@ -101,15 +102,15 @@ func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	}
 }
 
-// Small tables have approximations of all models, and many models have none.
+// Small tables have an approximation of each model; tables with many models have none.
 func TestAnchorsOfFewModels(t *testing.T) {
 	many := simulatedProblem(t, design.Simulation{Rows: 30, Predictors: 13, Effects: 2, Likelihood: likelihood.LogisticKind, Seed: 1}, ModelOptions{Likelihood: likelihood.LogisticKind})
 	require.Nil(t, newModelAnchors(many.Target))
 	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).Target))
 }
 
-// The approximation of a model of a normal response is at the mode of log σ, with the coefficients
-// integrated out, and exact in these.
+// The approximation of a model of a normal response is at the mode of log σ with the coefficients
+// integrated out, and it is exact in the coefficients given this σ.
 func TestApproximationOfNormalResponses(t *testing.T) {
 	p := smallProblem(t, likelihood.GaussianKind, 12, ModelOptions{})
 	a := p.Target.active([]int32{1, 0, 0})
@@ -135,7 +136,8 @@ func TestApproximationOfNormalResponses(t *testing.T) {
 	}
 }
 
-// Tables far from their noise scale, with near copies, have finite approximations with a factor.
+// Tables whose noise is far from σ, and whose predictors are nearly copies of each other, have
+// finite approximations whose precision matrix has a Cholesky factor.
 func TestApproximationsOfNastyTablesAreFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

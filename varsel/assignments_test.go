@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// fewRows are robust problems of five rows, with known and with unknown noise. The last row
-// contradicts the others, so that posteriors have two modes.
+// fewRows returns robust problems of five rows, with known and with unknown noise. The last row
+// contradicts the other rows, so that posteriors have two modes.
 func fewRows(t *testing.T, model ModelOptions) map[string]*Problem {
 	t.Helper()
 	problems := map[string]*Problem{}
@@ -35,7 +35,8 @@ func fewRows(t *testing.T, model ModelOptions) map[string]*Problem {
 	return problems
 }
 
-// The evidence of the smallest model is the integral over the intercept and log σ.
+// The evidence of the smallest model equals the integral over the intercept and log σ by
+// quadrature.
 func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := problem.Target
@@ -64,7 +65,7 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	}
 }
 
-// Outliers with the noise of other rows change nothing, whatever their share.
+// Outliers that have the noise scale of other rows change nothing, whatever their share.
 func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {
@@ -80,8 +81,9 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	}
 }
 
-// Draws have the density of the graph, and the moments of the sum: four standard errors on some
-// thirty numbers, a false alarm in 500 choices of the seed.
+// Draws have the density of the graph, and the moments of the sum over sets of outliers. About
+// thirty numbers are compared to four standard errors, which gives a false alarm in one of 500
+// seeds.
 func TestDrawsOverAssignments(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := withForms{problem.Posterior(), problem.forms()}

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// BenchmarkTrainingStep times whole training steps on the paper's design (robust likelihood, n =
-// 50, p = 7, batch 1,024): sampling, likelihood, both gradients and both updates.
+// BenchmarkTrainingStep times whole training steps on the design of the VTI paper (robust
+// likelihood, n = 50, p = 7, batch 1,024): sampling, likelihood, both gradients and both updates.
 func BenchmarkTrainingStep(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)
@@ -30,7 +30,7 @@ func BenchmarkTrainingStep(b *testing.B) {
 			problem := paperProblem(b, "high")
 			cfg := vti.Config{Flow: flow.config, Steps: b.N + 1, LogEvery: b.N + 2, Seed: 1}
 			cfg.Progress = func(info vti.Info) {
-				if info.Step == 1 { // compiled and warm
+				if info.Step == 1 { // the step is compiled and caches are warm
 					b.ResetTimer()
 				}
 			}
@@ -40,8 +40,8 @@ func BenchmarkTrainingStep(b *testing.B) {
 	}
 }
 
-// BenchmarkChains reports iterations per second, with six moves each, of 128 tempered or plain
-// chains over models and coefficients of the paper's design, after burn-in.
+// BenchmarkChains reports the iterations per second of 128 tempered or plain chains over models and
+// coefficients on the design of the VTI paper, after burn-in. An iteration has six moves.
 func BenchmarkChains(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

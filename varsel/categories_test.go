@@ -28,7 +28,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// orderedTable are made-up categories, numbered from 1, of a column z.
+// orderedTable is a made-up table of a column x and a response with the categories 1, 2, …, levels.
 type orderedTable struct {
 	name   string
 	levels int
@@ -77,9 +77,11 @@ func (o orderedTable) problem(t *testing.T, kind likelihood.Kind) *Problem {
 	return problem
 }
 
-// cumulativeEvidence is log p(y) by definition of cut points c with the density of Dirichlet(1, …,
-// 1) and a slope θ ~ N(0, sd²) on x: with u_k = F(c_k), which are uniform on 0 < u_1 < … < u_{K−1}
-// < 1, by a sum over c_{k+1} ≥ c_k from left to right on a grid of u, for each θ of a grid.
+// cumulativeEvidence returns log p(y) by the definition of the model: cut points c_1 < … < c_{K−1}
+// whose categories have probabilities from Dirichlet(1, …, 1), and a slope θ ~ N(0, sd²) on x. The
+// values u_k = F(c_k) of the link's distribution function F are then uniform on 0 < u_1 < … <
+// u_{K−1} < 1. For each θ of a grid, a sum over c_{k+1} ≥ c_k runs from left to right over a grid
+// of u.
 func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd float64) float64 {
 	cdf, quantile := distuv.UnitNormal.CDF, distuv.UnitNormal.Quantile
 	if kind == likelihood.CumulativeLogitKind {
@@ -93,8 +95,8 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 		grid[i], weight[i] = quantile(v*v*(3-2*v)), log(6*v*(1-v)/points)
 	}
 	logLikelihood := func(theta float64) float64 {
-		first, last := make([]float64, points), make([]float64, points) // of the rows at the ends
-		below := make([][][]float64, points)                            // F(c − η) of others, by category
+		first, last := make([]float64, points), make([]float64, points) // of rows in the first and the last category
+		below := make([][][]float64, points)                            // F(c − η) of the other rows, by category
 		for i, c := range grid {
 			below[i] = make([][]float64, o.levels+1)
 			for r, v := range x {
@@ -139,7 +141,8 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 	return floats.LogSumExp(terms)
 }
 
-// nullEvidence is the evidence without predictors in closed form: Γ(K) Π n_k! / Γ(n+K).
+// nullEvidence returns the log evidence without predictors in closed form, from Γ(K) Π n_k! /
+// Γ(n+K) for n_k rows in category k.
 func nullEvidence(o orderedTable) float64 {
 	logGamma := func(x float64) float64 {
 		value, _ := math.Lgamma(x)
@@ -159,7 +162,8 @@ func nullEvidence(o orderedTable) float64 {
 }
 
 // Evidences of both models agree with the integral by definition, and the evidence without
-// predictors with its closed form. A false alarm in 150,000 comparisons; there are 32.
+// predictors with its closed form. The limit gives a false alarm in one of 150,000 comparisons;
+// there are 32 comparisons.
 func TestOrderedEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -187,8 +191,8 @@ func TestOrderedEvidences(t *testing.T) {
 	}
 }
 
-// Graphs agree with the host. Values on the scale of the table give the coordinates back, and the
-// same probabilities.
+// The log density of the graph agrees with the log density on the host. Values on the scale of the
+// table map back to the coordinates, and give the same probabilities.
 func TestOrderedCoordinates(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		o := orderedTables()[0]
@@ -267,7 +271,7 @@ func TestOrderedPredictions(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	design := DesignOptions{Target: "y", Likelihood: likelihood.CumulativeProbitKind, Levels: labels}
 	record := &Record{Header: run.Header{Command: "varsel", Data: path}, Design: design, Model: ModelOptions{Likelihood: design.Likelihood}}
-	_, err := record.Table() // Table notes its fingerprint
+	_, err := record.Table() // Table notes the fingerprint of the file in the record
 	require.NoError(t, err)
 	require.NoError(t, run.WriteRecord(dir, record))
 	problem, err := record.Problem()
@@ -305,7 +309,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// Each fault of a response of categories has a message.
+// Each fault in the options of a categorical response has an error message.
 func TestOrderedRefusals(t *testing.T) {
 	logit := likelihood.CumulativeLogitKind
 	for want, opt := range map[string]DesignOptions{

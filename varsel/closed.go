@@ -14,18 +14,18 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// closedForms are the evidences of models and the posteriors of their parameters. form returns the
-// closed form of one model.
+// closedForms holds the closed forms of the evidences of models and of the posteriors of their
+// parameters. form returns the closed form of one model.
 type closedForms struct {
 	models
 	form func(a regression.Active) (regression.Closed, error)
-	// all returns the log evidences of all models by the bits of their codes, or nil. It takes the
-	// time of some thousand forms once.
+	// all returns the log evidences of all models, indexed by the bits of their codes, or nil if
+	// they are not all listed. The first call takes as long as some thousand calls of form.
 	all func(ctx gocontext.Context) ([]float64, error)
 }
 
-// leastOfAll is the least number of codes for which all evidences are found. The engine asks for
-// 256 at a time where it lists all models. Not tuned.
+// leastOfAll is the least number of codes for which LogEvidences finds the evidences of all models.
+// Where the engine lists all models, it asks for 256 at a time. Not tuned.
 const leastOfAll = 64
 
 // LogEvidences returns log p(y | m) of each code.
@@ -67,9 +67,10 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 	return theta, logDensity, nil
 }
 
-// slabForms are the closed forms of a mixture of g-priors, each with a quadrature over g. The
-// Target's graph has no density of coefficients under a g-prior; training of q(m) uses the density
-// of the normal slab in its place. always reports whether a coordinate is in every model.
+// slabForms returns the closed forms of models under a mixture of g-priors, each with a quadrature
+// over g. The graph of the Target has no density of coefficients under a g-prior; training of q(m)
+// uses the density of the normal slab in its place. always reports whether a coordinate is in every
+// model.
 func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
@@ -83,9 +84,10 @@ func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) clos
 }
 
 const (
-	// mostAssignedRows bounds the rows n whose 2ⁿ sets of outliers are summed over, mostAssignments
-	// the sets of all models together, and mostAssignedDim the coordinates k of a model, since a
-	// set takes k³ operations. Together they keep the sum to a second or two.
+	// mostAssignedRows bounds the number n of rows, whose 2ⁿ sets of outliers are summed over.
+	// mostAssignments bounds the number of sets of all models together. mostAssignedDim bounds the
+	// number k of coordinates of a model, since a set takes k³ operations. Within these bounds the
+	// sum takes at most a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
 	mostAssignedDim  = 8

@@ -21,7 +21,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exactProblems are Gaussian problems with every part that a design can have.
+// exactProblems returns Gaussian problems that together have every part that a design can have.
 func exactProblems(t *testing.T) map[string]*Problem {
 	t.Helper()
 	problems := map[string]*Problem{}
@@ -79,7 +79,7 @@ func possible(t *testing.T, target vti.Target) (codes [][]int32) {
 	return kept
 }
 
-// Evidences agree with the enumeration to 1e-9 nats.
+// Log evidences agree with the enumeration of all models to 1e-9.
 func TestLogEvidencesAgreeWithEnumeration(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		target := withForms{problem.Posterior(), problem.forms()}
@@ -105,7 +105,7 @@ func TestLogEvidencesAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// Draws satisfy log evidence + log density = LogJoint, in float64.
+// For every draw, the log evidence plus the log density of the draw equals LogJoint, in float64.
 func TestSampledParametersHaveTheirDensity(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		target := withForms{problem.Posterior(), problem.forms()}
@@ -134,12 +134,12 @@ func TestSampledParametersHaveTheirDensity(t *testing.T) {
 	}
 }
 
-// Only Gaussian responses have closed forms, and other targets claim none.
+// Only Gaussian responses have closed forms; targets of other responses report none.
 func TestOnlyGaussianTargetsAreExact(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		for _, model := range []ModelOptions{{Likelihood: kind}, {Likelihood: kind, Prior: Prior{MaxSize: 2}, Codes: ListCodes}} {
 			if kind.HasCategories() && model.Codes == ListCodes {
-				continue // no lists
+				continue // categories have no lists
 			}
 			problem := slotlessOrNot(t, kind, model)
 			require.Equal(t, kind.Conjugate(), problem.forms() != nil, "%v", kind)
@@ -166,9 +166,9 @@ func TestLogEvidencesCanBeCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// Flows that ignore closed forms agree with them: the answer from weights of draws is the
-// enumeration's, for models as bits and as lists. Four standard errors on about twenty numbers, a
-// false alarm in 800 choices of seeds.
+// Flows that ignore closed forms agree with them: an answer from weighted draws agrees with the
+// enumeration, for models as bits and as lists. About twenty numbers are compared to four standard
+// errors, which gives a false alarm in one of 800 seeds.
 func TestWeightsAgreeWithClosedForms(t *testing.T) {
 	device := openDevice(t)
 	for _, model := range []ModelOptions{{}, {Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}, Codes: ListCodes}} {

@@ -15,7 +15,7 @@ type CoefficientPrior struct {
 	SD        Number `json:"sd"`
 }
 
-// LogDensity is the logarithm of the density at x; −Inf where there is none.
+// LogDensity returns the logarithm of the density at x, which is −Inf where the density is zero.
 func (p CoefficientPrior) LogDensity(x float64) float64 {
 	jacobian := 0.0
 	if p.LogNormal {
@@ -54,7 +54,7 @@ func (p *Problem) fillPriors(r *Result) {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.Slope(j)
-			// for categories without an order all log odds have the sd of a coordinate
+			// without an order of categories, the log odds of any two have the sd of a coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
 			scale := p.Target.Scale

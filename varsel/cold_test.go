@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// coldVariation is the total variation of a surrogate q(m) from the oracle on the paper's problem,
-// after a short fit from the paper's start: the identity as flow, and the prior over models.
+// coldVariation returns the total variation between a surrogate q(m) and the oracle on the problem
+// of the VTI paper, after a short fit. The fit starts as in the paper, with the identity as flow
+// and the prior as q(m).
 func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle map[string]float64, belief modeldist.Belief, seed uint64, atOnce bool) float64 {
 	t.Helper()
 	cards := problem.Posterior().Space().Cards()
@@ -38,8 +39,9 @@ func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle ma
 	return variation
 }
 
-// From the paper's start q(m) comes close to the oracle with either belief. If it learns from the
-// first step, it settles on the models that were fitted first: the delay is needed.
+// From the start of the VTI paper, q(m) comes close to the oracle with either belief of the
+// surrogate. If q(m) learns from the first step on, it settles on the models that were fitted
+// first, so that the delay is needed.
 func TestColdStartOfTheSurrogate(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -10,9 +10,10 @@ import (
 )
 
 // collapsed is the posterior of a robust Target with known scales over models m and sets of
-// outliers a. Given both, the model is Gaussian and the coefficients integrate out. A single model
-// can have hundreds of modes, one for each likely set of outliers; moving one row into or out of
-// the set leads from one mode to the next. For few rows [regression.Assignments] sums over a.
+// outliers a. Given m and a, the response is Gaussian and the coefficients integrate out. A single
+// model can have hundreds of modes, one for each likely set of outliers; moving one row into or out
+// of the set leads from one mode to the next. For few rows [regression.Assignments] sums over all a
+// instead.
 type collapsed struct {
 	target   *Target
 	fixed    []int       // coordinates in every model
@@ -22,8 +23,8 @@ type collapsed struct {
 	logPrior []float64   // log p(m) by size
 }
 
-// mostCollapsedWork bounds the multiplications of a sweep through rows and sites to a millisecond
-// of work. mostPriorDraws bounds the draws of a model until heredity allows one.
+// mostCollapsedWork bounds the multiplications of a sweep through rows and sites, so that a sweep
+// takes about a millisecond. mostPriorDraws bounds the draws of a model until heredity allows one.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000
@@ -73,7 +74,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	return c
 }
 
-// Prior draws a model and a set of outliers.
+// Prior draws a model and a set of outliers from their prior.
 func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	code, err := c.drawModel(random)
 	if err != nil {
@@ -86,8 +87,8 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return c.state(code, outlier)
 }
 
-// Far draws a model with k coefficients, and k rows; all other rows are outliers (elemental sets,
-// as in [heavyTailed.ModeStarts]).
+// Far draws a model from the prior, and k rows, where k is the number of the model's coefficients.
+// All other rows are outliers. (The k rows are an elemental set, as in [heavyTailed.modeStarts].)
 func (c *collapsed) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	code, err := c.drawModel(random)
 	if err != nil {

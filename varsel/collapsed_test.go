@@ -22,8 +22,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// contradicting is a robust problem of rows on two planes. Its noise is so small that each set of
-// rows on one plane is a separate mode.
+// contradicting returns a robust problem whose rows lie near two planes. Its noise is so small that
+// each set of rows on one plane is a separate mode.
 func contradicting(t *testing.T, rows int, seed uint64, prior Prior, sigma float64) *Problem {
 	t.Helper()
 	random := stream.Rand(seed, "contradicting")
@@ -40,8 +40,8 @@ func contradicting(t *testing.T, rows int, seed uint64, prior Prior, sigma float
 	return problem
 }
 
-// structured is a contradicting problem with an offset, two predictors that enter together, a
-// product of two others that needs both, and models of at most three predictors.
+// structured returns a contradicting problem with an offset, two predictors that enter together, a
+// product of two other predictors that needs both of them, and models of at most three predictors.
 func structured(t *testing.T) *Problem {
 	t.Helper()
 	data := correlated(t, likelihood.RobustKind, 10, 4, 1)
@@ -60,14 +60,14 @@ func structured(t *testing.T) *Problem {
 	return problem
 }
 
-// sumsOf are exact sums over outliers, of more rows than a run sums over.
+// sumsOf returns exact sums over sets of outliers, for more rows than a run sums over.
 func sumsOf(problem *Problem) *regression.Assignments {
 	return regression.NewAssignments(&problem.Target.Regression, 0.1, 10)
 }
 
-// After moves of all kinds the evidence of a state is the closed form of its model and outliers.
-// With it, p(y, θ | m) p(a | θ, y) = p(y, a | m) p(θ | y, m, a) at every draw of θ, whose distances
-// from the mean are χ².
+// After moves of all kinds the evidence of a state is the closed form of its model m and set of
+// outliers a. Draws of θ from the state satisfy p(y, θ | m) p(a | θ, y) = p(y, a | m) p(θ | y, m,
+// a), and their squared distances from the mean have a χ² distribution.
 func TestCollapsedStates(t *testing.T) {
 	for _, problem := range []*Problem{contradicting(t, 10, 1, Prior{}, 0.1), structured(t)} {
 		checkStates(t, problem)
@@ -150,8 +150,8 @@ func checkStates(t *testing.T, problem *Problem) {
 	require.Less(t, math.Abs(excess)/math.Sqrt(draws), 4.0) // a false alarm in 16,000 seeds
 }
 
-// exactPosterior is the log evidence of all models and the inclusion probabilities, by sums over
-// all outliers of all models.
+// exactPosterior returns the log evidence of all models together and the inclusion probabilities,
+// by sums over all models and all sets of outliers.
 func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclusion []float64) {
 	t.Helper()
 	var codes [][]int32
@@ -172,8 +172,9 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 	return logEvidence, inclusion
 }
 
-// Populations and tempered chains agree with sums over all models and outliers, on tables whose
-// modes neither can leave at full power: within 4.5 of their errors, a false alarm in 2,000 seeds.
+// Annealed populations and tempered chains agree with sums over all models and sets of outliers, on
+// tables whose modes neither method can leave without tempering. Answers may differ by 4.5 of their
+// errors, which gives a false alarm in one of 2,000 seeds.
 func TestCollapsedAgreesWithSums(t *testing.T) {
 	for seed, problem := range []*Problem{
 		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t),
@@ -206,9 +207,9 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 	}
 }
 
-// Trusted answers hold on tables of 13 rows, where a few rows have a plane of their own and the
-// noise is down to a thousandth of the response: within 5 errors and the 0.03 nats, or hundredth,
-// that two methods may differ by without notice.
+// Trusted answers are right on tables of 13 rows, where a few rows lie on another plane and the
+// noise is as small as a thousandth of the response. Two methods may differ by 5 standard errors
+// plus 0.03 nats for log evidences or 0.01 for probabilities, as they may without notice.
 func TestCollapsedTrustIsEarned(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -13,15 +13,17 @@ import (
 // Comparison is the comparison of two runs on the same table.
 type Comparison struct {
 	compare.Comparison
-	// CrossEntropy is set when A has draws and B a density.
+	// CrossEntropy is set if the first run, A, has draws and the second run, B, has a density.
 	CrossEntropy *CrossEntropy `json:"cross_entropy,omitempty"`
-	// Inclusion compares the predictors in table order.
+	// Inclusion compares the inclusion probabilities of the predictors, in table order.
 	Inclusion []compare.Pair `json:"inclusion"`
 }
 
-// Compare compares two finished runs. Different tables, rows, targets or predictors are refused.
+// Compare compares two finished runs. It returns an error if they differ in the table, the rows,
+// the target or the predictors.
 //
-// The cross-entropy needs the unchanged table of B; otherwise it is left out with a note.
+// The cross-entropy needs the unchanged table of run b. Without it, a note takes the place of the
+// cross-entropy.
 func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
@@ -67,8 +69,9 @@ func summary(run *StoredRun) compare.Run {
 	return s
 }
 
-// Write stores the comparison in a new directory: the object as JSON, its two tables as CSV, and a
-// plot of the models' probabilities as SVG and PNG. A directory with a comparison is refused.
+// Write stores the comparison in a new directory: the comparison as JSON, its two tables as CSV,
+// and a plot of the models' probabilities as SVG and PNG. It returns an error if the directory has
+// a comparison already.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
 }

@@ -17,28 +17,30 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// CrossEntropy is −mean log q_B(m, θ) over the draws of A. It equals the entropy of A's posterior
-// plus the Kullback-Leibler divergence of B from A, so that the better of two densities has the
-// smaller cross-entropy. Densities are on B's working scale, where predictors and response are
-// standardised (unless the run says otherwise) and the noise is log σ. A change of units adds the
-// same constant to every density.
+// CrossEntropy holds the mean of −log q_B(m, θ) over the draws of run A, where q_B is the density
+// of run B. It estimates the entropy of A's posterior plus the Kullback-Leibler divergence of q_B
+// from it, so that the better of two densities has the smaller cross-entropy. Densities are on B's
+// working scale, where predictors and response are standardised (unless the run says otherwise) and
+// the noise is log σ. A change of units adds the same constant to every density.
 type CrossEntropy struct {
-	// Mean is in nats. SE is its standard error, for chains from the spread between them.
+	// Mean is the cross-entropy in nats. SE is its standard error. For draws of chains, SE comes
+	// from the spread between the chains.
 	Mean Number `json:"mean"`
 	SE   Number `json:"se"`
-	// OwnDraws is the same mean over B's draws under the density that they come from: about the
-	// entropy of its posterior.
+	// OwnDraws is the mean of −log q_B(m, θ) over the draws of B. It is about the entropy of B's
+	// posterior.
 	OwnDraws Number `json:"own_draws"`
-	// Draws is the number of draws of A. The NonFinite draws whose density is not finite are left
-	// out.
+	// Draws is the number of draws of A that are used. NonFinite is the number of them whose
+	// density is not finite; they are left out of the mean.
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite"`
 }
 
-// mostDraws bounds the work: one density takes a pass of the flow for each coordinate.
+// mostDraws is the largest number of draws whose densities are evaluated. One density takes a pass
+// of the flow for each coordinate.
 const mostDraws = 10000
 
-// crossEntropy returns nil and a note when A has no draws or B no density to evaluate.
+// crossEntropy returns nil and a note if A has no draws, or if B has no density to evaluate.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
 	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
@@ -102,7 +104,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	return result, "", nil
 }
 
-// differentParameters describes the difference of two lists of names; long lists are not shown.
+// differentParameters describes the difference of two lists of names. It does not show long lists.
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {
@@ -111,9 +113,9 @@ func differentParameters(a, b []string) string {
 	return fmt.Sprintf("the parameters of A are %q, those of B %q", a, b)
 }
 
-// fromFile takes at most mostDraws draws, evenly spread, and maps them to the coordinates of the
-// target: the inverse of the map that writes files of draws. chains numbers the chain of each draw;
-// nil for independent draws.
+// fromFile takes at most mostDraws draws, evenly spread over the file, and maps them to the
+// coordinates of the target. It inverts the map that writes files of draws. chains holds the number
+// of each draw's chain; it is nil for independent draws.
 func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
 	n := min(d.Len(), mostDraws)
 	theta = mat.NewDense(n, p.Posterior().Space().Dim(), nil)
@@ -127,7 +129,8 @@ func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, c
 	return codes, theta, chains
 }
 
-// negativeMean is −mean of the finite values with its standard error. Only different chains are
+// negativeMean returns minus the mean of the finite values, with its standard error. Values of one
+// chain are dependent; values of different chains are independent. If chains is nil, all values are
 // independent.
 func negativeMean(values []float64, chains []int32) *CrossEntropy {
 	result := &CrossEntropy{Draws: len(values)}

@@ -16,9 +16,10 @@ import (
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`
-	// Probability is the probability of a member in the model, ExactlyOne of exactly one.
+	// Probability is the probability that a member is in the model.
 	Probability Number `json:"probability"`
-	ExactlyOne  Number `json:"exactly_one"`
+	// ExactlyOne is the probability that exactly one member is in the model.
+	ExactlyOne Number `json:"exactly_one"`
 	// Purity is the smallest absolute correlation between two members.
 	Purity Number `json:"purity"`
 }
@@ -27,13 +28,14 @@ type CredibleSet struct {
 const DefaultCredible = 0.95
 
 const (
-	// fewForSets is the largest number of predictors for which inclusion probabilities suffice.
+	// fewForSets is the largest number of predictors for which inclusion probabilities suffice, so
+	// that no sets are reported.
 	fewForSets = 5
 	// pure is the least absolute correlation between members of a set, as in susieR.
 	pure = 0.5
 )
 
-// CheckCredible refuses a level outside (½, 1). 0 stands for the default.
+// CheckCredible returns an error for a level outside (½, 1). The level 0 stands for the default.
 func CheckCredible(level float64) error {
 	if level != 0 && !(level > 0.5 && level < 1) {
 		return fmt.Errorf("level of credible sets: got %g, want a probability between 0.5 and 1", level)
@@ -41,8 +43,8 @@ func CheckCredible(level float64) error {
 	return nil
 }
 
-// credibleSets returns the credible sets of models, or of draws. model returns the members and the
-// probability of the k-th.
+// credibleSets returns the credible sets of a list of models or draws. model returns the members of
+// the k-th model and its probability.
 func (p *Problem) credibleSets(models int, model func(k int) (members []int, probability float64)) (sets []CredibleSet) {
 	predictors := p.Design.Predictors
 	if len(predictors) <= fewForSets {
@@ -64,7 +66,8 @@ func (p *Problem) credibleSets(models int, model func(k int) (members []int, pro
 	return sets
 }
 
-// correlations returns the largest absolute correlation of any two columns of two predictors.
+// correlations returns a function of two predictors a and b. It gives the largest absolute
+// correlation between a column of a and a column of b.
 func (p *Problem) correlations() func(a, b int) float64 {
 	columns := map[int][]float64{}
 	columnOf := func(j int) []float64 {

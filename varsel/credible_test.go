@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// twins is a table of seven predictors. twin hardly differs from x1, and both z1 and x1 matter.
+// twins returns a table of seven predictors. The predictor twin hardly differs from x1, and both z1
+// and x1 affect the response.
 func twins(t *testing.T) *Problem {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -34,7 +35,7 @@ func twins(t *testing.T) *Problem {
 	return must(NewProblem(design, ModelOptions{}))
 }
 
-// Twins are one set, for every way of finding models.
+// x1 and twin form one credible set, for every way of finding models.
 func TestCredibleSetsOfTwins(t *testing.T) {
 	problem := twins(t)
 	result, err := RunExact(t.Context(), problem, nil, "")
@@ -46,7 +47,7 @@ func TestCredibleSetsOfTwins(t *testing.T) {
 	require.Greater(t, float64(result.CredibleSets[1].Probability), 0.99)
 	require.Less(t, float64(result.CredibleSets[1].ExactlyOne), float64(result.CredibleSets[1].Probability))
 
-	problem.Credible = 0.9999999 // not even the larger effect is as certain
+	problem.Credible = 0.9999999 // even the larger effect is less certain
 	result, err = RunExact(t.Context(), problem, nil, "")
 	require.NoError(t, err)
 	for _, set := range result.CredibleSets {

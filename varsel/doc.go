@@ -1,8 +1,7 @@
 // Package varsel answers which predictors of a data table matter, and by how much.
 //
 // A model is a subset of the selectable predictors. Every coefficient in the model has a normal
-// prior (the slab), every coefficient outside it is zero, and the models have a prior of their
-// own.
+// prior (the slab), every coefficient outside it is zero, and the models have a prior of their own.
 //
 // # Notation
 //
@@ -15,14 +14,14 @@
 //
 // # Conventions
 //
-// A predictor is a column, a factor (one indicator column per level but the first) or a named
-// group of columns; the columns of one predictor enter and leave together. Coordinates are
-// ordered: intercept, columns of the always-in predictors, columns of the selectable predictors,
-// each in table order.
+// A predictor is a column, a factor (one indicator column per level but the first) or a named group
+// of columns; the columns of one predictor enter and leave together. Coordinates are ordered:
+// intercept, columns of the always-in predictors, columns of the selectable predictors, each in
+// table order.
 //
-// The working scale ([NewDesign]): with standardisation on (the default) every column is centred
-// and divided by its standard deviation, indicator columns too, and a continuous response
-// likewise; [Scaling] is the exact way back.
+// The working scale is the scale of the columns that [NewDesign] makes. With standardisation on
+// (the default), every column is centred and divided by its standard deviation, indicator columns
+// too, and so is a continuous response. [Scaling] maps exactly back to the scale of the table.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	// handle err
@@ -44,9 +43,9 @@
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes
-//	posterior.go              known facts of models beside densities, and searches for modes
-//	slots.go                  models as lists of few among many
-//	slots_*.go                quadratics and draws of lists
+//	posterior.go              closed forms, proposals and searches for modes
+//	slots.go                  models as lists of the predictors that are in them
+//	slots_*.go                normal approximations and draws for lists
 //	host_density.go           the log density of a Target in Go, for a block of chains
 //	sampler.go                q(m), and how it learns
 //
@@ -56,7 +55,7 @@
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
-//	approximation.go          normal approximations of models, where a flow begins as a network
+//	approximation.go          normal approximations of models, from which a network starts
 //
 // Closed forms (package exact has the closed forms of one model, and sums over all):
 //
@@ -69,7 +68,7 @@
 //
 //	laplace.go                draws around the modes of one model, for the engine
 //	laplace_fit.go            one mode: Newton's method, curvature, draws
-//	laplace_scale.go          the same along the logarithm of a shape or precision
+//	laplace_scale.go          modes and draws along the logarithm of a shape or precision
 //	laplace_split.go          draws with a scale for each side of the mode
 //	laplace_walls.go          axes along the walls of a ridge
 //
@@ -83,7 +82,7 @@
 //	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table
 //	names.go                  names of coefficients
-//	posterior_draws.go        draws on the scale of the table, and their summaries of coefficients
+//	posterior_draws.go        draws on the scale of the table, and summaries of coefficients
 //	record.go, files.go       the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
 //	compare*.go               comparison of two runs

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// TestContrastsAreThoseOfTheMixture compares the difference of two marginal means with the closed
-// form: given σ it is normal in every model, and zero where the factor is out.
+// TestContrastsAreThoseOfTheMixture compares the difference of two marginal means with its closed
+// form. Given σ, the difference has a normal distribution in every model with the factor, and is
+// zero in every model without it.
 func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
 	var text strings.Builder
@@ -57,7 +58,7 @@ func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 		square += model.Probability * (m*m + mat.Dot(row, &spread))
 	}
 	sd := math.Sqrt(square - mean*mean)
-	// 10,000 draws; false alarms of all three: 1 in 40,000
+	// There are 10,000 draws. The three checks together raise a false alarm in one of 40,000 seeds.
 	c := e.Contrasts[0]
 	assert.InDelta(t, mean, float64(c.Mean), 4.5*sd/100)
 	assert.InDelta(t, sd, float64(c.SD), 4.5*sd/100)

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// p and q are poly(x, 2) of R 4.2, to 15 digits.
+// Columns p and q are poly(x, 2) of R 4.2, to 15 digits.
 const formulaTable = `y,x,z,f,p,q,n
 1,1,4,a,-0.441611780141717,0.497302402411723,1
 2,3,2.5,b,-0.180988434484310,-0.179944948241186,2
@@ -25,7 +25,7 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// evidences are the log evidences of all models of a table, with the predictors' names.
+// evidences returns the log evidences of all models of a table, with the names of the predictors.
 func evidences(t *testing.T, data *table.Table, options DesignOptions, model ModelOptions) (names []string, logs []float64) {
 	t.Helper()
 	design, err := NewDesign(data, options)
@@ -41,7 +41,8 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 	return design.PredictorNames(), logs
 }
 
-// Terms of a formula equal columns, groups and interactions: each model has the same evidence.
+// The terms of a formula give each model the same evidence as the columns, groups and interactions
+// that they stand for.
 func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	for text, by := range map[string]DesignOptions{
@@ -57,15 +58,15 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 			want, wanted := evidences(t, data, by, ModelOptions{Slab: slab})
 			got, logs := evidences(t, data, options, ModelOptions{Slab: slab})
 			require.Len(t, got, len(want), "%s: %q and %q", text, got, want)
-			slices.Sort(logs) // terms stand in another order than columns
+			slices.Sort(logs) // terms are in another order than columns
 			slices.Sort(wanted)
 			assert.InDeltaSlice(t, wanted, logs, 1e-7, text)
 		}
 	}
 }
 
-// A factor spans the same space under any reference or contrasts: under a g-prior all models have
-// the same evidence, which a coding with a wrong column would change.
+// The columns of a factor span the same space under any reference level or contrasts. Under a
+// g-prior all models then have the same evidence, which a coding with a wrong column would change.
 func TestCodingsSpanTheSameSpace(t *testing.T) {
 	data, model := parseTable(t, formulaTable), ModelOptions{Slab: exact.Slab{Kind: exact.FixedG, Rows: true}}
 	var first []float64
@@ -77,7 +78,7 @@ func TestCodingsSpanTheSameSpace(t *testing.T) {
 		if first == nil {
 			first = logs
 		}
-		// where the product is in, so are its parts
+		// The product spans the same space only if its two parts are in the model too.
 		for i, code := range space.All([]int{2, 2, 2}) {
 			if code[2] == 0 || code[0]+code[1] == 2 {
 				assert.InDelta(t, first[i], logs[i], 1e-9, f)

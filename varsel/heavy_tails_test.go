@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expansions agree with the graph, its gradient, and central differences of the gradient, for
-// models as bits and as lists, with the scale of noise known and unknown.
+// Expansions agree with the density of the graph, with its gradient, and with central differences
+// of the gradient, for models as bits and as lists, with known and with unknown noise scale.
 func TestExpandIsTheGraph(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
@@ -82,7 +82,8 @@ func checkExpansion(t *testing.T, target heavyTailed, codes [][]int32) {
 	}
 }
 
-// With hardly any noise each start of k coefficients fits k rows exactly, and all sets occur.
+// If there is hardly any noise, each start of a model with k coefficients fits k rows exactly, and
+// all sets of k rows occur.
 func TestModeStartsFitTheirRows(t *testing.T) {
 	for name, sigma := range map[string]float64{"known": 1e-6, "unknown": 0} {
 		design, err := NewDesign(correlated(t, likelihood.StudentKind, 6, 2, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.StudentKind})
@@ -116,7 +117,7 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 	}
 }
 
-// Likelihoods with one mode have no starts.
+// Likelihoods with one mode per model have no starts.
 func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Heredity is the rule for the parents of an interaction in a model.
+// Heredity is the rule for which parents an interaction needs in a model. The parents are the
+// predictors that the interaction multiplies.
 type Heredity int
 
 const (
@@ -32,18 +33,19 @@ func (h Heredity) String() string { return heredities.String(h) }
 // MarshalText writes the name.
 func (h Heredity) MarshalText() ([]byte, error) { return heredities.Marshal(h) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (h *Heredity) UnmarshalText(text []byte) error { return heredities.Unmarshal(text, h) }
 
 // heredity is the set of models that a rule of heredity allows. Predictor g may be in a model only
-// if all of parents[g] are in it or, where any is set, at least one of them. Parents have smaller
-// numbers than their children, and have no parents themselves. A nil heredity allows all models.
+// if all of parents[g] are in it or, if the field any is set, at least one of them. Parents have
+// smaller numbers than their children, and have no parents themselves. A nil heredity allows all
+// models.
 type heredity struct {
 	parents [][]int
 	any     bool
-	// logMass is the log of the probability of all allowed models under the prior of sizes; it
-	// normalises the prior over them. It is 0, and known is false, if there are too many parents to
-	// sum over their subsets.
+	// logMass is the log of the probability of all allowed models under the prior of model sizes;
+	// it normalises the prior over the allowed models. It is 0, and known is false, if there are
+	// too many parents to sum over their subsets.
 	logMass float64
 	known   bool
 }
@@ -93,7 +95,8 @@ func (h *heredity) allows(code []int32) bool {
 	return true
 }
 
-// violations counts, for codes [B,G], predictors without the parents they need: [B] int32.
+// violations returns, for each of the codes [B, G], the number of predictors in the model without
+// the parents they need ([B] int32).
 func (h *heredity) violations(codes *Node) *Node {
 	g := codes.Graph()
 	n := len(h.parents)

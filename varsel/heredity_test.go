@@ -28,8 +28,9 @@ func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions)
 	return problem
 }
 
-// The prior over models with heredity is the prior by size, restricted and normalised. It sums to
-// one, and the exact answer has the unrestricted probabilities on the allowed models.
+// The prior over models with heredity is the prior by size, restricted to the allowed models and
+// normalised. It sums to one. On the allowed models the exact answer is in proportion to the answer
+// without heredity.
 func TestHeredity(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -101,8 +102,8 @@ func TestHeredity(t *testing.T) {
 	}
 }
 
-// A product column is the product of the standardised factors, and coefficients on the scale of the
-// table give the predictions of the working ones.
+// The column of a product is the product of the standardised predictors. Coefficients on the scale
+// of the table give the same predictions as coefficients on the working scale.
 func TestInteractionColumns(t *testing.T) {
 	problem := interactionProblem(t, DesignOptions{Exclude: []string{"o"}, Interactions: []string{design.AllInteractions}}, ModelOptions{})
 	design := problem.Design

@@ -10,20 +10,24 @@ import (
 
 var _ rjmcmc.HostTarget = (*Target)(nil)
 
-// hostDensity is the log density of a Target for a block of chains, on the host. The linear
-// predictors of all chains are one product, and responses are summed over all chains at once.
+// hostDensity computes the log density of a Target on the host, for a block of chains. One matrix
+// product gives the linear predictors of all chains, and responses are summed over all chains at
+// once.
 type hostDensity struct {
 	target  *Target
 	columns likelihood.Columns
 	rows    int // R, the number of chains in a block
-	// logScale and inverse are log σ and 1/σ where σ is known: 0 and 1 without a scale.
+	// logScale and inverse are log σ and 1/σ where σ is known. They are 0 and 1 for a likelihood
+	// without a scale.
 	logScale, inverse float64
 	logPrior          []float64 // log p(m) by size
 	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
 	precision, logNorm []float64
-	// z = lines · theta has the standardised arguments (a_i η_i + b_i)/σ of the densities. Row i of
-	// lines [n, D+1] is a_i x_i, and then b_i plus a_i times the offset. theta [D+1, R] has the
-	// parameters over σ, and then 1/σ.
+	// z = lines · theta holds the standardised arguments (a_i η_i + b_i)/σ of the densities of the
+	// rows, where η_i is the linear predictor of row i, and a_i and b_i come from columns. Row i of
+	// lines [n, D+1] holds a_i x_i, where x_i is the row of the design matrix, and then b_i plus
+	// a_i times the offset. A column of theta [D+1, R] holds the parameters of a chain divided by
+	// σ, and then 1/σ.
 	lines  []float64
 	theta  []float64
 	z      []float64   // [rows of a piece, R]
@@ -31,7 +35,7 @@ type hostDensity struct {
 	sums   []float64   // terms of the log joint density without the responses [R]
 }
 
-// hostPiece is a part of the responses whose densities stay in a cache.
+// hostPiece is a part of the rows, small enough for their densities to stay in a cache.
 type hostPiece struct {
 	first, last   int
 	plan          *kernel.ProductPlan[float64]
@@ -43,8 +47,9 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // pieceElements bounds the elements of z for a piece to 32 KiB, the size of a small L1 cache.
 const pieceElements = 4096
 
-// HostDensity implements [rjmcmc.HostTarget]. It is nil for responses of categories, responses that
-// stand for several rows, and likelihoods whose sums over rows are no faster than a graph.
+// HostDensity implements [rjmcmc.HostTarget]. It returns nil for responses that are categories, for
+// responses that stand for several rows, and for likelihoods whose sums over rows are no faster
+// than in a graph.
 func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
 	columns, ok := t.Responses.Likelihood.(likelihood.Columns)
 	if !ok || t.Responses.Times != nil {
@@ -81,7 +86,7 @@ func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, l
 	return h.eval
 }
 
-// eval writes log p(m) and log p(y, θ | m) of the rows of a block.
+// eval writes log p(m) and log p(y, θ | m) of each chain of the block.
 func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
 	t, dim := h.target, h.target.Dim
 	sites := len(codes) / h.rows
@@ -103,8 +108,8 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 	}
 }
 
-// setParameters writes the parameters of chain r over σ to its column of theta, and returns the
-// terms of the log joint density without the responses.
+// setParameters writes the parameters of chain r, divided by σ, to its column of theta, and returns
+// the terms of the log joint density without the responses.
 func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
 	t, inverse, logScale := h.target, h.inverse, h.logScale
 	if t.Scale >= 0 {
@@ -115,7 +120,7 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	if more := float64(t.Responses.More); more > 0 {
 		sum -= more*logScale + 0.5*t.Responses.Residual*inverse*inverse
 	}
-	for j, on := range mask { // a table in place of a branch, which processors could not predict
+	for j, on := range mask { // zeroOne replaces a branch that processors could not predict
 		h.theta[j*h.rows+r] = theta[j] * inverse
 		standard := (theta[j] - t.Mean[j]) * h.precision[j]
 		sum -= zeroOne[bit(on)] * (0.5*standard*standard + h.logNorm[j])
@@ -124,7 +129,7 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	return sum
 }
 
-// logPriorOf is log p(m) of one model; sizes are the log priors of models by size.
+// logPriorOf returns log p(m) of one model. sizes holds the log priors of models by their size.
 func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
 	size := int32(0)
 	for _, in := range code {
@@ -139,10 +144,11 @@ func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
 	return math.Inf(-1)
 }
 
-// zeroOne is 0 and 1 as numbers.
+// zeroOne holds 0 and 1 as floating-point numbers.
 var zeroOne = [2]float64{0, 1}
 
-// bit is 1 for true: of an outlier, its index in the arrays of regression.Outliers.
+// bit returns 1 for true and 0 for false. For whether a row is an outlier, this is the index in the
+// arrays of regression.Outliers.
 func bit(b bool) int {
 	if b {
 		return 1

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// twoSums is a table of n rows. Its response is the sum of k predictors, and nearly the sum of k
-// others, the last of which makes up the difference. x0 is in both.
+// twoSums returns a table of n rows. Its response is the sum of k predictors, and nearly the sum of
+// k other predictors, the last of which makes up the difference. x0 is in both sums.
 func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma float64) *table.Table {
 	t.Helper()
 	random := stream.Rand(seed, "sums")
@@ -60,9 +60,10 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 	return data
 }
 
-// Four predictors can replace four others, and a fifth is needed beside either: inclusion
-// probabilities agree with the sum over all models of at most five. Models in between are less
-// probable by tens of nats, and screening ends with one of the two. The other was once missed.
+// Four predictors can replace four other predictors, and a fifth predictor is needed beside either
+// four. Inclusion probabilities agree with the sum over all models of at most five predictors.
+// Models between the two are less probable by tens of nats, and screening ends with one of the two.
+// A search once missed the other one.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -83,7 +84,7 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 			result, err := Run(t.Context(), device, problem, RunConfig{Fit: fit, Certify: vti.CertifyConfig{MaxModels: 1}})
 			require.NoError(t, err)
 			require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
-			// Five standard errors on 44 numbers: a false alarm in 40,000 runs.
+			// 44 numbers are compared to five standard errors: a false alarm in one of 40,000 runs.
 			for s, got := range result.Inclusion {
 				assert.InDelta(t, want[s], float64(got.Certified), 5*float64(got.SE)+1e-3, got.Name)
 			}
@@ -91,8 +92,8 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 	}
 }
 
-// Beside the model of one sum and x0, a search finds the model of the other sum and x0 among 150
-// predictors, for every response.
+// From the model of one sum and x0, a search finds the model of the other sum and x0 among 150
+// predictors, for every kind of response.
 func TestModelsWithoutMembersAreFound(t *testing.T) {
 	for name, model := range map[string]ModelOptions{
 		"gaussian":    {},

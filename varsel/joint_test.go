@@ -21,17 +21,17 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
-// is the cause with a disturbance, the other measures the disturbance. A third, unless it is 0,
-// measures a second disturbance.
+// hiddenPair is a pair of predictors, neither of which explains a cause of the response alone. The
+// first is the cause plus a disturbance, and the second measures the disturbance. The third, unless
+// it is 0, measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
-	cause                int     // which of two causes
-	disturbance          float64 // its sd
+	cause                int     // which of the two causes
+	disturbance          float64 // standard deviation of the disturbance
 }
 
-// hiddenPairs is a table of n rows with p predictors of noise but for some pairs, and a response of
-// two independent causes with these effects.
+// hiddenPairs returns a table of n rows with p predictors, which are pure noise except for the
+// given pairs, and a response to two independent causes with the given effects.
 func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effects [2]float64, sigma float64, pairs ...hiddenPair) *table.Table {
 	t.Helper()
 	random := stream.Rand(seed, "pairs")
@@ -74,15 +74,16 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 }
 
 // Inclusion probabilities of tables with predictors that matter only together agree with the sum
-// over all models of three among 50: a pair that is certainly in, or perhaps; one of two pairs; a
-// pair beside another predictor; and three predictors.
+// over all models of three among 50 predictors. The cases are a pair that is certainly in the
+// model, a pair that is perhaps in it, one of two pairs, a pair beside another predictor, and three
+// predictors that matter only together.
 func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
 	device := openDevice(t)
 	pair, other := hiddenPair{first: 17, second: 43, disturbance: 5}, hiddenPair{first: 30, second: 11, disturbance: 4}
-	beside := hiddenPair{first: 40, second: 46, cause: 1} // without a disturbance: one predictor is enough
+	beside := hiddenPair{first: 40, second: 46, cause: 1} // one predictor is enough without a disturbance
 	for name, c := range map[string]struct {
 		rows    int
 		effects [2]float64
@@ -108,7 +109,7 @@ func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 			require.False(t, result.Certificate.Complete)
-			// Five standard errors on 200 numbers: a false alarm in 8,000 runs.
+			// 200 numbers are compared to five standard errors: a false alarm in one of 8,000 runs.
 			for s, got := range result.Inclusion {
 				assert.InDelta(t, want[s], float64(got.Certified), 5*float64(got.SE)+1e-3, got.Name)
 			}
@@ -116,7 +117,7 @@ func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 	}
 }
 
-// inclusionBySum are inclusion probabilities by a sum over all lists.
+// inclusionBySum returns inclusion probabilities by a sum over all lists.
 func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 	t.Helper()
 	slots := problem.Slots
@@ -141,9 +142,10 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 	return inclusion
 }
 
-// Two and three of 40 predictors that matter only together to a response of categories, with an
-// order and without, are in the model. In a table of these alone, by the evidences of all models,
-// the full model leads by 20 nats, more than the 12 nats for being three among 40.
+// Two or three of 40 predictors that matter only together to a categorical response, with an order
+// of its categories or without, are in the model. In a table of these predictors alone, the
+// evidences of all models put the full model ahead by 20 nats, more than the 12 nats that the prior
+// takes for choosing three among 40.
 func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	testkit.Long(t)
 	device := openDevice(t)
@@ -178,8 +180,8 @@ func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	}
 }
 
-// Among the pairs found around the empty model the hidden pair is first, in the table and in one
-// with rows added up, also for a response of two values, and of categories.
+// Among the pairs that a search finds around the empty model the hidden pair is first, for
+// continuous responses, responses of two values and categories, and for groups of columns.
 func TestJointPredictorsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   likelihood.Kind

@@ -19,16 +19,16 @@ import (
 type laplaceFit struct {
 	regression.Active
 	target *Target
-	scale  float64 // the other parameter of the response; 1 where there is none
+	scale  float64 // the second parameter of the response; 1 if it has none
 
 	mode      []float64             // θ̂ [k], parameters of categories last
 	height    float64               // log joint density at the mode
-	curvature []float64             // H at the mode [k·k], lower triangle, overwritten by factor
+	curvature []float64             // Hessian H of −log density [k·k], lower, overwritten by factor
 	factor    dense.Factor          // of H
 	around    proposal.T            // t distribution around the mode
-	constant  float64               // of the log joint density
+	constant  float64               // terms of the log joint density that are constant
 	eta, step []float64             // scratch [n], [k]
-	expansion *likelihood.Expansion // of a response of categories
+	expansion *likelihood.Expansion // for a categorical response, else nil
 }
 
 const (
@@ -36,7 +36,8 @@ const (
 	// search ends. A search that ends above newtonLost has failed. Importance weights correct the
 	// error that is left, so that neither needs tuning.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
-	// cautiousSteps is the number of first steps that climb from anywhere; see [likelihood.Row].
+	// cautiousSteps is the number of cautious steps at the start of a search, which climb from any
+	// starting point; see [likelihood.Row].
 	cautiousSteps = 1
 	// laplaceDegrees is the degrees of freedom of the t distribution. Its tails are heavier than
 	// the tails of the normal priors, which bounds the weights; fewer degrees of freedom waste more
@@ -44,8 +45,8 @@ const (
 	laplaceDegrees = 8
 )
 
-// newLaplaceFit climbs to the mode given the other parameter of the response, by Newton's method
-// with step halving.
+// newLaplaceFit finds the mode of a model, given the second parameter of the response, by Newton's
+// method with step halving. scale is the second parameter.
 func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float64) (*laplaceFit, error) {
 	k := len(a.Coordinates)
 	f := &laplaceFit{
@@ -63,7 +64,7 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 	scratch := newtonScratch{make([]float64, n), make([]float64, n), make([]float64, n)}
 	r := mode.Climb(f.mode, f.logJoint, func(_, step []float64) (decrement float64, ok bool) {
 		decrement, ok = f.newtonStep(scratch, round < cautiousSteps)
-		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode: H must be its curvature
+		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode H must be the exact curvature
 			decrement, ok = f.newtonStep(scratch, false)
 		}
 		copy(step, f.step)
@@ -78,10 +79,11 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 	return f, nil
 }
 
-// logIntegral is the log integral of the joint density over the coefficients by Laplace's method.
+// logIntegral returns the log of the integral of the joint density over the coefficients, by
+// Laplace's method.
 func (f *laplaceFit) logIntegral() float64 { return f.around.LogIntegral(f.height) }
 
-// information is H, the curvature at the mode.
+// information returns H, the curvature at the mode.
 func (f *laplaceFit) information() *mat.SymDense {
 	curvature := mat.NewSymDense(len(f.mode), nil)
 	curvature.SymOuterK(1, lower(f.factor))
@@ -100,13 +102,15 @@ func (f *laplaceFit) predict(theta []float64) {
 	}
 }
 
-// plane is the part of values [M·n] for the linear predictor of coefficient j.
+// plane returns the part of values that belongs to the linear predictor of coefficient j. values
+// [M·n] holds n numbers for each of M linear predictors.
 func (f *laplaceFit) plane(j int, values []float64) []float64 {
 	n, m := len(f.target.Responses.Y), f.Coordinates[j]%f.target.Planes()
 	return values[m*n : (m+1)*n]
 }
 
-// logJoint is log p(y, θ | m) with every constant. It leaves the linear predictors in eta.
+// logJoint returns log p(y, θ | m), including all constants. It leaves the linear predictors in
+// eta.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
 	sum := f.constant
@@ -122,11 +126,12 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 	return sum
 }
 
-// newtonScratch are buffers with one number for each row.
+// newtonScratch holds buffers with one number for each row.
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
-// newtonStep factors the curvature at the linear predictors in eta, and sets step to the mode of
-// the quadratic, where the gain is half the decrement. ok reports that the curvature is definite.
+// newtonStep factors the curvature at the linear predictors in eta, and sets step to the Newton
+// step, which leads to the mode of the quadratic approximation. The gain of the quadratic is half
+// the decrement. ok reports whether the curvature is positive definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	if f.expansion == nil {
 		f.expandRows(s, cautious)
@@ -142,7 +147,8 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 	return decrement, true
 }
 
-// expandRows sets step to the gradient, and sets the curvature.
+// expandRows sets step to the gradient of the log joint density, and curvature to minus its second
+// derivatives.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
 	f.target.Responses.Expand(f.eta, f.scale, cautious, s.slope, s.curvature)
@@ -157,14 +163,15 @@ func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	}
 }
 
-// categoriesAt is the distribution of categories at the parameters in θ.
+// categoriesAt returns the distribution of categories, given the parameters of categories in theta.
 func (f *laplaceFit) categoriesAt(theta []float64) likelihood.CategoriesAt {
 	return f.target.Responses.Categories.At(theta[len(f.Columns):])
 }
 
-// expandCategories is expandRows for a response of categories. Where the log density is not concave
-// in the parameters, as far from the mode, the curvature leaves out the terms that make it
-// indefinite. weighted has room for a number for each row and predictor.
+// expandCategories does the same as expandRows for a categorical response. Far from the mode the
+// log density may not be concave in the parameters of categories; the curvature then leaves out the
+// terms that make it indefinite. weighted has room for one number for each row and linear
+// predictor.
 func (f *laplaceFit) expandCategories(weighted []float64) {
 	k, coefficients, e := len(f.mode), len(f.Columns), f.expansion
 	planes, n := len(e.Slope), len(f.target.Responses.Y)
@@ -198,7 +205,7 @@ func (f *laplaceFit) expandCategories(weighted []float64) {
 	}
 }
 
-// fillParameters sets the block of the parameters in the curvature.
+// fillParameters sets the block of the curvature that belongs to the parameters of categories.
 func (f *laplaceFit) fillParameters(information []float64) {
 	k, first := len(f.mode), len(f.Columns)
 	parameters := k - first

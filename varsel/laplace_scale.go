@@ -14,19 +14,20 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// laplaceLine approximates the posterior of a model whose response has another parameter s, a
-// shape, precision or dispersion, given which the likelihood is log-concave. The density of x = log
-// s comes from Laplace's method for the coefficients given x, on a lattice of nodes and linear in
-// between (a nested approximation, as of Rue, Martino and Chopin 2009). Steps of the coefficients
-// from their mode given x, which is also linear between nodes, are steps of the two nodes beside x.
+// laplaceLine approximates the posterior of a model whose response has a second parameter s: a
+// shape, precision or dispersion. Given s, the likelihood is log-concave. The density of x = log s
+// comes from Laplace's method for the coefficients given x, at the nodes of a lattice, and is
+// linear between nodes (a nested approximation, as in Rue, Martino and Chopin 2009). The mode of
+// the coefficients given x is linear between nodes too. The step of a draw from this mode comes
+// from the approximation at one of the two nodes beside x.
 //
-// A Laplace approximation at the joint mode would fail. If a model has about as many coefficients
-// as uncensored rows, its posterior is a ridge along x that only the prior of x ends. Across the
-// ridge, each row confines its linear predictor to a width in proportion to 1/s: the rows are
-// walls, and between the walls the posterior is the prior.
+// A Laplace approximation at the joint mode would fail. If the number of a model's coefficients is
+// close to the number of uncensored rows, its posterior is a ridge along x that only the prior of x
+// ends. Across the ridge, each row confines its linear predictor to a width in proportion to 1/s:
+// the rows are walls, and between the walls the posterior is the prior.
 type laplaceLine struct {
 	*line.Integral[*laplaceFit]
-	shares   []float64 // of the nodes
+	shares   []float64 // probabilities of the nodes
 	table    pick.Table
 	fits     []*splitFit // given x at the nodes; nil before the first draw beside the node
 	uneven   bool        // whether the two sides of a mode have different scales
@@ -35,10 +36,12 @@ type laplaceLine struct {
 	mean, sd float64     // of the prior of x
 }
 
-// The range of the search for modes of x and its steps, in standard deviations of the prior of x,
-// and the tolerance of the integral. Finer ones cost time; the weights of draws correct the error.
-// Few rows, which are cheap, have the widest ridges and get finer steps. The two sides of a mode
-// get different scales where rows are few, or where a scale at the highest node is above
+// lineReach is the range of the search for modes of x, on each side of its prior mean. lineStep is
+// the step of the search, and lineStepOfFew the step for at most fewLineRows rows. All three are in
+// standard deviations of the prior of x. lineDepth, lineTolerance and mostLineNodes are options of
+// [line.Integrate]. Finer settings cost time; the weights of draws correct the error. Posteriors of
+// few rows, which are cheap, have the widest ridges and get finer steps. The two sides of a mode
+// get different scales if there are few rows, or if a scale at the highest node is above
 // roundScale.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
@@ -53,7 +56,8 @@ const (
 // default of 8 draws may contain hardly an effective one.
 const firstOfRidge = 64
 
-// newLaplaceLine follows the mode of the coefficients along x; a has their coordinates alone.
+// newLaplaceLine follows the mode of the coefficients along x. The coordinates of a are the
+// coefficients, without x.
 func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
 	step := lineStep
@@ -90,7 +94,8 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	return l, nil
 }
 
-// share sets the probabilities of the nodes, with corrections of their integrals for uneven sides.
+// share sets the probabilities of the nodes. If the two sides of a mode get different scales, it
+// corrects the integrals of the nodes for them. few reports whether there are few rows.
 func (l *laplaceLine) share(few bool) {
 	logs := make([]float64, len(l.Nodes))
 	for i, node := range l.Nodes {
@@ -159,7 +164,7 @@ func (l *laplaceLine) beside(x float64) (first, second int) {
 	return first, second
 }
 
-// nearness falls from 1 at a node to 0 at the next.
+// nearness falls linearly from 1 at a node to 0 at the next node.
 func (l *laplaceLine) nearness(node int, x float64) float64 {
 	return 1 - math.Abs(x-l.Nodes[node].X)/l.Step
 }

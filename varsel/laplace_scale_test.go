@@ -34,10 +34,10 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 	return problem
 }
 
-// Posteriors that are ridges towards infinite shapes, as for models with about as many coefficients
-// as rows, are answered without training, and agree with quadrature. The numbers of
-// testdata/README.md are known to two or three digits, and the largest standard error is .0035:
-// with .012 one seed in a thousand would fail.
+// Posteriors can be ridges towards infinite shapes, as for models in which the number of
+// coefficients is close to the number of rows. They are answered without training, and agree with
+// quadrature. The numbers of testdata/README.md are known to two or three digits, and the largest
+// standard error is .0035: a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestRidges(t *testing.T) {
 		options   DesignOptions
 		prior     space.Prior
 		inclusion map[int]float64
-		evidence  float64 // 0: not known
+		evidence  float64 // 0 if it is not known
 	}{
 		{"n_gamma_11", likelihood.GammaKind, DesignOptions{}, space.Prior{Kind: space.UniformPrior}, map[int]float64{0: 0.320, 1: 0.862, 2: 0.222}, 0},
 		{"s_gamma_6_8_0_1", likelihood.GammaKind, DesignOptions{}, space.Prior{}, map[int]float64{6: 0.061}, -12.092},
@@ -88,9 +88,10 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// Where most zeros may be of either source, coefficients are free up to their priors. Weights of a
-// flow once had a mean of 1.58 ± 0.05 here. The moments are sums over a grid, also by quadrature
-// (lab/hard); 4.5 errors are exceeded once in 150,000 comparisons of 9.
+// Where most zeros may come from either source, coefficients are free up to their priors. The
+// weights of a flow once had a mean of 1.58 ± 0.05 here. The expected moments are sums over a grid,
+// which agree with quadrature (lab/hard). There are 9 comparisons, and 4.5 standard errors give a
+// false alarm in one of 150,000.
 func TestPlateausOfZeros(t *testing.T) {
 	x := table.Numbers("x", []float64{-0.19222496414656184, 1.0886683321801314, -0.3094211697963486, -0.08504169241257331})
 	data, err := table.New("few", x, table.Numbers("y", []float64{0, 4, 0, 0}))
@@ -117,8 +118,8 @@ func TestPlateausOfZeros(t *testing.T) {
 	}
 }
 
-// A model without coefficients still has a shape: its evidence is an integral over one line, to
-// four standard errors of weights of 1,000 draws.
+// A model without coefficients still has a shape. Its evidence is an integral over one line, with
+// which 1,000 weighted draws agree to four standard errors.
 func TestRidgeOfNoCoefficients(t *testing.T) {
 	y := []float64{0.4, 1.2, 2.1, 0.9}
 	data, err := table.New("few", table.Numbers("x", []float64{1, -1, 0.5, 2}), table.Numbers("y", y))

@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// splitFit draws from the posterior of a model whose tails differ between the two sides of the
-// mode, as for categories with few rows or none: the rows bound a log odds on one side, the prior
-// alone on the other. It is a t distribution on axes through the mode, with a scale for each side
-// of each axis (Geweke 1989, "Bayesian inference in econometric models using Monte Carlo
-// integration"). Sides have probabilities in proportion to their scales, so that the density has no
-// step at the mode.
+// splitFit draws from an approximation of the posterior of a model whose tails differ between the
+// two sides of the mode. An example is a category with few rows or none: on one side the rows bound
+// its log odds, on the other side the prior alone does. The approximation is a t distribution on
+// axes through the mode, with a scale for each side of each axis (Geweke 1989, "Bayesian inference
+// in econometric models using Monte Carlo integration"). Sides have probabilities in proportion to
+// their scales, so that the density has no step at the mode.
 type splitFit struct {
 	*laplaceFit
 	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
@@ -24,10 +24,10 @@ type splitFit struct {
 	logSpread    float64    // log of the product of the mean scales of all axes
 }
 
-// Steps along an axis. They start at splitStep standard deviations and grow by the factor
-// splitGrowth, at most splitSteps times, until the log density has fallen by splitDrop: beyond, the
-// tails of the t distribution cover the posterior. Doubling, they lead from the width of a narrow
-// wall to the end of the prior.
+// Steps along an axis, with which [splitFit.scale] explores a side. They start at splitStep
+// standard deviations and grow by the factor splitGrowth, at most splitSteps times, until the log
+// density has fallen by splitDrop nats. Beyond that point the tails of the t distribution cover the
+// posterior. Steps that double lead from the width of a narrow wall to the end of the prior.
 const (
 	splitStep   = 1.0
 	splitGrowth = 2.0
@@ -46,7 +46,7 @@ func lower(f dense.Factor) *mat.TriDense {
 	return l
 }
 
-// setScales sets the scales of the sides, seen from the mode.
+// setScales sets the scales of the sides, as measured from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
 		s.above, s.below = append(s.above, s.scale(s.mode, axis, 1)), append(s.below, s.scale(s.mode, axis, -1))
@@ -61,8 +61,9 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// scale is the scale of a normal distribution along one side of an axis through a point. Relative
-// to its value at the point, its density is nowhere below the posterior density.
+// scale returns the scale of a normal density along one side of an axis through a point. At the
+// steps that are tried, the normal density relative to its value at the point is nowhere below the
+// posterior density relative to its value there.
 func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
@@ -78,7 +79,8 @@ func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 	return scale
 }
 
-// laplaceChi draws a χ² of laplaceDegrees, divided by laplaceDegrees.
+// laplaceChi draws from the χ² distribution with laplaceDegrees degrees of freedom, divided by
+// laplaceDegrees.
 func laplaceChi(random *rand.Rand) (chi float64) {
 	for range laplaceDegrees {
 		x := random.NormFloat64()

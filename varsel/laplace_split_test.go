@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A split proposal is a density: the mean ratio of another density to it over its draws is one.
+// The density of a split proposal integrates to one: over its draws, the mean ratio of another
+// normalised density to it is one.
 func TestSplitProposalIsADensity(t *testing.T) {
 	o := unorderedTables()[1]
 	problem := o.problem(t, likelihood.CategoricalKind)
@@ -34,5 +35,5 @@ func TestSplitProposalIsADensity(t *testing.T) {
 		sum, squares = sum+ratio, squares+ratio*ratio
 	}
 	mean := sum / n
-	require.InDelta(t, 1, mean, 4.5*math.Sqrt((squares/n-mean*mean)/n)) // a false alarm in 150,000
+	require.InDelta(t, 1, mean, 4.5*math.Sqrt((squares/n-mean*mean)/n)) // a false alarm in one of 150,000 seeds
 }

@@ -34,7 +34,8 @@ func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Pr
 	return problem
 }
 
-// fitOf is the approximation of a model whose response has no other parameter, or has it at 1.
+// fitOf returns the approximation of a model whose response has no second parameter, or whose
+// second parameter is 1.
 func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
 	if a.Scale < 0 {
 		a = t.WithParameters(a)
@@ -42,7 +43,8 @@ func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
 	return newLaplaceFit(t, a, 1, a.Mean)
 }
 
-// naiveEvidence integrates over a fine grid of an intercept and one coefficient, row by row.
+// naiveEvidence integrates over a fine grid of an intercept and one coefficient. It evaluates the
+// likelihood row by row.
 func naiveEvidence(t *Target, a regression.Active) float64 {
 	const points, reach = 400, 12.0
 	f, err := fitOf(t, a)
@@ -76,8 +78,8 @@ func naiveEvidence(t *Target, a regression.Active) float64 {
 	return largest + math.Log(sum*widths[0]*widths[1])
 }
 
-// Weights of draws around the mode agree with the evidence from a sum over a grid: a false alarm in
-// 150,000 comparisons; there are 12.
+// Weights of draws around the mode estimate evidences, which agree with sums over a grid. The limit
+// gives a false alarm in one of 150,000 comparisons; there are 12 comparisons.
 func TestProposalsEstimateEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -106,8 +108,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	}
 }
 
-// The same with another parameter of the response: a grid over an intercept and the logarithm of
-// the parameter, which covers all modes. A false alarm in 150,000 comparisons; there are 8.
+// The responses here have a second parameter. Evidences agree with sums over a grid of an intercept
+// and the logarithm of this parameter, which covers all modes. The limit gives a false alarm in one
+// of 150,000 comparisons; there are 8 comparisons.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -149,7 +152,8 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	}
 }
 
-// Modes are found from far away: counts of millions, and a separated response.
+// Newton's method finds modes far from its start: counts of millions, and a response that a
+// predictor separates.
 func TestModesFarAway(t *testing.T) {
 	rows := 40
 	x, counts, separated := make([]float64, rows), make([]float64, rows), make([]float64, rows)
@@ -176,7 +180,8 @@ func TestModesFarAway(t *testing.T) {
 	}
 }
 
-// BenchmarkProposals times an evidence of five predictors of 100 in 200 rows, by 32 draws.
+// BenchmarkProposals times the estimate of one evidence by 32 draws, of a model with five of 100
+// predictors and 200 rows.
 func BenchmarkProposals(b *testing.B) {
 	kind := likelihood.LogisticKind
 	problem := simulatedProblem(b, design.Simulation{Rows: 200, Predictors: 100, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1}, ModelOptions{Likelihood: kind})

@@ -11,12 +11,13 @@ import (
 )
 
 // longSide is the length of a side, in standard deviations, above which the scales of the other
-// axes are measured from its end too.
+// axes are measured from the end of the side too.
 const longSide = 2.0
 
-// splitAlong returns an approximation on conjugate axes. If uneven, each axis runs along all walls
-// but one, as far as the curvature allows (see steepest), unless rows are categories, which are no
-// walls; otherwise all scales are 1.
+// splitAlong returns an approximation on axes that are conjugate with respect to the curvature. If
+// uneven is not set, all scales are 1. If it is set, each side has its own scale, and each axis
+// runs along all walls but one, as far as the curvature allows (see steepest). Rows of a
+// categorical response are no walls.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
 	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k)}
@@ -39,8 +40,9 @@ func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	return s
 }
 
-// alongWalls makes the axes triangular in the heights u = W θ over the k steepest walls W [k,k]. It
-// reports false if rounding errors make W or the curvature singular.
+// alongWalls makes the axes triangular in the coordinates u = W θ, where the rows of W [k,k] are
+// the k steepest walls and u holds the heights of θ over them. It returns false if rounding errors
+// make W or the curvature singular.
 func (s *splitFit) alongWalls() bool {
 	k := len(s.mode)
 	walls := s.steepest()
@@ -65,9 +67,10 @@ func (s *splitFit) alongWalls() bool {
 	return true
 }
 
-// steepest returns k of the rows of the design, multiplied by the square roots of their curvatures,
-// and of the axes of the prior [k,k]. Each is the longest one after projection off those before, as
-// in a QR factorisation with pivoting.
+// steepest returns the k steepest walls [k,k]. It chooses them among the rows of the design, each
+// multiplied by the square root of its curvature, and the axes of the prior, each divided by its
+// standard deviation. Each wall is the longest candidate after projection off the walls before it,
+// as in a QR factorisation with pivoting.
 func (f *laplaceFit) steepest() *mat.Dense {
 	k, n := len(f.mode), len(f.target.Responses.Y)
 	slope, curvature := make([]float64, n), make([]float64, n)
@@ -98,8 +101,8 @@ func (f *laplaceFit) steepest() *mat.Dense {
 	return chosen
 }
 
-// widen raises the scales to the scales measured from the ends of long sides of other axes, since
-// walls that meet at the mode can hide the room between them.
+// widen measures the scales of each axis from the ends of long sides of the other axes too, and
+// keeps the largest scales. Walls that meet at the mode can hide the room between them.
 func (s *splitFit) widen() {
 	k := len(s.mode)
 	above, below := slices.Clone(s.above), slices.Clone(s.below)

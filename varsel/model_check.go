@@ -12,7 +12,8 @@ import (
 )
 
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
-// the scale of the table; nil without draws.
+// the scale of the table. It returns nil if there are no draws, if responses are censored, or if
+// the table has statistics in place of rows.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
 	if len(draws.Codes) == 0 || p.Design.Censored() || p.Design.Statistics != nil {
 		return nil, nil // responses drawn anew have no censoring; statistics have no rows
@@ -37,7 +38,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	}
 	eta := make([]float64, p.Target.Planes()*len(rows))
 	in.Draw = func(d int, mean, sd, replicate []float64) {
-		// evenly spaced draws; few of them are used several times
+		// the draws used are evenly spaced; if there are few, each is used several times
 		at := d * len(draws.Codes) / modelcheck.MinDraws
 		values := draws.Values.RawRowView(at)
 		if in.Unordered != nil {
@@ -55,8 +56,9 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	return &report, err
 }
 
-// linearPredictor writes η of the rows for a draw on the scale of the table, and returns the noise
-// scale. If rows have several linear predictors, η has all rows of the first, then of the next.
+// linearPredictor writes the linear predictors of the rows to eta, for a draw on the scale of the
+// table, and returns the noise scale. If a row has several linear predictors, eta holds the first
+// one of all rows, then the second one of all rows, and so on.
 func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, eta []float64) (scale float64) {
 	design, planes := p.Design, p.Target.Planes()
 	scale = p.knownScale()
@@ -82,9 +84,9 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 	return scale
 }
 
-// drawCategories writes the probabilities of categories without an order and the standard
-// deviations of their indicators, [K·n] both, and draws a category for each of n rows with log odds
-// eta.
+// drawCategories draws a category for each of n rows, for K categories without an order with log
+// odds eta. It writes the probabilities of the categories to mean and the standard deviations of
+// their indicators to sd, both [K·n].
 func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *rand.Rand) {
 	levels, n := len(p.Design.Levels), len(replicate)
 	categories, rowEta, shares := likelihood.AgainstFirst(levels), make([]float64, levels-1), make([]float64, levels)
@@ -105,7 +107,7 @@ func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *ran
 	}
 }
 
-// knownScale is the known noise scale in the units of the response; 1 where there is none.
+// knownScale returns the known noise scale in the units of the response, or 1 if there is none.
 func (p *Problem) knownScale() float64 {
 	switch {
 	case p.UnknownScale():
@@ -118,7 +120,8 @@ func (p *Problem) knownScale() float64 {
 	return 1
 }
 
-// moments are mean and standard deviation of a response; if it has none, η and its noise scale.
+// moments returns the mean and the standard deviation of a response. In place of a mean that does
+// not exist it returns η, and in place of an infinite standard deviation the noise scale.
 func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	mean, sd = response.Mean(eta, scale), math.Sqrt(response.Variance(eta, scale))
 	if math.IsNaN(mean) {
@@ -130,7 +133,7 @@ func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// remedies are the flags that remedy a finding of the check.
+// remedies returns the flags that remedy a finding of the check.
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood robust or student",

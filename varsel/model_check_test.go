@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// The linear predictor of a draw on the scale of the table equals the one on the working scale in
-// the units of the response, for models as bits and as lists.
+// The linear predictor of a draw on the scale of the table equals the linear predictor of the draw
+// on the working scale, in the units of the response, for models as bits and as lists.
 func TestLinearPredictorOfDraws(t *testing.T) {
 	packed := packedProblem(t)
 	codes, theta := packedDraws(packed)
@@ -42,8 +42,8 @@ func TestLinearPredictorOfDraws(t *testing.T) {
 	}
 }
 
-// Draws of the true parameters leave nothing to find, for every likelihood. The same draws find a
-// change of the table, and its place.
+// With draws of the true parameters the check finds nothing, for every likelihood. With the same
+// draws it finds a change of the table, and its place.
 func TestCheckModel(t *testing.T) {
 	const n = 80
 	random := stream.Rand(3, "test")
@@ -81,7 +81,7 @@ func TestCheckModel(t *testing.T) {
 	}
 	for _, kind := range likelihood.Kinds() {
 		if kind.HasCategories() {
-			continue // categories_test.go
+			continue // see categories_test.go
 		}
 		report := check(kind, x, y[kind])
 		require.Equal(t, modelcheck.Good, report.Verdict, "%v: %v", kind, report)
@@ -96,7 +96,7 @@ func TestCheckModel(t *testing.T) {
 	}), "%v", report)
 }
 
-// The check of an exact answer finds a curve in the table.
+// The check of an exact answer finds that the response depends on a predictor's square.
 func TestExactAnswersAreChecked(t *testing.T) {
 	random := stream.Rand(4, "test")
 	x, z, y := make([]float64, 60), make([]float64, 60), make([]float64, 60)

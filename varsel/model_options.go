@@ -13,16 +13,18 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
+// ModelOptions holds the likelihood and the priors. The zero value is the Gaussian likelihood with
 // unknown noise and defaults everywhere.
 type ModelOptions struct {
+	// Likelihood is the kind of the likelihood.
 	Likelihood likelihood.Kind `json:"likelihood"`
 	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
 	// response; 0 means unknown.
 	Sigma float64 `json:"sigma"`
-	// Sigma1, Sigma2 and Outlier are the two noise scales, in the units of the response, and the
-	// share of outliers of the robust likelihood; 0 stands for the paper's 1, 10 and 0.1. With
-	// UnknownSigma1 only the ratio Sigma2/Sigma1 is used and σ1 is inferred.
+	// Sigma1, Sigma2 and Outlier belong to the robust likelihood. Sigma1 is the noise scale of most
+	// rows and Sigma2 the noise scale of outliers, both in the units of the response; Outlier is
+	// the share of outliers. 0 stands for 1, 10 and 0.1, as in the VTI paper. With UnknownSigma1,
+	// σ1 is inferred and only the ratio Sigma2/Sigma1 is used.
 	Sigma1        float64 `json:"sigma1"`
 	Sigma2        float64 `json:"sigma2"`
 	Outlier       float64 `json:"outlier"`
@@ -31,32 +33,33 @@ type ModelOptions struct {
 	Degrees float64 `json:"degrees"`
 	// SlabScale is the prior sd of a coefficient on the working scale; 0 stands for 1.5.
 	SlabScale float64 `json:"slab_scale"`
-	// Slab is the prior of the coefficients in a model. SlabScale applies to the normal one; the
-	// others need the Gaussian likelihood with unknown noise.
+	// Slab is the prior of the coefficients in a model. SlabScale applies to the normal slab, the
+	// default; other slabs need the Gaussian likelihood with unknown noise.
 	Slab exact.Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
 	// that its priors refer to. For a positive response ResponseMean is the centre of the prior of
-	// the intercept. ResponseSD 0 stands for the values of the table. Responses drawn from the
-	// priors need them fixed beforehand.
+	// the intercept. If ResponseSD is 0, both come from the table. Simulations that draw responses
+	// from the priors must fix both beforehand.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
-	// Heredity is the rule for the parents of an interaction.
+	// Heredity is the rule for which parents an interaction needs in a model.
 	Heredity Heredity `json:"heredity"`
-	// Codes is the way models are written.
+	// Codes is the way in which models are written.
 	Codes CodeKind `json:"codes"`
 }
 
 // manyMaxSize is the default largest size of a model among more than manyPredictors predictors. It
-// bounds the work, which grows with it; the posterior should have little mass there. Not tuned.
+// bounds the work, which grows with the size; models of this size should have little posterior
+// mass. Not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
-// ForMany limits models to 20 predictors where there are more than 64 of them, unless chosen: the
-// user has set the limit, or asked for none.
+// ForMany limits models to 20 predictors if there are more than 64 predictors. It does nothing if
+// chosen is set: the user has then set a limit, or asked for none.
 func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 	if predictors > manyPredictors && !chosen {
 		o.Prior.MaxSize = manyMaxSize
@@ -72,7 +75,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// shape are the known parameters of the likelihood.
+// shape returns the known parameters of the likelihood.
 func (o ModelOptions) shape() likelihood.Shape {
 	return likelihood.Shape{Degrees: o.Degrees, Outlier: o.Outlier, Ratio: o.Sigma2 / o.Sigma1}
 }
@@ -106,17 +109,18 @@ func (o ModelOptions) Validate() error {
 	return o.Prior.Validate()
 }
 
-// CodeKind names a way to write a model.
+// CodeKind is a way to write a model.
 type CodeKind int
 
 const (
-	// AutoCodes are lists where the size of models is limited and there are too many models to list
-	// one by one, and bits otherwise.
+	// AutoCodes stands for ListCodes if the size of models is limited and there are too many models
+	// to list one by one, and for BitCodes otherwise.
 	AutoCodes CodeKind = iota
-	// BitCodes have one bit for each predictor, and the flow a coordinate for each column.
+	// BitCodes have one bit for each predictor. The flow has a coordinate for each column of the
+	// design.
 	BitCodes
-	// ListCodes list the predictors of a model, and the flow has a block of coordinates for each
-	// place in the list. They need a maximum size.
+	// ListCodes list the predictors of a model. The flow has a block of coordinates for each place
+	// in the list. They need a maximum size of models.
 	ListCodes
 )
 
@@ -128,7 +132,7 @@ func (k CodeKind) String() string { return codeKinds.String(k) }
 // MarshalText writes the name.
 func (k CodeKind) MarshalText() ([]byte, error) { return codeKinds.Marshal(k) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (k *CodeKind) UnmarshalText(text []byte) error { return codeKinds.Unmarshal(text, k) }
 
 // mostListed is the largest number of predictors whose models the engine lists one by one: 2^16

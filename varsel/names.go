@@ -9,8 +9,8 @@ import (
 
 var errCategoryLists = errors.New("a response of categories has no lists of predictors: want --codes bits")
 
-// coefficientNames are the names of the columns of the design. For categories without an order they
-// are LEVEL:COLUMN, for each column all levels but the first.
+// coefficientNames returns the names of the columns of the design. For categories without an order
+// the names are LEVEL:COLUMN, one for each column and each level but the first.
 func (p *Problem) coefficientNames() (names []string) {
 	if _, ok := p.Target.Unordered(); !ok {
 		return p.Design.Names
@@ -23,8 +23,8 @@ func (p *Problem) coefficientNames() (names []string) {
 	return names
 }
 
-// eachColumn maps the coefficients of each column in place, with all linear predictors at once:
-// move writes to a second slice.
+// eachColumn applies move in place to the coefficients of each column of the design, one for each
+// linear predictor. move reads from one slice and writes to another.
 func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	planes := p.Target.Planes()
 	from := make([]float64, planes)
@@ -35,8 +35,8 @@ func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	}
 }
 
-// extraNames are the names of the parameters of a response beside coefficients: its unknown noise
-// scale or other parameter, or cut points.
+// extraNames returns the names of the parameters of a response beside its coefficients: its unknown
+// noise scale or other parameter, or its cut points.
 func (p *Problem) extraNames() (names []string) {
 	switch {
 	case p.Design.Likelihood.Ordered():
@@ -51,7 +51,8 @@ func (p *Problem) extraNames() (names []string) {
 	return names
 }
 
-// responseGiven is the distribution of a response given η, under a draw on the table's scale.
+// responseGiven returns the distribution of a response given η, for a draw on the scale of the
+// table.
 func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	if c, ok := p.Target.Responses.Categories.(likelihood.OrderedCategories); ok {
 		return c.Cut(values[p.Design.Dim():])
@@ -59,7 +60,8 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 }
 
-// cuts are the cut points of the parameters z on the scale of the table, with coefficients beta.
+// cuts returns the cut points, on the scale of the table, that belong to the parameters z of an
+// ordered response and the coefficients beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
 	points := p.Target.Responses.Categories.At(z).(*likelihood.Cuts).Points
 	shift := p.Design.Scaling.Shift(beta)
@@ -69,7 +71,7 @@ func (p *Problem) cuts(z, beta []float64) []float64 {
 	return points
 }
 
-// sticks inverts cuts.
+// sticks inverts cuts: it returns the parameters that belong to cut points.
 func (p *Problem) sticks(points, beta []float64) []float64 {
 	cuts, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
 	for k, c := range points {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Columns with the name of the intercept, the noise scale, a level of a factor or a place of a list
-// keep their prior and have a separate row.
+// A column may have the name of the intercept, the noise scale, a level of a factor or a place of a
+// list. It keeps its prior and has a separate row in the results.
 func TestColumnsWithNamesOfOthers(t *testing.T) {
 	source := correlatedColumns(30, 4)
 	data, err := table.New("names",
@@ -46,7 +46,7 @@ func TestColumnsWithNamesOfOthers(t *testing.T) {
 	}
 }
 
-// correlatedColumns are n columns after one that depends on the first of them.
+// correlatedColumns returns n columns after a column that depends on the first of them.
 func correlatedColumns(rows, n int) [][]float64 {
 	random := stream.Rand(1, "names")
 	columns := make([][]float64, n+1)

@@ -14,15 +14,16 @@ import (
 
 // outlierState is a model and a set of outliers. It keeps the normal equations of all coordinates
 // given the outliers, P = A'WA + I and b = A'Wr, and the inverse of P for the coordinates of the
-// model. The change of the evidence by one row or one coordinate takes a product of the inverse
-// with a vector.
+// model. A holds the rows of the design in prior standard deviations, r the responses less offset
+// and prior mean, and the diagonal matrix W the inverse variances of the rows. The change of the
+// evidence by one row or one coordinate takes a product of the inverse with a vector.
 type outlierState struct {
 	*collapsed
 	code        []int32
 	size        int   // of the model
 	members     []int // its coordinates, in the order of inverse
 	outlier     []bool
-	precision   []float64 // A'WA [D·D], lower
+	precision   []float64 // A'WA [D·D], lower triangle
 	slope       []float64 // b [D]
 	square      float64   // r'Wr
 	inverse     []float64 // P⁻¹ of the model, symmetric [k·D]
@@ -51,7 +52,7 @@ func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	return s, nil
 }
 
-// renew computes everything anew from model and outliers, since changes lose digits.
+// renew computes all fields anew from the model and the outliers, since updates lose digits.
 func (s *outlierState) renew() bool {
 	clear(s.precision)
 	clear(s.slope)
@@ -78,7 +79,7 @@ func (s *outlierState) add(i int, weight float64) {
 	s.square += weight * rest * rest
 }
 
-// factor is the factor of P for the model.
+// factor returns the Cholesky factor of P for the coordinates of the model.
 func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	k, dim := len(s.members), len(s.slope)
 	l := make([]float64, k*k)
@@ -91,7 +92,7 @@ func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	return dense.Factorize(l, k, 0)
 }
 
-// invert finds inverse and mean, and adds their terms to logEvidence without coefficients.
+// invert sets inverse and mean, and adds the terms of the coefficients to logEvidence.
 func (s *outlierState) invert() bool {
 	k, dim := len(s.members), len(s.slope)
 	f, ok := s.factor()
@@ -153,7 +154,8 @@ func (s *outlierState) update(factor, shift float64) {
 // renewedEvery is the number of sweeps between two renewals. Not tuned.
 const renewedEvery = 16
 
-// Sweep proposes to change every row and every predictor in turn.
+// Sweep proposes to change every row and every predictor in turn, with the evidence raised to
+// power. At power 0 it draws the outliers from their prior instead.
 func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	s.sweeps++
 	if power == 0 {
@@ -175,7 +177,7 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	return s.logEvidence
 }
 
-// proposeRow proposes to make a row an outlier, or to end that.
+// proposeRow proposes to make a regular row an outlier, or an outlier a regular row.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
 	from, to := bit(s.outlier[i]), bit(!s.outlier[i])
@@ -222,8 +224,8 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	}
 }
 
-// change returns the gain of the evidence from adding a coordinate to the model, or taking it out.
-// If stay, it makes the change.
+// change returns the gain of the log evidence from adding a coordinate to the model, or from taking
+// it out. If stay is set, it makes the change.
 func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	k, dim := len(s.members), len(s.slope)
 	if adding {
@@ -248,7 +250,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	if stay {
 		copy(s.product[:k], s.inverse[a*dim:a*dim+k])
 		s.update(-1/variance, -mean/variance)
-		last := k - 1 // takes the place
+		last := k - 1 // the last coordinate takes the place of j
 		s.members[a], s.mean[a] = s.members[last], s.mean[last]
 		s.members = s.members[:last]
 		copy(s.inverse[a*dim:a*dim+k], s.inverse[last*dim:last*dim+k])
@@ -268,12 +270,12 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	return &t
 }
 
-// collapsedError is the largest accepted error of an evidence from its updates, in nats: a
+// collapsedError is the largest accepted error of a log evidence from its updates, in nats. It is a
 // thirtieth of the precision of comparisons. Not tuned.
 const collapsedError = 1e-3
 
-// Draw draws the coefficients. The evidence from the residuals of their mean shows the number of
-// correct digits.
+// Draw draws the coefficients. It computes the evidence again, from the residuals at the mean of
+// the coefficients, and returns an error if the updates of the evidence have lost too many digits.
 func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	copy(code, s.code)
 	clear(theta)

@@ -16,10 +16,12 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// paperDesign is the paper's section 5.1: a column of ones in the table, nothing standardised.
+// paperDesign is the design of section 5.1 of the VTI paper: the table has a column of ones, and
+// nothing is standardised.
 var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: likelihood.RobustKind}
 
-// paperProblem is the paper's robust selection problem, "high" or "mid" misspecified.
+// paperProblem returns the robust selection problem of the VTI paper, where misspecified is "high"
+// or "mid".
 func paperProblem(t testing.TB, misspecified string) *Problem {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/robust_vs/" + misspecified + "_1000.csv")
@@ -63,9 +65,9 @@ func softmax(evidences map[string]float64) map[string]float64 {
 	return probabilities
 }
 
-// Certified model probabilities agree with a tempered sequential Monte Carlo oracle that shares no
-// code with this module, on the paper's problem, after a short training: total variation at most
-// 0.03 on 128 models.
+// After a short training, certified model probabilities of the VTI paper's problem agree with a
+// tempered sequential Monte Carlo oracle that shares no code with this module: the total variation
+// on 128 models is at most 0.03.
 func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")
@@ -98,9 +100,9 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	}
 }
 
-// The eight published log evidences of the block problem, whose posteriors have several modes:
-// after a short training within 0.1, or three standard errors of the estimate. Where the result
-// says that weights do not resolve the evidence of an improbable model, of at most one, its
+// Eight log evidences of the block problem are published; its posteriors have several modes. After
+// a short training, estimates agree with them within 0.1, or within three standard errors. The
+// result may say that weights do not resolve the evidence of at most one improbable model, whose
 // probability must be right all the same. docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	testkit.Long(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// The posteriors of a problem, with models as bits or as lists. They add knowledge beyond
-// densities, and the approximations that a flow starts from.
+// The posteriors of a problem, with models written as bits or as lists. They add to the densities
+// of a target the known facts of its models, and the approximations that a flow starts from.
 type (
 	bitsPosterior struct {
 		*Target
@@ -42,7 +42,7 @@ type knowledge struct{ find func() engine.Known }
 // Known implements vti.KnownTarget.
 func (k knowledge) Known() engine.Known { return k.find() }
 
-// Posterior is the target with all known facts of its models: Slots if there is one, else Target.
+// Posterior returns the target with all known facts of its models: Slots if it is set, else Target.
 func (p *Problem) Posterior() vti.Target {
 	facts := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
@@ -55,8 +55,9 @@ func (p *Problem) Posterior() vti.Target {
 	return bits
 }
 
-// known has closed forms or proposals around modes, and members that matter only together; for
-// other likelihoods help to find their many modes.
+// known returns the known facts of the models: closed forms or proposals around modes, and searches
+// for predictors that matter only together. For likelihoods with many modes it returns ways to find
+// the modes instead.
 func (p *Problem) known() (known engine.Known) {
 	submodels, forms := p.models(), p.forms()
 	if forms != nil {
@@ -76,8 +77,9 @@ func (p *Problem) known() (known engine.Known) {
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{submodels}.together, jointSearch{submodels}.instead
 	default:
-		// Given its precision beta is nearly concave; zeros of either source are plateaus, which
-		// the scales of sides reach, and a flow trained on few rows does not.
+		// Given its precision, the log density of the beta likelihood is nearly concave. Zeros that
+		// have two possible sources make plateaus. Draws with a scale for each side of a mode reach
+		// these plateaus; a flow trained on few rows does not.
 		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
 		}
@@ -89,7 +91,7 @@ func (p *Problem) known() (known engine.Known) {
 	return known
 }
 
-// aroundModes estimates evidences by draws around modes.
+// aroundModes returns a proposer that estimates evidences by draws around modes.
 func (p *Problem) aroundModes() engine.Proposer {
 	proposer := engine.Proposer{Propose: laplaceProposals{p.models()}.propose}
 	if p.UnknownScale() { // posteriors may be ridges
@@ -98,7 +100,8 @@ func (p *Problem) aroundModes() engine.Proposer {
 	return proposer
 }
 
-// forms are evidences and posteriors in closed form, or by a quadrature each; nil for none.
+// forms returns evidences and posteriors in closed form, or by one quadrature for each model. It
+// returns nil if there are none.
 func (p *Problem) forms() engine.Exact {
 	switch {
 	case p.Model.Slab != (exact.Slab{}):
@@ -121,10 +124,11 @@ func (p *Problem) forms() engine.Exact {
 	return nil
 }
 
-// heavyTailed are models under likelihoods with heavy tails, which have many modes.
+// heavyTailed holds models under likelihoods with heavy tails, whose posteriors have many modes.
 type heavyTailed struct{ models }
 
-// expand is the expansion of the log density of a model; nil for likelihoods without one.
+// expand returns the function that expands the log density of a model to second order. It returns
+// nil for likelihoods without such an expansion.
 func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float64) (logJoint float64) {
 	t := h.bits()
 	heavy, ok := t.Responses.Likelihood.(likelihood.HeavyTailed)
@@ -136,7 +140,8 @@ func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float
 	}
 }
 
-// modeStarts are starts of searches for the modes of a model, with all coordinates.
+// modeStarts returns up to most starting points of searches for the modes of a model, with all
+// coordinates, and their log joint densities.
 func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().ElementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }

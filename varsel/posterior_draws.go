@@ -16,26 +16,27 @@ const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.
 //
-// Where models are bits, codes have a bit for each predictor, and values a column for each column
-// of the design. Where they are lists, site t holds the number, from 1 in table order, of the t-th
-// predictor in the model, or 0 for no more. The columns are then the columns of the design that are
-// in every model, followed for each site by the largest number of columns of a predictor.
+// If models are written as bits, Codes have one bit for each predictor, and Values one column for
+// each column of the design. If they are written as lists, site t of a code holds the number of the
+// t-th predictor in the model, counted from 1 in table order, or 0 if the model has no more
+// predictors. The columns of Values are then the columns of the design that are in every model,
+// followed by a block for each site, as wide as the largest number of columns of a predictor.
 type Draws struct {
-	// Names are the names of the columns of Values; "sigma", if it is unknown, or cut points come
-	// after the coefficients.
+	// Names holds the names of the columns of Values: the coefficients, followed by "sigma", if it
+	// is unknown, or by the cut points.
 	Names []string
-	// Codes are the models [N][S].
+	// Codes holds the models of N draws, with S sites each [N][S].
 	Codes [][]int32
-	// Values are the coefficients [N, len(Names)], 0 where a predictor is out.
+	// Values holds the coefficients [N, len(Names)], 0 where a predictor is not in the model.
 	Values *mat.Dense
-	// Chain numbers the chain of each draw from 1; nil for independent draws.
+	// Chain holds the number of each draw's chain, from 1; it is nil for independent draws.
 	Chain []int32
 	// LogP is the unnormalised log posterior density on the working scale. LogQ is the log density
 	// under the approximation that the draw came from (nil when there is none).
 	LogP, LogQ []float64
 }
 
-// coordinateNames are the names of the columns of draws.
+// coordinateNames returns the names of the columns of draws.
 func (p *Problem) coordinateNames() []string {
 	if p.Slots != nil {
 		return p.Slots.coordinateNames()
@@ -92,8 +93,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	return code
 }
 
-// eachPlane applies move to the coefficients [D] of each linear predictor, from one list to
-// another.
+// eachPlane applies move to the coefficients [D] of each linear predictor. It reads them from the
+// slice from, and writes the results to the slice to.
 func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []float64) {
 	dim, planes := p.Design.Dim(), p.Target.Planes()
 	if planes == 1 {
@@ -112,9 +113,10 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 	}
 }
 
-// summarizeDraws returns the posterior of every coefficient and of sigma or cut points, from
-// weighted draws. chain numbers the chain of each draw from 0; nil for independent draws. orbits,
-// if not nil, are the orbits of the draws. With lists, columns without a draw are left out.
+// summarizeDraws returns the posterior of every coefficient and of sigma or the cut points, from
+// weighted draws. chain holds the number of each draw's chain, from 0; it is nil for independent
+// draws. If orbits is not nil, means and variances are integrals over the orbits of the draws. If
+// models are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
@@ -139,7 +141,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 				coefficient.chain = append(coefficient.chain, chain[i])
 			}
 			if orbits != nil {
-				centre := 0.0 // of σ
+				centre := 0.0 // for σ
 				if column < len(coefficientNames) {
 					centre = draws.Values.At(orbits.Centre[i], column)
 				}
@@ -157,8 +159,8 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 	return coefficients
 }
 
-// visit calls f with every coefficient in the model of a draw, numbered as its coordinate, and with
-// sigma or cut points, which come after them.
+// visit calls f for every coefficient in the model of a draw, and for sigma or the cut points.
+// column is the coordinate of a coefficient; sigma and cut points come after all coefficients.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
 		p.Slots.visit(code, values, f)
@@ -184,7 +186,8 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 // levels are the levels of the quantiles of a coefficient.
 var levels = []float64{0.025, 0.975}
 
-// coefficientDraws are the weighted draws that include a coefficient; it is zero in the others.
+// coefficientDraws holds the weighted draws whose model includes a coefficient. In all other draws
+// the coefficient is zero.
 type coefficientDraws struct {
 	values []weighted.Value
 	chain  []int // of each draw, from 0; nil where draws are independent
@@ -213,7 +216,7 @@ func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	}
 	all, included := weighted.Summarise(d.values, mass, levels)
 	if len(value) > 0 {
-		// zero elsewhere: the law of total variance
+		// the coefficient is zero in all other draws: the law of total variance
 		all.Mean, all.SD = share*m.Mean, math.Sqrt(share*m.SD*m.SD+share*(1-share)*m.Mean*m.Mean)
 		if math.IsNaN(m.Mean) {
 			included.Quantiles[0], included.Quantiles[1] = math.NaN(), math.NaN()

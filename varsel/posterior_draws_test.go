@@ -29,9 +29,10 @@ func TestNoDraws(t *testing.T) {
 	}
 }
 
-// Each number of a coefficient is in its place; package weighted tests the numbers.
+// summarize puts each number into the right field of a coefficient; package weighted tests the
+// numbers.
 func TestSummarize(t *testing.T) {
-	var draws []weighted.Value // enough for moments to be resolved
+	var draws []weighted.Value // enough draws for moments to be resolved
 	for range 200 {
 		draws = append(draws, weighted.Value{Value: 2, Weight: 2}, weighted.Value{Value: -1, Weight: 1}, weighted.Value{Value: 3, Weight: 3})
 	}
@@ -39,7 +40,7 @@ func TestSummarize(t *testing.T) {
 	require.Equal(t, "x", c.Name)
 	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
 	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
-	require.InDelta(t, 0.05, float64(c.MeanGivenInSE), 1e-12) // √3600 of a mass of 1200
+	require.InDelta(t, 0.05, float64(c.MeanGivenInSE), 1e-12) // √3600 over a mass of 1200
 	require.Positive(t, float64(c.SDGivenInSE))
 	require.Greater(t, c.SD, c.SDGivenIn)
 	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})
@@ -50,7 +51,7 @@ func TestSummarize(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(encoded), `"mean_given_in":null`)
 
-	// A tail without a variance has no sd.
+	// A coefficient whose tail is too heavy for a variance has no sd.
 	random := stream.Rand(1, "summarize")
 	draws = nil
 	for range 2000 {

@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Scales of the priors that the user does not choose, in units that follow the data: sd(y) for a
-// continuous response, the link otherwise. They are vague: log σ within a factor of 50 of sd(y).
+// Scales of the priors that the user does not choose. Their unit is sd(y), the standard deviation
+// of the response, for a continuous response, and the unit of the link scale otherwise. The priors
+// are vague: σ is within a factor of 50 of sd(y) with probability 95%.
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(centre, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
@@ -25,23 +26,27 @@ const (
 
 // Problem is a data set with a likelihood and priors, for every command of variable selection.
 type Problem struct {
+	// Design is the data.
 	Design *Design
-	Model  ModelOptions
-	// Target is the posterior on the working scale. Its log densities are for the working
-	// response: add Design.LogJacobian for the response's own units.
+	// Model holds the likelihood and the priors.
+	Model ModelOptions
+	// Target is the posterior on the working scale. Its log densities are for the working response:
+	// add Design.LogJacobian for the response's own units.
 	Target *Target
-	// Slots is the same posterior with models as lists of members; nil where they are bits.
+	// Slots is the posterior of Target with models written as lists of their predictors. It is nil
+	// if models are written as bits.
 	Slots *SlotTarget
 	// AllModels makes results list every evaluated model.
 	AllModels bool
 	// Credible is the level of credible sets; 0 stands for DefaultCredible.
 	Credible float64
 
-	// anchors are approximations of all models, for a flow that begins as a network; else nil.
+	// anchors holds approximations of all models, if a fit begins from a network; else it is nil.
 	anchors *modelAnchors
-	// assigned sums the posterior over the sets of outliers; nil where it does not.
+	// assigned returns the sum of the posterior over all sets of outliers, or nil if there is no
+	// such sum.
 	assigned func() *regression.Assignments
-	// answered keeps the sum over all models.
+	// answered keeps the sum over all models once it is known.
 	answered *exactAnswer
 }
 
@@ -76,7 +81,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	t.Mean, t.SD = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
-	unit := design.Scaling.YSD // of the working response, in units of the table's
+	unit := design.Scaling.YSD // of the working response, in units of the table's response
 	if kind.HasCategories() {
 		t.UseCategories(likelihood.NewCategories(design.Likelihood, len(design.Levels)), design.Y)
 	} else {
@@ -133,7 +138,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// useLists prepares the target of lists, on request or for many predictors.
+// useLists sets Slots if lists are requested, or if there are many predictors. It returns an error
+// if lists are requested for a problem that cannot have them.
 func (p *Problem) useLists() (err error) {
 	t, model, predictors := p.Target, p.Model, len(p.Design.Predictors)
 	switch {
@@ -166,8 +172,9 @@ func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	return mean, sd
 }
 
-// responseUnit is the mean and the standard deviation that the priors refer to, on the working
-// scale. For responses on a link scale they are its centre (see likelihood.Kind) and 1.
+// responseUnit returns the mean and the standard deviation that the priors refer to, on the working
+// scale. For responses on a link scale they are the centre of that scale (see
+// likelihood.Kind.Centre) and 1.
 func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	switch {
 	case design.Likelihood.HasUnit() && model.ResponseSD > 0:
@@ -183,7 +190,8 @@ func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	return stat.Mean(design.Y, nil), responseSpread(design)
 }
 
-// responseSpread is the standard deviation of the working response: 1 when it was standardised.
+// responseSpread returns the standard deviation of the working response, which is 1 if the response
+// was standardised.
 func responseSpread(design *Design) float64 {
 	if design.Statistics != nil {
 		return 1
@@ -201,7 +209,8 @@ func (p *Problem) models() models {
 	return p.Target
 }
 
-// members lists the predictors of a model, ascending, for bits and lists.
+// members returns the predictors of a model in ascending order, whether it is written as bits or as
+// a list.
 func (p *Problem) members(code []int32) []int { return p.models().members(code) }
 
 // UnknownScale reports whether log σ is inferred.

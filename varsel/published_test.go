@@ -22,14 +22,16 @@ import (
 )
 
 // Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~
-// N(0, g σ² (X'X)⁻¹) with a flat intercept and 1/σ². The tests here enumerate with those priors,
-// reproduce the published figures, and so leave the priors as the only difference from `vti exact`.
+// N(0, g σ² (X'X)⁻¹) with flat priors of the intercept and of log σ. The tests here enumerate
+// models with those priors and reproduce the published figures. The priors are thus the only
+// difference between these figures and `vti exact`.
 
-// leastSquares is a table's columns and response, centred, for least squares with an intercept.
+// leastSquares holds the centred columns and response of a table, for least squares with an
+// intercept.
 type leastSquares struct {
 	names  []string
 	rows   int
-	gram   *mat.SymDense // X'X [p,p], columns of norm 1
+	gram   *mat.SymDense // X'X [p,p], where columns have norm 1
 	linear []float64     // X'y / |y| [p]
 }
 
@@ -90,7 +92,8 @@ func columnsOf(model uint64) (members []int) {
 	return members
 }
 
-// fits are R² and size of every model in the order of their bits, the first column lowest.
+// fits holds R² and the size of every model, indexed by the bits of the model. The first column is
+// the lowest bit.
 type fits struct {
 	leastSquares
 	all  []float64
@@ -107,7 +110,8 @@ func fitAll(t *testing.T, data *table.Table, target string) fits {
 	return f
 }
 
-// inclusion sums models with log Bayes factors by R² and size, under a uniform prior.
+// inclusion returns inclusion probabilities under a uniform prior over models, where logBayes gives
+// the log Bayes factor of a model with the given R² and size.
 func (f fits) inclusion(logBayes func(squared float64, size int) float64) []float64 {
 	logs := make([]float64, len(f.all))
 	for model, squared := range f.all {
@@ -123,13 +127,13 @@ func (f fits) inclusion(logBayes func(squared float64, size int) float64) []floa
 	return inclusion
 }
 
-// bic is −BIC/2 as a log Bayes factor.
+// bic returns −BIC/2, taken as a log Bayes factor.
 func (f fits) bic(squared float64, size int) float64 {
 	n := float64(f.rows)
 	return -n/2*math.Log(1-squared) - float64(size)/2*math.Log(n)
 }
 
-// zellner is the log Bayes factor for a fixed g.
+// zellner returns the log Bayes factor of a g-prior with a fixed g.
 func (r leastSquares) zellner(g float64) func(squared float64, size int) float64 {
 	n := float64(r.rows)
 	return func(squared float64, size int) float64 {
@@ -137,8 +141,8 @@ func (r leastSquares) zellner(g float64) func(squared float64, size int) float64
 	}
 }
 
-// mixture is the log Bayes factor when g is lower(size) + e^x with log density logDensity of g; the
-// trapezoidal rule over x is exact to more than six digits.
+// mixture returns the log Bayes factor of a mixture of g-priors, where g = lower(size) + e^x has
+// the log density logDensity. The trapezoidal rule over x is exact to more than six digits.
 func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, size int) float64) func(squared float64, size int) float64 {
 	const first, last, step = -30.0, 40.0, 0.5
 	type node struct{ g, logG1, log float64 }
@@ -162,7 +166,8 @@ func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, s
 	}
 }
 
-// published reads rows of inclusion probabilities by the name of the prior, the first field.
+// published reads rows of inclusion probabilities by the name of the prior, which is the first
+// field of a row.
 func published(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -172,7 +177,7 @@ func published(t *testing.T, path string) map[string][]string {
 	require.NoError(t, err)
 	byPrior := map[string][]string{}
 	for _, row := range rows[1:] {
-		if len(row) == 4 { // prior, variable, probability, whether it is in the best model
+		if len(row) == 4 { // prior, variable, probability, whether the variable is in the best model
 			byPrior[row[0]] = append(byPrior[row[0]], row[2])
 		} else {
 			byPrior[row[0]] = row[2:]
@@ -191,9 +196,9 @@ func requireInclusion(t *testing.T, want []string, got []float64, tolerance floa
 	}
 }
 
-// The published figures for uscrime, logarithms of all predictors but the indicator, under priors
-// on g and BIC. (The last row of the file, Zellner-Siow, gives M 0.28 where g ~ InvGamma(1/2, n/2)
-// gives 0.65 and every other row 0.64 to 0.71: it is not reproduced.)
+// The published figures for uscrime, with logarithms of all predictors but the indicator, under BIC
+// and priors on g. (The last row of the file, Zellner-Siow, is not reproduced: it gives predictor M
+// probability 0.28, where g ~ InvGamma(1/2, n/2) gives 0.65 and all other rows 0.64 to 0.71.)
 func TestPublishedCrime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -202,7 +207,7 @@ func TestPublishedCrime(t *testing.T) {
 	f := fitAll(t, data, "y")
 	n := float64(f.rows)
 	zero := func(int) float64 { return 0 }
-	// a = 3
+	// hyper-g and hyper-g/n with a = 3
 	hyper := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5) - 1.5*math.Log1p(g) })
 	hyperN := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5/n) - 1.5*math.Log1p(g/n) })
 	const a = -0.75 // Maruyama and George (2011): g is beta prime with shapes b + 1 and a + 1
@@ -222,10 +227,11 @@ func TestPublishedCrime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { requireInclusion(t, known[test.name], f.inclusion(test.logBayes), 1e-6) })
 	}
 
-	// vti on the same columns. A g-prior with g = n has coefficients as wide as the noise, here
-	// half of the response's sd. The slab is three times as wide: each predictor costs a nat more,
-	// and most lose probability. A narrower slab halves the difference; the rest comes from
-	// independent coefficients, which ignore the correlation of predictors.
+	// The answers of vti on the same columns. A g-prior with g = n has coefficients as wide as the
+	// noise, here half of the response's sd. The slab is three times wider, so that each predictor
+	// costs one nat more and most predictors lose probability. A narrower slab halves the
+	// difference; the rest comes from independent priors of coefficients, which ignore the
+	// correlation of predictors.
 	unitInformation := f.inclusion(f.zellner(n))
 	distance := func(slab float64) float64 {
 		design, err := NewDesign(data, DesignOptions{Target: "y"})
@@ -246,7 +252,7 @@ func TestPublishedCrime(t *testing.T) {
 	require.Less(t, narrow, 0.06)
 }
 
-// loggedCrime is uscrime with logarithms of all predictors but the indicator.
+// loggedCrime returns uscrime with logarithms of all predictors but the indicator.
 func loggedCrime(t *testing.T) *table.Table {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/uscrime.csv")
@@ -271,7 +277,7 @@ func loggedCrime(t *testing.T) *table.Table {
 	return logged
 }
 
-// The figures for ozone, under BIC and g = n.
+// The published figures for ozone, under BIC and under g = n.
 func TestPublishedOzone(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
@@ -281,9 +287,10 @@ func TestPublishedOzone(t *testing.T) {
 	requireInclusion(t, known["g=n"], f.inclusion(f.zellner(float64(f.rows))), 1e-9)
 }
 
-// The figures for fls: g = p² (Fernandez, Ley and Steel 2001) and a uniform prior over 2^41 models,
-// by chains over models without coefficients that add, remove and swap columns, as for the
-// published figures. Eight chains of 40,000 steps give an inclusion probability to about 0.01.
+// The published figures for fls, with g = p² (Fernandez, Ley and Steel 2001) and a uniform prior
+// over 2^41 models. As for the published figures, chains over models without coefficients add,
+// remove and swap columns. Eight chains of 40,000 steps give an inclusion probability to about
+// 0.01.
 func TestPublishedGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -301,7 +308,8 @@ func TestPublishedGrowth(t *testing.T) {
 		counts := make([]float64, p)
 		for step := range steps + burn {
 			proposed := model ^ 1<<random.IntN(p)
-			// a second flip: mostly a swap of two columns, else two added or removed
+			// A second flip mostly makes a swap of two columns; else two columns are added or
+			// removed.
 			if random.IntN(2) == 0 {
 				proposed ^= 1 << random.IntN(p)
 			}

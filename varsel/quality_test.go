@@ -29,13 +29,13 @@ type qualityCase struct {
 	table  string
 	design DesignOptions
 	model  ModelOptions
-	oracle string // CSV with log evidences by model; empty: the closed form
+	oracle string // CSV file with log evidences by model; empty for the closed form
 	flows  []string
 }
 
 var allFlows = []string{"diag", "affine", "spline"}
 
-// Known noise: the residual standard deviation of the full least-squares fit, rounded.
+// A known σ is the residual standard deviation of the full least-squares fit, rounded.
 var qualityCases = []qualityCase{
 	{"hald, σ known", "hald.csv", DesignOptions{Target: "y"}, ModelOptions{Sigma: 2.4}, "", allFlows},
 	{"prostate, σ known", "prostate.csv", DesignOptions{Target: "lpsa", Exclude: []string{"train"}}, ModelOptions{Sigma: 0.7}, "", allFlows},
@@ -125,7 +125,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	require.Less(t, inclusionError, 0.02)
 }
 
-// truth are evidences and probabilities by code.
+// truth holds log evidences and probabilities by the codes of models.
 type truth struct{ logEvidence, probability map[string]float64 }
 
 func (c qualityCase) truth(t *testing.T, problem *Problem) truth {

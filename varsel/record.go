@@ -16,35 +16,45 @@ import (
 // Record holds all settings of a run, enough to repeat or continue it.
 type Record struct {
 	run.Header
-	Design    DesignOptions    `json:"design"`
-	Model     ModelOptions     `json:"model"`
-	Flow      cosmic.Config    `json:"flow"`
-	Sampler   Sampler          `json:"sampler"`
+	// Design holds the options of the design.
+	Design DesignOptions `json:"design"`
+	// Model holds the likelihood and the priors.
+	Model ModelOptions `json:"model"`
+	// Flow configures the flow.
+	Flow cosmic.Config `json:"flow"`
+	// Sampler is the family of q(m).
+	Sampler Sampler `json:"sampler"`
+	// Surrogate holds the options of a surrogate sampler.
 	Surrogate SurrogateOptions `json:"surrogate"`
-	Learning  Learning         `json:"learning"`
-	// of flow, target and networks; absent: Float32
+	// Learning holds the options of learning q(m).
+	Learning Learning `json:"learning"`
+	// DType is the type of numbers in the flow, the target and networks. Absent means Float32.
 	DType dtypes.DType `json:"dtype,omitempty"`
 	run.Budget
+	// Steps is the number of training steps, and Batch the number of draws in a step.
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
-	// of certification; absent: the default of vti.CertifyConfig
+	// Draws is the number of draws of certification. Absent means the default of vti.CertifyConfig.
 	Draws int `json:"certify_draws,omitempty"`
 	run.ChainSizes
-	// models in which the chains start, in turn; see Problem.Start
+	// Start lists the models in which the chains start, in turn; see Problem.Start.
 	Start []string `json:"start,omitempty"`
-	// From is the file of a network that the run begins with; FromOnly leaves it untrained.
+	// From is the file of a network that the run begins with. If FromOnly is set, the network is
+	// not trained further.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
 	// AllModels is Problem.AllModels.
 	AllModels bool `json:"all_models,omitempty"`
 	// Credible is Problem.Credible.
 	Credible float64 `json:"credible,omitempty"`
-	// Summary is set where the table has statistics of predictors in place of rows.
+	// Summary is set if the table has statistics of predictors in place of rows.
 	Summary *Summary `json:"summary,omitempty"`
-	Seed    uint64   `json:"seed"`
+	// Seed is the seed of the run's random numbers.
+	Seed uint64 `json:"seed"`
 }
 
-// ReadDesign reads the table, or the statistics, and builds the design. Changed files are an error.
+// ReadDesign reads the table, or the statistics, and builds the design. It returns an error if a
+// file has changed.
 func (r *Record) ReadDesign() (*Design, error) {
 	data, err := r.Table()
 	if err != nil {
@@ -70,8 +80,8 @@ func (r *Record) Problem() (*Problem, error) {
 	return problem, nil
 }
 
-// FitConfig is the training in the record, without its progress and files. If the record has no
-// number of steps, the problem sets it.
+// FitConfig returns the settings of training in the record, without progress reports and files. If
+// the record has no number of steps, the problem sets it.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
@@ -84,13 +94,13 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	return fit, err
 }
 
-// InRounds reports whether training goes on until the answer is precise enough. A surrogate learns
-// at another pace and does not.
+// InRounds reports whether training goes on until the answer is precise enough. Training with a
+// surrogate, which learns at another pace, does not.
 func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
-// rounds sets the rounds of vti.Solve.
+// rounds returns fit with the rounds of vti.Solve.
 func (p *Problem) rounds(fit vti.Config) vti.Config {
 	if p.Slots != nil && fit.Steps == 0 {
 		fit.Steps = mostListSteps
@@ -98,20 +108,21 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 	return fit.InRounds()
 }
 
-// Lengths of training: the anchored flow of a posterior with one mode per model starts close to it.
-// Not tuned.
+// Numbers of training steps. fewSteps is for posteriors with one mode per model, where the anchored
+// flow starts close to the posterior; manySteps is for likelihoods with heavy tails. Not tuned.
 const (
 	fewSteps  = 1000
 	manySteps = 3000
-	// listSteps is shorter: q(m) starts at screening, and each model at its least squares.
+	// listSteps is for models written as lists. It is smaller, since q(m) starts from screening and
+	// each model from its least squares.
 	listSteps = 300
-	// mostListSteps are four rounds of vti.Solve.
+	// mostListSteps is the number of steps in four rounds of vti.Solve.
 	mostListSteps = 750
 )
 
 // Training sets the unset number of steps of fit, its embedding of lists and, under heavy tails,
-// its share of steps on a tempered target. From the identity it sets no share, since q(m) is held
-// back by other means.
+// its share of steps on a tempered target. If the flow starts from the identity, it sets no share,
+// since other means then hold q(m) back.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
@@ -154,7 +165,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return run, nil
 }
 
-// readDraws reads the draws of the run; nil without error when it has none.
+// readDraws returns the draws of the run, or nil without an error if the run has none.
 func (r *StoredRun) readDraws() (*draws.Draws, error) {
 	path := filepath.Join(r.Dir, draws.ParquetFile)
 	if !rundir.Exists(path) {

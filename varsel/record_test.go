@@ -36,7 +36,7 @@ func TestReadRecordRefuses(t *testing.T) {
 	}
 }
 
-// A record rebuilds its problem from the table while the table is unchanged.
+// A record rebuilds its problem from the table, as long as the table is unchanged.
 func TestRecordRebuildsItsProblem(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "hald.csv")

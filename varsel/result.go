@@ -20,38 +20,55 @@ type Number = report.Number
 // Fields that do not apply to a command are left out of its JSON.
 type Result struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string      `json:"schema"`
-	Command string      `json:"command"`
-	Version string      `json:"version"`
-	Seed    *uint64     `json:"seed,omitempty"`
-	Backend string      `json:"backend,omitempty"`
-	Data    DataSummary `json:"data"`
-	Seconds Seconds     `json:"seconds"`
-	Steps   int         `json:"steps,omitempty"`
+	Schema string `json:"schema"`
+	// Command is the name of the command.
+	Command string `json:"command"`
+	// Version is the version of vti.
+	Version string `json:"version"`
+	// Seed is the seed of the run's random numbers.
+	Seed *uint64 `json:"seed,omitempty"`
+	// Backend is the device that the run used.
+	Backend string `json:"backend,omitempty"`
+	// Data describes the data.
+	Data DataSummary `json:"data"`
+	// Seconds holds the times of the run.
+	Seconds Seconds `json:"seconds"`
+	// Steps is the number of training steps.
+	Steps int `json:"steps,omitempty"`
 	run.Work
-	// estimate of −ELBO in nats: the mean over the last report
-	Loss        *Number            `json:"loss,omitempty"`
+	// Loss is an estimate of −ELBO in nats, the mean over the steps of the last report.
+	Loss *Number `json:"loss,omitempty"`
+	// Certificate is the verdict of importance weighting.
 	Certificate *CertificateReport `json:"certificate,omitempty"`
-	Diagnostics *ChainReport       `json:"diagnostics,omitempty"`
+	// Diagnostics is the verdict on the chains of a sampler.
+	Diagnostics *ChainReport `json:"diagnostics,omitempty"`
 	// ModelCheck is the comparison of the model with the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
-	// Summary is set where statistics of predictors stand for rows.
+	// Summary is set if the table has statistics of predictors in place of rows.
 	Summary *SummaryReport `json:"summary_statistics,omitempty"`
-	// of all models together, in nats
-	LogEvidence *Number     `json:"log_evidence,omitempty"`
-	LogEvidSE   *Number     `json:"log_evidence_se,omitempty"`
-	Inclusion   []Inclusion `json:"inclusion"`
-	// CredibleSets are disjoint, and found among more than a few predictors.
+	// LogEvidence is the log evidence of all models together, in nats.
+	LogEvidence *Number `json:"log_evidence,omitempty"`
+	// LogEvidSE is the standard error of LogEvidence.
+	LogEvidSE *Number `json:"log_evidence_se,omitempty"`
+	// Inclusion holds the inclusion probabilities of the predictors, in table order.
+	Inclusion []Inclusion `json:"inclusion"`
+	// CredibleSets holds disjoint sets of correlated predictors. It is empty if there are only a
+	// few predictors.
 	CredibleSets []CredibleSet `json:"credible_sets,omitempty"`
-	Models       []ModelReport `json:"models"`
+	// Models holds the most probable models.
+	Models []ModelReport `json:"models"`
+	// Coefficients holds the posteriors of the coefficients.
 	Coefficients []Coefficient `json:"coefficients"`
-	// SizePrior are the prior probabilities of 0, 1, 2, … predictors; absent under heredity.
+	// SizePrior holds the prior probabilities of models with 0, 1, 2, … predictors. It is absent
+	// under heredity.
 	SizePrior []Number `json:"size_prior,omitempty"`
-	RunDir    string   `json:"run_dir,omitempty"`
+	// RunDir is the directory of the run.
+	RunDir string `json:"run_dir,omitempty"`
 }
 
 // DataSummary describes the data of a run.
 type DataSummary struct {
+	// Rows is the number of rows.
 	Rows int `json:"rows"`
 	// Predictors are the selectable predictors, in the order of a model's code.
 	Predictors []string `json:"predictors"`
@@ -62,71 +79,93 @@ type Seconds = run.Seconds
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
+	// Verdict is the verdict on the answer.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"` // source of the numbers
-	// weights and tempered chains, which are independent, agree within their errors
-	Confirmed     bool    `json:"confirmed"`
-	KHat          *Number `json:"khat"`           // of weights; null if there are none
-	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
-	ESS           Number  `json:"ess"`
-	Draws         int     `json:"draws"`
-	ModelsChecked int     `json:"models_checked"`
-	// every model was checked; otherwise only models that q(m) proposed: others can be missing
-	Complete bool     `json:"complete"`
-	Reasons  []string `json:"reasons,omitempty"`
+	// Confirmed is set if the weights and tempered chains, which are independent of each other,
+	// agree within their errors.
+	Confirmed bool    `json:"confirmed"`
+	KHat      *Number `json:"khat"`           // Pareto shape of the weights; null without weights
+	RHat      *Number `json:"rhat,omitempty"` // R-hat of the chains, if the answer comes from them
+	// ESS is the effective sample size.
+	ESS Number `json:"ess"`
+	// Draws is the number of draws.
+	Draws int `json:"draws"`
+	// ModelsChecked is the number of models that were checked.
+	ModelsChecked int `json:"models_checked"`
+	// Complete is set if every model was checked. Otherwise only models that q(m) proposed were
+	// checked, and others can be missing.
+	Complete bool `json:"complete"`
+	// Reasons are the reasons against a trusted verdict.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
-// ChainReport has the mixing of the chains of a sampler: the worst value over all inclusion
-// indicators and the log density.
+// ChainReport describes the mixing of the chains of a sampler.
 type ChainReport struct {
+	// Verdict is the verdict on the chains.
 	Verdict vti.Verdict `json:"verdict"`
-	Chains  int         `json:"chains"`
-	// Exchanges are the shares of exchanges accepted between neighbouring temperatures. RoundTrips
-	// counts states that went all the way and back.
-	Exchanges  []Number `json:"exchanges,omitempty"`
-	RoundTrips int      `json:"round_trips,omitempty"`
-	Draws      int      `json:"draws"` // kept, of each chain
-	RHat       Number   `json:"rhat"`
-	ESS        Number   `json:"ess"`
+	// Chains is the number of chains.
+	Chains int `json:"chains"`
+	// Exchanges holds the shares of accepted exchanges between neighbouring temperatures.
+	Exchanges []Number `json:"exchanges,omitempty"`
+	// RoundTrips is the number of times that a state went through all temperatures and back.
+	RoundTrips int `json:"round_trips,omitempty"`
+	Draws      int `json:"draws"` // kept draws of each chain
+	// RHat is the worst R-hat, and ESS the worst effective sample size, of all inclusion indicators
+	// and the log density.
+	RHat Number `json:"rhat"`
+	ESS  Number `json:"ess"`
 	// Reasons are the reasons against a trusted verdict.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Inclusion is the posterior probability that a predictor is in the model.
 type Inclusion struct {
+	// Name is the name of the predictor.
 	Name string `json:"name"`
-	// Q is the probability under q(m). Certified is the probability after importance weighting (or
-	// by enumeration or sampling), SE its standard error.
-	Q         *Number `json:"q,omitempty"`
-	Certified Number  `json:"certified"`
-	SE        Number  `json:"se"`
-	// RHat and ESS are the diagnostics of the indicator's chains.
+	// Q is the probability under q(m).
+	Q *Number `json:"q,omitempty"`
+	// Certified is the probability after importance weighting, or from enumeration or sampling.
+	Certified Number `json:"certified"`
+	// SE is the standard error of Certified.
+	SE Number `json:"se"`
+	// RHat and ESS are diagnostics of the chains of the inclusion indicator.
 	RHat *Number `json:"rhat,omitempty"`
 	ESS  *Number `json:"ess,omitempty"`
 }
 
-// ModelReport is one model.
+// ModelReport describes one model.
 type ModelReport struct {
-	// one bit per selectable predictor; with more than 64 of them the numbers of its predictors,
-	// from 1, separated by commas
-	Code      string  `json:"code"`
-	Size      int     `json:"size"` // number of predictors in it
-	Q         *Number `json:"q,omitempty"`
-	Certified Number  `json:"certified"`
-	SE        Number  `json:"se"`
-	// null where draws do not resolve it, as for models that are rarely drawn
-	LogEvidence   *Number `json:"log_evidence"`
+	// Code has one bit for each selectable predictor. With more than 64 predictors it lists the
+	// numbers of the model's predictors instead, from 1 and separated by commas.
+	Code string `json:"code"`
+	Size int    `json:"size"` // number of predictors in it
+	// Q is the probability under q(m).
+	Q *Number `json:"q,omitempty"`
+	// Certified is the probability after importance weighting, or from enumeration or sampling.
+	Certified Number `json:"certified"`
+	// SE is the standard error of Certified.
+	SE Number `json:"se"`
+	// LogEvidence is the log evidence of the model, in nats. It is null if draws do not resolve it,
+	// as for models that are rarely drawn.
+	LogEvidence *Number `json:"log_evidence"`
+	// LogEvidenceSE is the standard error of LogEvidence.
 	LogEvidenceSE *Number `json:"log_evidence_se"`
-	KHat          *Number `json:"khat,omitempty"`
+	// KHat is the Pareto shape of the weights of the model's draws.
+	KHat *Number `json:"khat,omitempty"`
 }
 
-// Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero
-// where it is out) and given that it is in. Means and sds are null where draws do not resolve them,
-// as for a quantity whose tail is too heavy. Their Monte Carlo standard errors are 0 for an exact
-// answer, and null for draws of chains.
+// Coefficient is the posterior of one coefficient on the original scale. Mean, SD and the quantiles
+// Q025 and Q975 are averaged over models; the coefficient is zero in models without it. The fields
+// with GivenIn in their names describe the coefficient given that it is in the model. Means and sds
+// are null where draws do not resolve them, as for a quantity whose tail is too heavy. The Monte
+// Carlo standard errors MeanGivenInSE and SDGivenInSE are 0 for an exact answer, and null for draws
+// of chains.
 type Coefficient struct {
-	// Predictor is the predictor of the coefficient; absent for a coefficient in every model.
-	Predictor     string `json:"predictor,omitempty"`
+	// Predictor is the predictor of the coefficient. It is absent for a coefficient that is in
+	// every model.
+	Predictor string `json:"predictor,omitempty"`
+	// Name is the name of the coefficient.
 	Name          string `json:"name"`
 	Mean          Number `json:"mean"`
 	SD            Number `json:"sd"`
@@ -138,11 +177,12 @@ type Coefficient struct {
 	SDGivenInSE   Number `json:"sd_given_in_se"`
 	Q025GivenIn   Number `json:"q025_given_in"`
 	Q975GivenIn   Number `json:"q975_given_in"`
-	// Prior is the prior of the coefficient given that it is in.
+	// Prior is the prior of the coefficient given that it is in the model.
 	Prior *CoefficientPrior `json:"prior,omitempty"`
 }
 
-// Limits of the list of models: all up to maxListedModels, else the best topModels. Not tuned.
+// Limits of the list of models in a result. All models are listed if there are at most
+// maxListedModels, and the topModels most probable ones otherwise. Not tuned.
 const (
 	maxListedModels = 4096
 	topModels       = 100
@@ -151,7 +191,7 @@ const (
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the status of the process: 3 when the answer must not be used, else 0.
+// ExitStatus returns the status of the process: 3 if the answer must not be used, else 0.
 func (r *Result) ExitStatus() int {
 	switch {
 	case r.Certificate != nil:
@@ -162,7 +202,7 @@ func (r *Result) ExitStatus() int {
 	return 0 // exact
 }
 
-// known is a number, but nil for NaN.
+// known returns x, or nil if x is NaN.
 func known(x float64) *Number {
 	if math.IsNaN(x) {
 		return nil
@@ -170,14 +210,16 @@ func known(x float64) *Number {
 	return new(Number(x))
 }
 
-// mostBits is the largest number of predictors for which the text of a model has a bit for each.
+// mostBits is the largest number of predictors for which the text of a model has a bit for each
+// predictor.
 const mostBits = 64
 
 const emptyModel = "none"
 
-// modelText is the text of a model with the given members, ascending: one bit for each predictor in
-// table order, "0110", or with more than 64 of them the numbers of the members from 1, "3,17,250".
-// emptyModel stands for no member.
+// modelText returns the text of a model whose members are in ascending order. The text has one bit
+// for each predictor in table order, such as "0110". With more than 64 predictors it lists the
+// numbers of the members from 1 instead, such as "3,17,250", and emptyModel stands for a model
+// without members.
 func modelText(members []int, predictors int) string {
 	switch {
 	case predictors > mostBits && len(members) == 0:
@@ -196,8 +238,8 @@ func modelText(members []int, predictors int) string {
 	return string(text)
 }
 
-// ModelMembers reads the code of a [ModelReport] among the given number of predictors. It lists the
-// predictors of the model, from 0.
+// ModelMembers reads the code of a [ModelReport], given the number of selectable predictors. It
+// returns the predictors of the model in ascending order, numbered from 0.
 func ModelMembers(code string, predictors int) (members []int, err error) {
 	if predictors <= mostBits {
 		if len(code) != predictors || strings.Trim(code, "01") != "" {

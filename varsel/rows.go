@@ -12,12 +12,14 @@ import (
 
 var _ predict.Source = (*StoredRun)(nil)
 
-// Rows are rows under the draws of the run: its own if fresh is nil, else the rows of a new table,
-// which needs the columns of all predictors. Factors of the new table may have no labels unknown to
-// the run. If the response counts successes, a new row is one trial, without a response.
+// Rows returns rows together with the draws of the run: the rows of the run if fresh is nil, else
+// the rows of a new table. The new table needs the columns of all predictors. Its factors may have
+// no labels unknown to the run. If the response counts successes, a new row is one trial, without a
+// response.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, false) }
 
-// Observed are Rows of a new table whose responses are known, with a row for each of its trials.
+// Observed does the same as Rows for a new table whose responses are known. It returns a row for
+// each trial.
 func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
 
 // rows implements Rows and, with trials, Observed.
@@ -56,8 +58,8 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	return rows, nil
 }
 
-// wellCovered is the probability of the models with draws above which the others do not matter to a
-// prediction. Not tuned.
+// wellCovered is the probability of the models with draws above which the models without draws do
+// not matter to a prediction. Not tuned.
 const wellCovered = 0.999
 
 // fillTerms pairs the draws of coefficients with their columns, in the units of the table.

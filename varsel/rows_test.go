@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// finishedExact runs an exact selection on a table of text and opens it again.
+// finishedExact runs an exact selection on the table in text, and opens the stored run.
 func finishedExact(t *testing.T, text string, design DesignOptions, model ModelOptions) (*StoredRun, *Problem) {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,8 @@ func finishedExact(t *testing.T, text string, design DesignOptions, model ModelO
 	return stored, problem
 }
 
-// linearTable is a table of y = 2 + coefficients · x + noise, x standard normal.
+// linearTable returns a table of y = 2 + coefficients · x + noise, where the columns of x are
+// standard normal.
 func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64) string {
 	var b strings.Builder
 	for j := range coefficients {
@@ -63,8 +64,9 @@ func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64
 	return b.String()
 }
 
-// normalPosterior is the posterior of the coefficients of a model given σ, in working units: their
-// columns, and its mean as a solution of factor and right. factor is the factor of its precision.
+// normalPosterior returns the posterior of the coefficients of a model given σ, on the working
+// scale. columns are the coordinates of the coefficients, factor is the Cholesky factor of their
+// precision, and the mean solves precision · mean = right.
 func normalPosterior(t *testing.T, p *Problem, asked exact.Problem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
 	t.Helper()
 	columns = []int{0}
@@ -88,8 +90,9 @@ func normalPosterior(t *testing.T, p *Problem, asked exact.Problem, code []int32
 	return columns, right, factor
 }
 
-// TestPredictionsAreThoseOfTheMixture compares predictions with the closed form: given σ, every
-// model predicts a normal distribution, and the average over models is their mixture.
+// TestPredictionsAreThoseOfTheMixture compares predictions with their closed form. Given σ, every
+// model predicts a normal distribution, and the average over models is the mixture of these
+// distributions.
 func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	sigma := 1.5
@@ -137,7 +140,8 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 			}
 			return p
 		}
-		// 10,000 draws; false alarms: 3 rows × 3 checks at 4.5 standard errors, 1 in 16,000.
+		// There are 10,000 draws. 3 rows × 3 checks at 4.5 standard errors: a false alarm in one of
+		// 16,000 seeds.
 		p, n := result.Predictions[i], 10000.0
 		assert.InDelta(t, mean, float64(p.Mean), 4.5*float64(p.ExpectedSD)/math.Sqrt(n), "mean of row %d", i)
 		assert.InDelta(t, 0.025, below(float64(p.Low)), 4.5*math.Sqrt(0.025*0.975/n))
@@ -145,9 +149,9 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out: the evidence of all rows
-// over the evidence of all but one, for the same priors. Four standard errors on 51 numbers, a
-// false alarm in 300 choices of the seed, and a margin for smoothing.
+// TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out, which is the evidence of
+// all rows over the evidence of all rows but one, for the same priors. 51 numbers are compared to
+// four standard errors, which gives a false alarm in one of 300 seeds, plus a margin for smoothing.
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	stored, problem := finishedExact(t, linearTable(random, 50, []float64{1, 0.3, 0, 0}, 1), DesignOptions{Target: "y"}, ModelOptions{})
@@ -163,7 +167,8 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	n, dim := full.X.Dims()
 	drawn, err := stored.readDraws()
 	require.NoError(t, err)
-	// standardError is the standard error of the log of the mean of inverse densities of a row.
+	// standardError returns the standard error of the log of the mean of the inverse densities of a
+	// row.
 	response, columns := problem.Design.Response(), make([][]float64, dim)
 	for j := range columns {
 		columns[j] = problem.Design.Column(j)
@@ -208,8 +213,8 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	assert.Equal(t, "calibrated, as far as these rows tell", calibration.Verdict)
 }
 
-// TestCoverageOfNewResponses draws tables from the priors: averaged over tables, intervals cover a
-// new response with their probability. False alarms: 1 in 15,000.
+// TestCoverageOfNewResponses draws tables from the priors. Averaged over tables, intervals cover a
+// new response with their stated probability. A false alarm occurs in one of 15,000 seeds.
 func TestCoverageOfNewResponses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("30 tables take ten seconds")
@@ -237,7 +242,7 @@ func TestCoverageOfNewResponses(t *testing.T) {
 	assert.InDelta(t, 0.8, mean, 4*sd/math.Sqrt(tables))
 }
 
-// Factors, interactions, offsets and missing cells of new tables.
+// Predictions of new tables handle factors, interactions, offsets and missing cells.
 func TestRowsOfNewTables(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,f,b,o,y\n")
@@ -250,7 +255,7 @@ func TestRowsOfNewTables(t *testing.T) {
 	stored, problem := finishedExact(t, text.String(), options, ModelOptions{})
 	fitted, err := stored.Rows(nil)
 	require.NoError(t, err)
-	// The table itself as a new one has the same linear predictors, the offset apart.
+	// The table itself, read as a new table, has the same linear predictors up to the offset.
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	again, err := stored.Rows(data)

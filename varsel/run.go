@@ -16,16 +16,17 @@ import (
 // RunConfig configures Run.
 type RunConfig struct {
 	// Fit configures training. Run sets Checkpoint, and the fields that Problem.Training sets. The
-	// loss passed to Progress is the loss of the response in its own units. If Steps is set, and no
-	// FirstRound, training takes Steps steps; otherwise it goes on as the answer needs (vti.Solve).
+	// loss passed to Progress is the loss of the response in its own units. If Steps is set and
+	// FirstRound is not, training takes Steps steps; otherwise it goes on until the answer is
+	// precise enough (see vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
-	// From is the file of an amortized network that the run begins with; "" for none. With FromOnly
-	// it is not trained further.
+	// From is the file of an amortized network that the run begins with, "" if there is none. If
+	// FromOnly is set, the network is not trained further.
 	From     string
 	FromOnly bool
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist. If it is "", no files are kept.
 	Dir string
 	// Precision, MaxTime and Status are fields of vti.SolveConfig.
 	Precision float64
@@ -35,8 +36,8 @@ type RunConfig struct {
 	Again bool
 }
 
-// Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run
-// directory.
+// Run trains the posterior of the problem, certifies the answer, and writes checkpoint, trace,
+// tables and draws to the run directory.
 //
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
@@ -57,7 +58,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		if fit.Begin, err = problem.BeginFrom(device, cfg.From); err != nil {
 			return nil, err
 		}
-		fit.Tempering = 0 // it knows more than one mode
+		fit.Tempering = 0 // the network knows more than one mode
 		cfg.Certify.Short = true
 	}
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.Model.Likelihood.HeavyTails()
@@ -123,7 +124,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 			return err
 		}
 	}
-	if answer != nil { // of the models that are not listed too
+	if answer != nil { // sums include the models that are not listed
 		certified, se = answer.Inclusion, make([]float64, len(certified))
 	}
 	result.CredibleSets = p.credibleSets(len(c.Models), func(k int) ([]int, float64) {
@@ -145,8 +146,8 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		}
 	}
 	if c.Basis == vti.ExactSum {
-		// Moments of parameters with heavy tails, such as σ of a few rows, need too many draws;
-		// where evidences are closed forms, so are they.
+		// Moments of parameters with heavy tails, such as σ given a few rows, need too many draws.
+		// Where evidences have closed forms, the moments have them too.
 		if answer != nil {
 			result.Coefficients = p.coefficients(answer.Coefficients)
 			return nil
@@ -169,8 +170,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	return nil
 }
 
-// frequenciesUnderQ are the probabilities of n events under q(m); events lists the events that a
-// model satisfies. They are sums over all models, or else shares of the draws from q(m).
+// frequenciesUnderQ returns the probabilities of n events under q(m). events lists the events that
+// a model satisfies. The probabilities are sums over all models if c has them all, and shares of
+// the draws from q(m) otherwise.
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
 	if c.Complete {
@@ -189,7 +191,7 @@ func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []in
 	return q
 }
 
-// listed is the number of models that a result shows of count.
+// listed returns the number of models that a result shows, of count models.
 func (p *Problem) listed(count int) int {
 	if count > maxListedModels && !p.AllModels {
 		return topModels

@@ -18,16 +18,16 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// rareInclusion is the least inclusion probability of predictors that count for the verdict where
-// models are lists. Thousands of rarer ones are in a draw or two, too few to judge convergence. Not
-// tuned.
+// rareInclusion is the least inclusion probability of predictors that count for the verdict if
+// models are written as lists. Thousands of less probable predictors are in only a draw or two, too
+// few to judge convergence. Not tuned.
 const rareInclusion = 0.01
 
-// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
-// start spread over models, under heredity over models without interactions, unless cfg.Starts is
-// set.
+// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Unless
+// cfg.Starts is set, chains start from models that are spread over all models or, under heredity,
+// over the models without interactions.
 //
-// When ctx is cancelled the state of the chains is stored there too; RunChains with cfg.Resume set
+// When ctx is cancelled the state of the chains is stored in dir too; RunChains with cfg.Resume set
 // continues from it.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	if problem.Design.Statistics != nil {
@@ -112,7 +112,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	return result, problem.finish(result, dir)
 }
 
-// chainInclusion summarises the inclusion of every predictor.
+// chainInclusion summarises the inclusion of every predictor in the draws of chains.
 func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 	summaries := make([]rjmcmc.Summary, len(p.Design.Predictors))
 	if p.Slots == nil {
@@ -136,14 +136,15 @@ func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 	return summaries
 }
 
-// Starts of chains that have names.
+// Names of the starts that do not list predictors.
 const (
 	nullStart = "null"
 	fullStart = "full"
 )
 
 // Start reads the model in which a chain starts: null (no predictor), full (all of them), or the
-// names of its predictors, separated by commas. The code is one of the posterior's space.
+// names of its predictors, separated by commas. It returns the model's code in the space of the
+// posterior.
 func (p *Problem) Start(text string) ([]int32, error) {
 	names := p.Design.PredictorNames()
 	var members []int
@@ -174,9 +175,9 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return p.models().code(members), nil
 }
 
-// startSites is the number of predictors up to which spread starts range from none to all of them.
-// More thin out as (startSites/n)², because a start with many wrong predictors explains the data by
-// accident. Not tuned.
+// Up to startSites predictors, the shares of predictors in the starts of spreadStarts range from 0
+// to 1. With n > startSites predictors the largest share is (startSites/n)², because a start with
+// many wrong predictors explains the data by accident. Not tuned.
 const startSites = 16
 
 // spreadStarts draws for every chain a model of predictors without parents, sparse in some chains

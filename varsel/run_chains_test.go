@@ -39,7 +39,8 @@ func TestStart(t *testing.T) {
 	assert.ErrorContains(t, err, "3 predictors, where a model has at most 2")
 }
 
-// productsProblem is ozone with all 36 products of its nine predictors.
+// productsProblem returns the problem of the table ozone with all 36 products of its nine
+// predictors.
 func productsProblem(t *testing.T, model ModelOptions) *Problem {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/ozone.csv")
@@ -68,8 +69,8 @@ func TestStartUnderHeredity(t *testing.T) {
 	require.ErrorContains(t, err, "weak heredity")
 }
 
-// Starts are allowed models of at most the largest size, and range from none to nearly all
-// predictors without parents.
+// Starts are allowed models of at most the largest size. Their sizes range from 0 to nearly the
+// number of predictors without parents.
 func TestSpreadStarts(t *testing.T) {
 	problem := productsProblem(t, ModelOptions{})
 	least, most := math.MaxInt, 0
@@ -89,7 +90,7 @@ func TestSpreadStarts(t *testing.T) {
 }
 
 // Chains over 2^45 models with strong heredity find the predictors that matter. Chains that start
-// at a model of the sampler's choice get stuck without them.
+// from the sampler's own choice of models instead get stuck without them.
 func TestChainsUnderHeredity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -103,7 +104,7 @@ func TestChainsUnderHeredity(t *testing.T) {
 	require.NoError(t, err)
 	stuck, err := rjmcmc.Run(t.Context(), device.Backend(), problem.Posterior(), cfg)
 	require.NoError(t, err)
-	for _, name := range []string{"humidity", "temp", "ibt"} { // vti varsel: 1.000 each
+	for _, name := range []string{"humidity", "temp", "ibt"} { // vti varsel gives each of them 1.000
 		g := slices.Index(problem.Design.PredictorNames(), name)
 		require.Greater(t, float64(result.Inclusion[g].Certified), 0.9, name)
 	}

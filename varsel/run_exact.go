@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, is called with the
+// RunExact enumerates every model of a Gaussian problem. progress, if not nil, is called with the
 // number of models done. If dir is not empty, tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	if problem.Design.Statistics != nil {
@@ -74,7 +74,7 @@ func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	}
 }
 
-// finishExact checks the model by draws, unless they are nil, and writes everything.
+// finishExact checks the model with the draws in sample, unless it is nil, and writes all files.
 func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *Result, answer *exact.Answer, sample *Draws, dir string) (err error) {
 	if sample != nil {
 		if result.ModelCheck, err = p.checkModel(ctx, sample, 0); err != nil {
@@ -92,16 +92,17 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 	return p.finish(result, dir)
 }
 
-// drawnModels is the number of most probable models that draws of an exact answer come from: all
-// models of 14 predictors. Beyond, the others hardly matter.
+// drawnModels is the number of most probable models that draws of an exact answer come from. It is
+// the number of all models of 14 predictors. With more predictors, the remaining models hardly
+// matter.
 const drawnModels = 1 << 14
 
-// mostListedGroups is the largest number of predictors with a full list of models, a million. Not
-// tuned.
+// mostListedGroups is the largest number of predictors for which all models, about a million, may
+// be listed. Not tuned.
 const mostListedGroups = 20
 
-// drawExact draws from the models that an exact answer lists, and their parameters from closed
-// forms; nil if the parameters of a model cannot be drawn.
+// drawExact draws n times from the models that an exact answer lists, and from the closed forms of
+// their parameters. It returns nil if the parameters of a model cannot be drawn.
 func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
 	probabilities, times := make([]float64, len(answer.Models)), make([]int, len(answer.Models))

@@ -38,12 +38,12 @@ func openDevice(t testing.TB) *gpu.Device {
 	return device
 }
 
-// smallFit trains in a second.
+// smallFit returns settings of a training that takes a second.
 func smallFit() vti.Config {
 	return vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Steps: 200, Batch: 256, Seed: 5}
 }
 
-// Enumeration, certified variational inference and reversible jump agree.
+// The answers of enumeration, certified variational inference and reversible jump agree.
 func TestThreeWaysAgree(t *testing.T) {
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -57,7 +57,7 @@ func TestThreeWaysAgree(t *testing.T) {
 	require.Equal(t, 400/rjmcmc.DefaultThin, sampled.Diagnostics.Draws)
 	requireCertified(t, exact, certified)
 
-	// Five standard errors on a dozen numbers: a false alarm in 1e5 runs.
+	// A dozen numbers are compared to five standard errors: a false alarm in one of 1e5 runs.
 	for s, want := range exact.Inclusion {
 		got := sampled.Inclusion[s]
 		assert.Equal(t, want.Name, got.Name)
@@ -66,7 +66,7 @@ func TestThreeWaysAgree(t *testing.T) {
 	requireCoefficients(t, exact, sampled)
 }
 
-// With unknown noise, too, certified answers agree with enumeration, σ included.
+// With unknown noise, too, certified answers agree with enumeration, including the posterior of σ.
 func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	problem := haldProblem(t, ModelOptions{})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -78,8 +78,8 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	require.Equal(t, exact.Coefficients, certified.Coefficients, "closed forms, not moments of draws")
 }
 
-// requireCertified compares a certified answer with the exact one, within 5 standard errors: on
-// some 40 numbers a false alarm in 4e4 runs.
+// requireCertified compares a certified answer with the exact one. About 40 numbers are compared to
+// 5 standard errors, which gives a false alarm in one of 4e4 runs.
 func requireCertified(t *testing.T, exact, certified *Result) {
 	t.Helper()
 	require.True(t, certified.Certificate.Complete)
@@ -94,7 +94,7 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 		want := models[m.Code]
 		assert.Equal(t, want.Size, m.Size)
 		assert.InDelta(t, float64(want.Certified), float64(m.Certified), 5*float64(m.SE)+1e-5, "model %s", m.Code)
-		// a model with untrusted weights makes no claim
+		// the evidence of a model with untrusted weights is not checked
 		if m.KHat == nil || float64(*m.KHat) < 0.7 {
 			assert.InDelta(t, float64(*want.LogEvidence), float64(*m.LogEvidence), 5*float64(*m.LogEvidenceSE)+1e-3, "model %s", m.Code)
 		}
@@ -106,7 +106,7 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 	requireCoefficients(t, exact, certified)
 }
 
-// requireCoefficients compares posteriors of coefficients: from thousands of effective draws, a
+// requireCoefficients compares the posteriors of coefficients. From thousands of effective draws, a
 // twentieth of a standard deviation is several standard errors.
 func requireCoefficients(t *testing.T, exact, estimated *Result) {
 	t.Helper()
@@ -134,7 +134,7 @@ func TestFilesOfARun(t *testing.T) {
 	require.NoError(t, err)
 	var read Result
 	require.NoError(t, json.Unmarshal(content, &read))
-	result.ModelCheck.Fitted = nil // it has a file of its own
+	result.ModelCheck.Fitted = nil // the fitted values have a file of their own
 	require.Equal(t, result, &read)
 
 	rows := func(name string) [][]string {
@@ -248,7 +248,7 @@ func TestRunResumes(t *testing.T) {
 	require.NoError(t, err)
 	whole.RunDir, whole.Seconds, resumed.RunDir, resumed.Seconds = "", Seconds{}, "", Seconds{}
 	require.Equal(t, whole, resumed)
-	// Once more, with nothing left to train: the loss comes from the trace.
+	// Run again with nothing left to train: the loss comes from the trace.
 	again, err := Run(t.Context(), device, problem, cfg)
 	require.NoError(t, err)
 	again.RunDir, again.Seconds = "", Seconds{}

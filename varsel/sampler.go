@@ -14,24 +14,27 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// Sampler names a family of distributions q(m) over subsets of predictors.
+// Sampler is a family of distributions q(m) over subsets of predictors.
 type Sampler int
 
 const (
-	// AutoSampler is a table while pilot runs evaluate every model, which leaves little to learn,
-	// and a network beyond: a large table that starts from the prior settles on the models that
-	// came first. Under likelihoods with heavy tails the network, which starts from chains, is used
-	// for fewer models: a pilot run sees no mode that the flow has missed.
+	// AutoSampler stands for a table with one logit per model if pilot runs evaluate every model,
+	// which leaves little to learn, and for a network if there are more models: a large table that
+	// starts from the prior settles on the models that were drawn first. Under likelihoods with
+	// heavy tails the network is used from a smaller number of models on. It starts from chains,
+	// while a pilot run sees no mode that the flow has missed.
 	AutoSampler Sampler = iota
-	// CategoricalSampler has one logit per model.
+	// CategoricalSampler is a table with one logit per model.
 	CategoricalSampler
-	// SurrogateSampler draws models by a Gaussian process for their evidence (GP-UCB), in a table.
+	// SurrogateSampler is a table from which a Gaussian process for the evidences draws models
+	// (GP-UCB).
 	SurrogateSampler
-	// AutoregressiveSampler decides predictor by predictor; one network has all conditionals.
+	// AutoregressiveSampler draws one predictor after the other; one network gives all conditional
+	// probabilities.
 	AutoregressiveSampler
 )
 
-// heavyTailsTable is the largest number of models for which AutoSampler is a table under
+// heavyTailsTable is the largest number of models for which AutoSampler stands for a table under
 // likelihoods with heavy tails. Not tuned.
 const heavyTailsTable = 1 << 10
 
@@ -43,13 +46,13 @@ func (f Sampler) String() string { return samplers.String(f) }
 // MarshalText writes the name.
 func (f Sampler) MarshalText() ([]byte, error) { return samplers.Marshal(f) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (f *Sampler) UnmarshalText(text []byte) error { return samplers.Unmarshal(text, f) }
 
-// NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior
-// and a network, at independent inclusions with the prior's mean). Nil stands for the table, which
-// the engine makes. If the family cannot hold the space, the error names a family that can. dtype
-// is the type of networks; the zero value stands for Float32.
+// NewModels returns a q(m) of the family that starts at the prior over models. For a betabinomial
+// prior a network starts at independent inclusions with the prior's mean instead. A nil result
+// stands for a table, which the engine makes. If the family cannot hold the space, the error names
+// a family that can. dtype is the type of networks; its zero value stands for Float32.
 func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	listed := family == CategoricalSampler || family == SurrogateSampler
 	if p.Slots != nil && !listed {
@@ -95,25 +98,29 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }
 
-// SurrogateOptions are the options of the surrogate sampler: the form of its belief, β of its upper
-// confidence bound (0 for the default), and the utility it draws by.
+// SurrogateOptions holds the options of the surrogate sampler.
 type SurrogateOptions struct {
-	Belief  modeldist.Belief  `json:"belief"`
-	Beta    float64           `json:"beta,omitempty"`
+	// Belief is the form of the sampler's belief about evidences.
+	Belief modeldist.Belief `json:"belief"`
+	// Beta is β of the upper confidence bound; 0 stands for the default.
+	Beta float64 `json:"beta,omitempty"`
+	// Utility is the utility by which models are drawn.
 	Utility surrogate.Utility `json:"utility"`
 }
 
-// Learning has the options of learning q(m) in records; zeros are the defaults of vti.Config.
+// Learning holds the options of learning q(m), as in records. Zeros stand for the defaults of
+// vti.Config.
 type Learning struct {
-	// Start is the start of flow and q(m).
+	// Start is the way in which flow and q(m) start.
 	Start vti.Start `json:"start"`
 	// ControlVariate is the control variate of the score-function gradient.
 	ControlVariate vti.ControlVariate `json:"control_variate"`
-	// InformationGain bounds the change of q(m)'s entropy in a step, in nats; negative: none.
+	// InformationGain bounds the change of q(m)'s entropy in a step, in nats. A negative value
+	// stands for no bound.
 	InformationGain float64 `json:"information_gain,omitempty"`
 }
 
-// informationGain is the bound for vti.Config.
+// informationGain returns the bound for vti.Config.
 func (l Learning) informationGain() float64 {
 	if l.InformationGain < 0 {
 		return math.Inf(1)
@@ -121,7 +128,7 @@ func (l Learning) informationGain() float64 {
 	return l.InformationGain
 }
 
-// logPriors lists log p(m) of every model of bits, in the order of its index.
+// logPriors returns log p(m) of every model written as bits, in the order of its index.
 func (p *Problem) logPriors(count int) []float64 {
 	sizes, values := p.Model.Prior.LogProbs(len(p.Design.Predictors)), make([]float64, 0, count)
 	for _, code := range space.All(p.Target.Space().Cards()) {

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// wideProblem has p predictors of pure noise.
+// wideProblem returns a problem with p predictors of pure noise.
 func wideProblem(t *testing.T, p int, prior Prior) *Problem {
 	t.Helper()
 	random := stream.Rand(1, "wide")
@@ -76,7 +76,7 @@ func TestFamilyFitsTheSpace(t *testing.T) {
 	require.EqualError(t, err, "21 predictors make 2^21 models; their table would take 16 MiB, and one holds at most 2^20 models: use --sampler autoregressive, which needs no table")
 }
 
-// A network starts at independent inclusions with the mean of the prior.
+// A network starts at independent inclusions whose probability is the mean of the prior.
 func TestNetworkStartsAtThePrior(t *testing.T) {
 	for _, test := range []struct {
 		prior Prior

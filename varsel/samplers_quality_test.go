@@ -19,8 +19,9 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// TestSamplers prints the errors of each family of q(m) against exact inclusion probabilities,
-// certified and without a certificate, and the time it takes: the basis of AutoSampler.
+// TestSamplers prints the errors of each family of q(m) against exact inclusion probabilities, with
+// and without a certificate, and the time that each takes. The choice of AutoSampler rests on these
+// figures.
 //
 //	go test -v -tags quality -run TestSamplers -timeout 2h ./varsel
 func TestSamplers(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// fiveRows is a table of five rows, whose σ has a heavy tail.
+// fiveRows returns a problem of five rows, for which the posterior of σ has a heavy tail.
 func fiveRows(t *testing.T, model ModelOptions) *Problem {
 	design, err := NewDesign(parseTable(t, "x,y\n0.3,1.1\n-1.2,-0.4\n0.8,-1.9\n1.5,0.6\n-0.9,0.7\n"), DesignOptions{Target: "y", Likelihood: model.Likelihood})
 	require.NoError(t, err)
@@ -23,8 +23,9 @@ func fiveRows(t *testing.T, model ModelOptions) *Problem {
 	return problem
 }
 
-// gridMoments are mean and sd of σ, and mean and sd of the coefficient given that it is in, by sums
-// over a grid of log σ and coefficients: nodes are sinh-spaced, from −37 to 37 sd of y.
+// gridMoments returns the mean and the sd of σ, and the mean and the sd of the coefficient given
+// that it is in the model. They are sums over a grid of log σ and coefficients, whose nodes are
+// sinh-spaced from −37 to 37 standard deviations of y.
 func gridMoments(p *Problem) (sigma, slope [2]float64) {
 	const nodes, step = 81, 0.125
 	t, eta := p.Target, make([]float64, len(p.Target.Responses.Y))
@@ -69,10 +70,11 @@ func gridMoments(p *Problem) (sigma, slope [2]float64) {
 	return finish(ofSigma, mass, scaling.YSD), finish(ofSlope, in, scaling.Slope(1))
 }
 
-// Moments of σ and of coefficients along orbits agree with sums over a grid, with correct errors:
-// over 40 samples of 3,000 draws each is within four of its errors, the mean is within three of its
-// errors, and the worst sd of σ is off by less than 3 percent. Draws alone leave more than a
-// quarter of the sds unresolved, or off by more.
+// Moments of σ and of coefficients along orbits agree with sums over a grid, and have correct
+// errors. In each of 40 samples of 3,000 draws they are within four of their errors, their mean
+// over the samples is within three of its errors, and the worst sd of σ is off by less than 3
+// percent. Without orbits, more than a quarter of the sds of σ are not resolved, or off by more
+// than this.
 func TestMomentsAlongOrbits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -105,8 +107,8 @@ func TestMomentsAlongOrbits(t *testing.T) {
 	require.Greater(t, poor, samples/4)
 }
 
-// orbitSample draws models and parameters from products of t distributions with three degrees of
-// freedom, weighted by the posterior.
+// orbitSample draws models, and parameters from products of t distributions with three degrees of
+// freedom. The draws are weighted by the posterior.
 func orbitSample(p *Problem, random *rand.Rand, draws int) vti.WeightedSample {
 	t := p.Target
 	s := vti.WeightedSample{Theta: mat.NewDense(draws, t.Dim, nil)}
@@ -119,7 +121,7 @@ func orbitSample(p *Problem, random *rand.Rand, draws int) vti.WeightedSample {
 			x := random.NormFloat64() * math.Sqrt(3/(2*random.ExpFloat64()+square(random.NormFloat64())))
 			theta[j] = width * x
 			logs[i] += 2*math.Log1p(x*x/3) - math.Log(2/(math.Pi*math.Sqrt(3))/width)
-			width = math.Max(0.5, math.Exp(theta[t.Scale])) // of coefficients
+			width = math.Max(0.5, math.Exp(theta[t.Scale])) // width of the coefficients' distribution
 		}
 		logs[i] += t.LogJointAt(a, theta, eta)
 		s.Codes = append(s.Codes, code)

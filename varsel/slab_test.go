@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// slabProblem is a Gaussian problem with a slab and a uniform prior over models.
+// slabProblem returns a Gaussian problem with a slab and a uniform prior over models.
 func slabProblem(t *testing.T, data *table.Table, target string, slab exact.Slab) *Problem {
 	t.Helper()
 	design, err := NewDesign(data, DesignOptions{Target: target})
@@ -43,10 +43,10 @@ func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	return inclusion
 }
 
-// The slabs of the command line reproduce the published figures of uscrime under hyper-g and
-// hyper-g/n with a = 3, and the figures of ozone under g = n. Zellner and Siow's slab is compared
-// with the formula of Liang et al. (2008) on the R² of every model, which shares no code with the
-// slabs.
+// The slabs that the command line offers reproduce the published figures of uscrime under hyper-g
+// and hyper-g/n with a = 3, and the figures of ozone under g = n. Zellner and Siow's slab is
+// compared with the formula of Liang et al. (2008) applied to the R² of every model, which shares
+// no code with the slabs.
 func TestSlabsFindPublishedFigures(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
@@ -73,7 +73,8 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	}
 }
 
-// Where evidences fail the answer is an error, since weights would be under the normal slab.
+// If an evidence fails, the answer is an error, since the weights of draws would belong to the
+// normal slab.
 func TestSlabsAreNotCertifiedByTheNormalSlab(t *testing.T) {
 	data, err := table.Parse("sum.csv", []byte("y,a,b,c\n1,0.1,1,1.1\n2.2,0.7,1.4,2.1\n2.9,2,0,2\n3,1,-1,0\n5.5,3.5,2,5.5\n4,-1,0.3,-0.7\n"))
 	require.NoError(t, err)

@@ -18,13 +18,14 @@ import (
 	"github.com/transdim/vti/varsel/wide"
 )
 
-// SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the
-// list of its members (space.Lists) and its parameters are packed: first the coordinates in every
-// model, columns of the design and then log σ if it is unknown, then a block for each place in the
-// list. The likelihood gathers the columns of the members, so that a density takes as long as the
-// largest model, not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
+// SlotTarget is the posterior of a [Target] for models with few of many predictors. A model is the
+// list of its members (space.Lists); a place in the list is a slot. The parameters of a model are
+// packed: first the coordinates in every model, which are columns of the design and then log σ if
+// it is unknown, then a block for each slot. The likelihood gathers the columns of the members, so
+// that the time of a density grows with the size of the largest model and not with the number of
+// predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
 //
-// Items of the lists are the predictors by falling evidence from screening.
+// The items of the lists are the predictors, numbered by falling evidence from screening.
 type SlotTarget struct {
 	base  *Target // likelihood and priors
 	space *slotSpace
@@ -33,17 +34,18 @@ type SlotTarget struct {
 
 	fixed   []int       // columns of the design in every model, in order; log σ follows
 	columns [][]float64 // [C][n]: columns of the fixed coordinates, of every item, and one of zeros
-	source  []int       // of each column in the design, −1 for zeros
+	source  []int       // index of each column in the design, −1 for zeros
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
-	sizes   []float64 // log p(m) by size
+	sizes   []float64 // log p(m) by the size of m
 	start   *wide.Screening
 
 	making sync.Mutex
-	made   map[dtypes.DType]*tensors.Tensor // columns for graphs
+	made   map[dtypes.DType]*tensors.Tensor // the columns as a tensor for graphs
 }
 
-// slotSpace describes lists to networks by known features of their predictors.
+// slotSpace is the space of lists. It describes lists to networks by features of their predictors
+// that screening has found.
 type slotSpace struct {
 	*space.Lists
 	target *SlotTarget
@@ -55,10 +57,10 @@ var (
 	_ models              = (*SlotTarget)(nil)
 )
 
-// Unimodal reports whether the likelihood is unimodal.
+// Unimodal reports whether the posterior given a model has one mode.
 func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
-// newSlotTarget packs the models of a limited size.
+// newSlotTarget returns the posterior bits with its models, whose size must be limited, as lists.
 func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	design := bits.design
 	predictors := len(design.Predictors)
@@ -86,7 +88,7 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 
 	t.source = slices.Clone(t.fixed)
 	if bits.Scale >= 0 {
-		t.source = append(t.source, bits.Scale) // of zeros
+		t.source = append(t.source, bits.Scale) // a column of zeros
 	}
 	for _, j := range t.source {
 		t.mean, t.sd = append(t.mean, bits.Mean[j]), append(t.sd, bits.SD[j])
@@ -118,10 +120,10 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	return t, nil
 }
 
-// Space is the set of lists of predictors.
+// Space returns the set of lists of predictors.
 func (t *SlotTarget) Space() space.Space { return t.space }
 
-// LogPrior is log p(m); −Inf for a code whose members do not ascend. [B,k] -> [B]
+// LogPrior returns log p(m), −Inf for a code whose members do not ascend: codes [B,k] -> [B].
 func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	g, k := codes.Graph(), t.space.Slots()
 	none := Const(g, int32(t.space.Items()))
@@ -136,7 +138,7 @@ func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	return Where(Equal(all, Const(g, int32(1))), logPrior, BroadcastToShape(Const(g, math.Inf(-1)), logPrior.Shape()))
 }
 
-// LogJoint is log p(y, θ | m). codes [B,k], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(y, θ | m): codes [B,k], mask [B,D], theta [B,D] -> [B].
 func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	active := Where(mask, theta, ZerosLike(theta))
 	x := t.gather(codes, theta.DType())
@@ -169,8 +171,8 @@ func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(Reshape(Gather(table, Reshape(columns, batch*dim, 1)), batch, dim, rows))
 }
 
-// table returns the columns as a tensor, the same for all graphs. graph.Const, which works by
-// reflection, takes 5 s for 5,000 columns of as many rows.
+// table returns the columns as a tensor that all graphs share. graph.Const, which works by
+// reflection, takes 5 s for 5,000 columns of 5,000 rows.
 func (t *SlotTarget) table(dtype dtypes.DType) *tensors.Tensor {
 	t.making.Lock()
 	defer t.making.Unlock()
@@ -197,7 +199,7 @@ func tableOf[T float32 | float64](columns [][]float64) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(flat, len(columns), len(columns[0]))
 }
 
-// logScaleOf is Target.logScaleOf for packed coordinates.
+// logScaleOf does the same as Target.LogScaleOf for packed coordinates.
 func (t *SlotTarget) logScaleOf(active *Node) *Node {
 	if t.base.Scale < 0 {
 		return t.base.LogScaleOf(active)
@@ -205,7 +207,7 @@ func (t *SlotTarget) logScaleOf(active *Node) *Node {
 	return regression.ColumnOf(active, t.scale())
 }
 
-// scale is the coordinate of log σ, or −1.
+// scale returns the coordinate of log σ, or −1 if σ is known.
 func (t *SlotTarget) scale() int {
 	if t.base.Scale < 0 {
 		return -1
@@ -213,7 +215,7 @@ func (t *SlotTarget) scale() int {
 	return t.space.Fixed() - 1
 }
 
-// newModels returns q(m) on lists, started at the odds of screening.
+// newModels returns a q(m) on lists that starts at the log odds from screening.
 func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	logOdds := make([]float64, len(t.order))
 	for item, predictor := range t.order {
@@ -258,9 +260,9 @@ func (t *SlotTarget) members(code []int32) []int {
 	return members
 }
 
-// featuresPerSlot counts the number of the item, the use of the slot, and two features of its
-// predictor: the correlation with the response, and the log odds. Each pair of slots adds the
-// correlation of their predictors.
+// featuresPerSlot is the number of features of each slot: the number of its item, whether it is
+// used, and the item's correlation with the response and log odds of inclusion. Each pair of slots
+// adds one feature, the correlation of their predictors.
 const featuresPerSlot = 4
 
 // FeatureDim returns the number of features of a list.
@@ -269,9 +271,9 @@ func (s *slotSpace) FeatureDim() int {
 	return 1 + k*featuresPerSlot + k*(k-1)/2
 }
 
-// Features describes lists by the features of their members from screening: codes [B,k] -> [B,C].
-// The first k columns are the numbers of the items, for the flow's embedding. Correlations are
-// under the working weights.
+// Features describes lists by the features of their members from screening: codes [B,k] -> [B,C],
+// where C is FeatureDim. The first k columns are the numbers of the items, for the flow's
+// embedding. Correlations are weighted by the working weights of screening.
 func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	t, k := s.target, s.Slots()
@@ -302,12 +304,13 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return Concatenate(features, 1)
 }
 
-// embeddedItems is the number of items, the most promising ones, with a separate row in the flow's
-// embedding; the others share the last. Row 0 is for "no more". Not tuned.
+// embeddedItems is the number of rows for items in the flow's embedding. The most promising items
+// have a separate row each; all other items share the last row. Row 0 is for an empty slot. Not
+// tuned.
 const embeddedItems = 512
 
-// embed gives a flow on lists its embedding of items, and a small network, shared by all layers,
-// between the features and the layers.
+// embed gives a flow on lists its embedding of items, and a small network between the features and
+// the layers, which all layers share.
 func (t *SlotTarget) embed(flow *cosmic.Config) {
 	const width, context = 8, 64 // not tuned
 	if flow.Embedding == (cosmic.Embedding{}) {
@@ -318,7 +321,8 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 	}
 }
 
-// about are correlation with the response and scaled start log odds of each item, 0 for "no more".
+// about returns, for each item, its correlation with the response and its scaled log odds at the
+// start. The last row, for an empty slot, is zero.
 func (t *SlotTarget) about() [][]float64 {
 	rows := make([][]float64, len(t.order)+1)
 	for item, predictor := range t.order {
@@ -328,8 +332,8 @@ func (t *SlotTarget) about() [][]float64 {
 	return rows
 }
 
-// birthDeath is the posterior for a process of births and deaths, without coefficients; nil where
-// predictors have several columns.
+// birthDeath returns the posterior for a process of births and deaths, from which coefficients are
+// integrated out. It returns nil if predictors have several columns.
 func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	if t.space.Width() != 1 {
 		return nil

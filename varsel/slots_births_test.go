@@ -10,8 +10,8 @@ import (
 )
 
 // TestBirthDeath compares the share of every model in chains of births and deaths with its exact
-// probability, σ known and unknown. Where σ is known it does so at a power of the evidences, too;
-// with σ unknown the power is inside the integral over it.
+// probability, for known and unknown σ. For known σ it also does so with the evidences raised to a
+// power; for unknown σ the power is inside the integral over σ.
 func TestBirthDeath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

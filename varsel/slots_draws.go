@@ -23,8 +23,8 @@ func (t *SlotTarget) byTable(code []int32) []placed {
 	return members
 }
 
-// coordinateNames are the names of the columns of [Draws]: columns of the design in every model,
-// sigma, and for the t-th predictor in table order coef.t, or coef.t.1, coef.t.2, … where
+// coordinateNames returns the names of the columns of [Draws]: the columns of the design in every
+// model, sigma, and coef.t for the t-th member in table order, or coef.t.1, coef.t.2, … if
 // predictors can have several columns.
 func (t *SlotTarget) coordinateNames() (names []string) {
 	for _, j := range t.fixed {
@@ -45,8 +45,8 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 	return names
 }
 
-// each calls f with every coefficient of a model: its coordinate, its place when members are in
-// table order, and its column.
+// each calls f for every coefficient of a model. packed is the coordinate of the coefficient,
+// byTable its coordinate if members are sorted in table order, and column its column of the design.
 func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	for i, column := range t.fixed {
 		f(i, i, column)
@@ -58,8 +58,8 @@ func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	}
 }
 
-// toOriginal is Problem.toOriginal for one draw: it maps theta [D] to values [D], and returns the
-// model's code by predictors.
+// toOriginal does the same as Problem.toOriginal for one draw: it maps theta [D] to values [D]. It
+// returns the numbers of the model's predictors, from 1 in table order, and 0 for each empty slot.
 func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 	scaling := &t.base.design.Scaling
 	clear(values)
@@ -112,7 +112,7 @@ func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []in
 	return code
 }
 
-// visit is Problem.visit for a draw on the scale of the table.
+// visit does the same as Problem.visit for a draw on the scale of the table.
 func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int, value float64)) {
 	for i, column := range t.fixed {
 		f(column, values[i])
@@ -130,5 +130,5 @@ func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int,
 	}
 }
 
-// block is the first coordinate of a place of the list.
+// block returns the first coordinate of a place in the list.
 func (t *SlotTarget) block(place int) int { return t.space.Fixed() + place*t.space.Width() }

@@ -14,14 +14,15 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// packedProblem has an always-in column, a predictor of two columns, and few places.
+// packedProblem returns a problem with a column that is in every model, a predictor of two columns,
+// and lists of three places.
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
 	return slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 7, 2),
 		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
 }
 
-// packedDraws are one draw of every model.
+// packedDraws returns one draw of every model.
 func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	lists := problem.Slots.space
 	random := stream.Rand(1, "packed")
@@ -41,8 +42,8 @@ func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	return codes, theta
 }
 
-// TestPackedDrawsAreThoseOfBits compares draws of lists on the scale of the table with the same
-// draws as bits, and takes them back.
+// TestPackedDrawsAreThoseOfBits compares draws of lists, on the scale of the table, with the same
+// draws as bits. It also maps them back to the coordinates.
 func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	problem := packedProblem(t)
 	codes, theta := packedDraws(problem)
@@ -97,7 +98,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 		require.InDelta(t, float64(expected[j].Mean), float64(got[j].Mean), 1e-12)
 		require.InDelta(t, float64(expected[j].Q975GivenIn), float64(got[j].Q975GivenIn), 1e-12)
 	}
-	// Columns without a draw are not listed.
+	// Columns that no draw includes are not listed.
 	require.Less(t, len(problem.summarizeDraws(problem.toOriginal(codes[len(codes)-1:], theta.Slice(len(codes)-1, len(codes), 0, theta.RawMatrix().Cols).(*mat.Dense)), []float64{1}, nil, nil)), len(got))
 
 	dir := t.TempDir()

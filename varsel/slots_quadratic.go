@@ -8,10 +8,13 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Quadratic is the quadratic of the likelihood at the end of screening, restricted to the columns
-// of each model: −½ Σ w_i (η_i − ŷ_i)² with working weights w and responses ŷ, and the prior. It is
-// exact for Gaussian noise of known scale. An unknown log σ is independent of the coefficients;
-// each model has another mean and precision of it, and so other weights (noise).
+// Quadratic returns the quadratic approximation of the log density at the end of screening,
+// restricted to the columns of each model. precision is its precision matrix, and linear the
+// precision matrix times the mean. The likelihood contributes −½ Σ w_i (η_i − ŷ_i)², where η_i is
+// the linear predictor of row i, w_i its working weight and ŷ_i its working response; the prior is
+// added. The approximation is exact for Gaussian noise of known scale. An unknown log σ is
+// independent of the coefficients. Each model has its own mean and precision of log σ, and so its
+// own weights (see noise).
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
@@ -30,7 +33,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 		return precision, linear
 	}
 
-	// Row and column of log σ are still zero: Mode takes it as an independent coordinate.
+	// The row and the column of log σ are still zero: Mode takes it as an independent coordinate.
 	theta := cosmic.Mode(mask, precision, linear)
 	eta := Einsum("bd,bdn->bn", theta, x)
 	if t.base.Offset != nil {
@@ -57,16 +60,17 @@ func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, 
 	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
-// Newton's method for log σ: steps of at most 1 from the end of screening, slopes by differences of
-// gradients. Not tuned: training corrects the rest.
+// Settings of Newton's method for log σ: the number of its steps, which are at most 1 and start
+// from the value at the end of screening, and the distance in log σ at which differences of
+// gradients give the curvature. Not tuned: training corrects the rest.
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05
 )
 
-// noise returns the maximum of the marginal density of log σ and the curvature there, both [B,1],
-// given linear predictors eta [B,n] at the mode of a number of coefficients [B,1]. The integral
-// over each coefficient adds log σ to the log density.
+// noise returns the maximum of the marginal density of log σ and the curvature there, both [B,1].
+// eta [B,n] holds the linear predictors at the mode of the coefficients, and coefficients [B,1]
+// their number. The integral over each coefficient adds log σ to the log density.
 func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
 	mean, sd := t.mean[t.scale()], t.sd[t.scale()]
 	eta = StopGradient(eta)

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestListsAgreeWithEnumeration certifies models as lists against enumeration, from the start of
-// screening and from one that favours no predictor: the start of q(m) does not bias the answer.
+// TestListsAgreeWithEnumeration compares certified answers of models as lists with enumeration.
+// q(m) starts from screening, and from a start that favours no predictor: the start must not bias
+// the answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -46,7 +47,8 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 				require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 				for s, want := range exact.Inclusion {
 					got := result.Inclusion[s]
-					// Four standard errors on a hundred numbers: a false alarm in 150 seeds.
+					// About a hundred numbers are compared to four standard errors: a false alarm
+					// in one of 150 seeds.
 					require.InDelta(t, float64(want.Certified), float64(got.Certified), 4*float64(got.SE)+1e-3, "%s from %s", want.Name, start)
 					require.Less(t, float64(got.SE), 0.02)
 				}
@@ -64,7 +66,7 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 }
 
 // TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough to
-// evaluate every code. Codes that are no list have no prior, and are no models.
+// evaluate every code. Codes that are not valid lists have prior probability 0, and are no models.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})
@@ -88,7 +90,7 @@ func TestListsThatCanBeEnumerated(t *testing.T) {
 	require.Equal(t, exact.Data, result.Data)
 	require.Equal(t, 1+21+21*20/2, len(result.Models), "20 columns and the offset column of the table")
 	for s, want := range exact.Inclusion {
-		// four standard errors on 21 numbers: a false alarm in 750 choices of seeds
+		// 21 numbers are compared to four standard errors: a false alarm in one of 750 seeds.
 		require.InDelta(t, float64(want.Certified), float64(result.Inclusion[s].Certified), 4*float64(result.Inclusion[s].SE)+1e-3, want.Name)
 	}
 	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)

@@ -22,9 +22,9 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, and an offset
-// column "o". The first few predictors in steps of three have effects. The response is continuous,
-// binary or a count.
+// correlated returns a table of n rows with p predictors, which follow an AR(1) process with
+// correlation 0.5, and an offset column "o". The predictors x0, x3, x6, … have effects, the given
+// number of them. The response suits kind: it is continuous, binary or a count, for example.
 func correlated(t testing.TB, kind likelihood.Kind, n, p, effects int) *table.Table {
 	t.Helper()
 	random := stream.Rand(uint64(p), "correlated")
@@ -80,7 +80,8 @@ func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model M
 	return problem
 }
 
-// TestSlotsAreTheSamePosterior compares the packed densities with bits, for every likelihood.
+// TestSlotsAreTheSamePosterior compares the densities of models as lists with the densities of the
+// same models as bits, for every likelihood.
 func TestSlotsAreTheSamePosterior(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{}, {Sigma: 1}, {Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
@@ -100,7 +101,7 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 				}
 				packed, spread := make([]float64, slots.space.Dim()), make([]float64, bits.space.Dim())
 				for j := range packed {
-					packed[j] = 0.3 * random.NormFloat64() // inactive coordinates hold noise too
+					packed[j] = 0.3 * random.NormFloat64() // inactive coordinates have values too
 				}
 				for a, j := range slots.fixed {
 					spread[j] = packed[a]
@@ -138,8 +139,8 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticIsExactForGaussians compares the quadratic of every model with least squares in
-// gonum, and the log joint density with it.
+// TestSlotQuadraticIsExactForGaussians compares the quadratic approximation of every model with
+// least squares by gonum, and with the log joint density.
 func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
 	slots := problem.Slots
@@ -176,9 +177,9 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with the
-// maximum of the marginal density by a search on the host, and the precision of the coefficients
-// with least squares at that noise.
+// TestSlotQuadraticOfUnknownNoise compares, for several models, the mode and the precision of log σ
+// with a search for the maximum of the marginal density on the host, and the precision of the
+// coefficients with least squares at this σ.
 func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	for _, model := range []ModelOptions{{}, {Likelihood: likelihood.StudentKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}} {
 		model.Prior = Prior{MaxSize: 3}
@@ -228,7 +229,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 			for a := range columns {
 				packed := a
 				if a >= len(problem.Design.Always) {
-					packed++ // after log σ
+					packed++ // it comes after log σ
 				}
 				require.Less(t, packed, dim)
 				require.Zero(t, precision[row][at][packed])
@@ -244,11 +245,12 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	}
 }
 
-// TestScreeningFindsEffects: every likelihood puts the predictors with effects first.
+// TestScreeningFindsEffects requires that screening puts the predictors with effects first, for
+// every likelihood.
 func TestScreeningFindsEffects(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		if kind.HasCategories() {
-			continue // no lists
+			continue // categories have no lists
 		}
 		t.Run(kind.String(), func(t *testing.T) {
 			data := correlated(t, kind, 300, 80, 4)

@@ -19,19 +19,24 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Summary says how the table has statistics of predictors; see [design.ReadStatistics].
+// Summary describes a table with statistics of predictors in place of rows; see
+// [design.ReadStatistics].
 type Summary struct {
-	// LD is the file of the correlations, with its SHA-256.
-	LD          string `json:"ld"`
+	// LD is the file of the correlations between predictors.
+	LD string `json:"ld"`
+	// Fingerprint is the SHA-256 of the file of the correlations.
 	Fingerprint string `json:"fingerprint"`
 	// Samples is the number of rows behind the statistics.
-	Samples int     `json:"samples"`
-	Shrink  float64 `json:"shrink,omitempty"`
-	// LDSamples is the number of the rows of the correlations, where they are others; else 0.
+	Samples int `json:"samples"`
+	// Shrink is the weight s in (1−s) R + s I, which replaces the correlations R.
+	Shrink float64 `json:"shrink,omitempty"`
+	// LDSamples is the number of rows that the correlations come from, if these are not the rows
+	// behind the other statistics; else 0.
 	LDSamples int `json:"ld_samples,omitempty"`
 }
 
-// errOnStatistics is the error of runs without a verdict that a contradiction could lower.
+// errOnStatistics is the error of runs that have no verdict to lower if statistics contradict each
+// other.
 var errOnStatistics = errors.New("summary statistics are answered by varsel.Run, which compares them with each other")
 
 func (s *Summary) design(scores *table.Table, opt DesignOptions) (*Design, error) {
@@ -47,29 +52,34 @@ func (s *Summary) design(scores *table.Table, opt DesignOptions) (*Design, error
 	return design.OfStatistics(scores.Path, statistics, opt)
 }
 
-// SummaryReport compares statistics with each other.
+// SummaryReport describes how well z-scores and correlations agree with each other.
 type SummaryReport struct {
+	// Samples is the number of rows behind the statistics.
 	Samples int `json:"samples"`
 	// Units are the units of coefficients.
 	Units string `json:"units"`
-	// Explained is the share of the variance that all predictors explain together; more than 1 is
-	// impossible in one sample.
+	// Explained is the share of the response's variance that all predictors explain together. More
+	// than 1 is impossible if all statistics come from one sample.
 	Explained Number `json:"explained"`
-	// Reconciled reports whether nothing speaks against statistics of one sample.
+	// Reconciled is set if nothing speaks against the assumption that all statistics come from one
+	// sample.
 	Reconciled bool `json:"reconciled"`
-	// Disagree are the predictors whose z-scores disagree with the others, the worst first.
+	// Disagree holds the predictors whose z-scores disagree with the other statistics, the worst
+	// one first.
 	Disagree []Disagreement `json:"disagree,omitempty"`
 }
 
 // Disagreement is a z-score that the correlations do not explain.
 type Disagreement struct {
+	// Name is the name of the predictor.
 	Name string `json:"name"`
-	Z    Number `json:"z"`
-	// Expected, with its standard deviation, is the z-score given the model and the z-scores of
-	// correlated predictors.
+	// Z is the z-score of the predictor.
+	Z Number `json:"z"`
+	// Expected is the mean, and SD the standard deviation, of the z-score given the model and the
+	// z-scores of correlated predictors.
 	Expected Number `json:"expected"`
 	SD       Number `json:"sd"`
-	// Flipped reports whether the other sign agrees: alleles may be exchanged.
+	// Flipped is set if the z-score with the opposite sign agrees: alleles may be exchanged.
 	Flipped bool `json:"flipped,omitempty"`
 }
 
@@ -78,35 +88,41 @@ const (
 	// members of the best model. More take time, and correlations of a thousand rows do not
 	// determine them.
 	neighbours = 32
-	// chance is the probability of a disagreement in a table without any.
+	// chance is the probability that a table without errors shows a disagreement.
 	chance = 0.01
-	// roundedVariance is added to the variance of a z-score given others, for rounding.
+	// roundedVariance is added to the variance of a z-score given other z-scores, for rounding.
 	roundedVariance = 1e-8
 	// mostHidden is the largest plausible effect of a predictor given its neighbours, in units of
-	// the effect that their z-scores show: a larger one is hidden by opposite effects of
-	// neighbours, which errors in z-scores look like. Neighbours correlated by ½ hide so much.
+	// the largest effect that the neighbours' z-scores show. A larger effect would have to be
+	// hidden by opposite effects of the neighbours, and errors in z-scores look like this.
+	// Neighbours with correlation ½ hide an effect of this size.
 	mostHidden = 2
-	// hiddenLimits is how much further out such a z-score must be than one that the models leave:
-	// with 1, true causes of opposite signs make one answer in four doubtful, with 2 one exchanged
-	// allele in five is trusted. Chosen on tables of TestStatisticsThatContradict.
+	// hiddenLimits is the factor by which the limit for such a z-score exceeds the limit for a
+	// z-score that the models do not explain. With 1, true effects of opposite signs would make one
+	// answer in four doubtful; with 2, one exchanged allele in five would be trusted. Chosen on
+	// tables of TestStatisticsThatContradict.
 	hiddenLimits = 1.5
-	// uneven is the least share by which all z-scores together must vary too much: many small
-	// effects, which no model has, add less. Not tuned.
+	// uneven is the least ratio of the variance of all z-scores to their expected variance that
+	// counts as a disagreement. Many small effects, which no model has, add less to the variance.
+	// Not tuned.
 	uneven = 1.5
-	// strange bounds the error that the correlations of other rows may leave in z-scores.
+	// strange is the largest accepted error in the expectations of z-scores, in z-scores, if the
+	// correlations come from other rows.
 	strange = 0.1
-	// unequal is the largest excess over 1 of a share that is 1, for rounded numbers.
+	// unequal is the largest accepted excess of a share of the variance over 1, for rounded
+	// numbers.
 	unequal = 1e-3
-	// fittedMass is the probability of the models that expectations are averaged over.
+	// fittedMass is the total probability of the models that expectations are averaged over.
 	fittedMass = 0.99
 )
 
 // reconcile compares the z-scores with the correlations, given the models of a certificate, and
-// lowers its verdict where they disagree; nil for rows.
+// lowers the certificate's verdict if they disagree. It returns nil for a table of rows.
 //
-// With z̃ = X'(y − Xθ)/σ√n, for the mean of θ, each z̃_j is normal given the others, as z_j is
-// given the others where nothing matters (kriging of Zou et al. 2022). Correlations of another
-// sample, exchanged alleles and rounding leave more.
+// Let z̃ = X'(y − Xθ)/(σ√n) at the posterior mean of θ. Each z̃_j is normal given the other
+// elements of z̃, in the same way as z-scores are if no predictor matters (the kriging of Zou et
+// al. 2022). Correlations of another sample, exchanged alleles and rounding leave larger
+// differences.
 func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	s := p.Design.Statistics
 	if s == nil {
@@ -125,7 +141,7 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	var fitted, inner mat.VecDense
 	fitted.MulVec(p.Design.X, theta)
 	rest.SubVec(rest, &fitted)
-	rest.SetVec(0, 0) // of the intercept
+	rest.SetVec(0, 0) // the intercept's
 	_, residual := p.Design.Residual()
 	sigma := math.Sqrt((mat.Dot(rest, rest) + residual) / float64(s.Rows))
 	inner.MulVec(p.Design.X.T(), rest)
@@ -158,8 +174,9 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	return report, nil
 }
 
-// disagreements lists the z-scores that disagree with the others, the worst first. left are z̃, in
-// units of the noise sigma, and best the members of the best model.
+// disagreements returns the z-scores that disagree with the other statistics, the worst one first.
+// left holds z̃ of reconcile, in units of the noise scale sigma, z the z-scores, and best the
+// members of the best model.
 func disagreements(s *design.Statistics, left, z []float64, sigma float64, best []int) (list []Disagreement) {
 	count := len(z)
 	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))
@@ -201,8 +218,8 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 	return list
 }
 
-// meanCoefficients is the posterior mean of the coefficients on the working scale, and the members
-// of the best model.
+// meanCoefficients returns the posterior mean of the coefficients on the working scale, and the
+// members of the best model.
 func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best []int, err error) {
 	t := p.Target
 	mean = mat.NewVecDense(p.Design.Dim(), nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Three markers by their z-scores and correlations, from a study of 20,000 people. A z-score of 5.4
-// beside a marker correlated by .9 with 5.2 points at either; the third follows the first two.
+// Three markers are given by their z-scores and correlations, from a study of 20,000 people. The
+// first two have z-scores of 5.4 and 5.2 and a correlation of .9, so that either may be the cause.
+// The z-score of the third follows from the first two.
 func Example_summaryStatistics() {
 	scores, err := table.New("z.csv", table.Texts("name", []string{"rs1", "rs2", "rs3"}), table.Numbers("z", []float64{5.4, 5.2, 2.7}))
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// logExchanged is the logarithm of the mean, over predictors, of the evidence of the z-scores with
-// the sign of one exchanged over their own. Both are densities of z-scores, so that the mean is 1
-// where nothing is exchanged, and above 20 in at most one table of 20. Models are those of a
-// forward search.
+// logExchanged returns the logarithm of a mean over predictors. It averages the evidence of the
+// z-scores with the sign of the predictor exchanged, divided by the evidence of the z-scores as
+// they are. Both are densities of z-scores, so that the expectation of the mean is 1 if no sign is
+// exchanged, and the mean is above 20 in at most one of 20 tables. The evidences are sums over the
+// models of a forward search.
 func logExchanged(p *Problem) float64 {
 	s := p.Design.Statistics
 	count := len(s.Names)
@@ -25,7 +26,7 @@ func logExchanged(p *Problem) float64 {
 	floats.Scale(math.Sqrt(float64(s.Rows))/sigma, z)
 	prior := float64(s.Rows) * math.Pow(p.Model.SlabScale/sigma, 2) // variance of the mean of z
 	logPrior := p.Model.Prior.LogProbs(count)
-	// z ~ N(0, R + prior R_m R_m') beside N(0, R), for the members m
+	// Given the members m of a model z ~ N(0, R + prior R_m R_m'), and without effects z ~ N(0, R).
 	logDensity := func(members []int) float64 {
 		k := len(members)
 		matrix, along := make([]float64, k*k), make([]float64, k)
@@ -69,7 +70,7 @@ func logExchanged(p *Problem) float64 {
 		for k, at := range nearest {
 			expected += weights[k] * z[at]
 		}
-		ratios[j] = -2 * z[j] * expected / (math.Max(variance, 0) + roundedVariance) // of the densities without effects
+		ratios[j] = -2 * z[j] * expected / (math.Max(variance, 0) + roundedVariance) // ratio of the densities without effects
 		z[j] *= -1
 		ratios[j] += sum() - logTotal
 		z[j] *= -1
@@ -77,8 +78,9 @@ func logExchanged(p *Problem) float64 {
 	return logsum.Of(ratios) - math.Log(float64(count))
 }
 
-// What z-scores and correlations say of an exchanged allele: the evidence of the table as it is
-// beside the evidence with an exchanged sign. Where the two are alike, the table does not show it.
+// The evidence shows how much z-scores and correlations say about an exchanged allele: it is
+// computed for the table as it is, and with a sign exchanged. Where both evidences are alike, the
+// table does not show the exchange.
 func TestExchangedAllelesInTheEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -29,9 +29,10 @@ type region struct {
 	y       []float64
 }
 
-// newRegion draws genotypes of rows people, whose neighbours are correlated, the last two by about
-// .99, and a response of two causes, columns 2 and p−3, of the same sign or not, which explain the
-// share, if they are not correlated.
+// newRegion draws the genotypes of the given number of people at p markers. Neighbouring markers
+// are correlated, the last two by about .99. The response has two causes, columns 2 and p−3, with
+// effects of equal or opposite sign, which explain the given share of its variance if the two are
+// not correlated.
 func newRegion(random *rand.Rand, rows, p int, share float64) *region {
 	r := &region{columns: make([][]float64, p), y: make([]float64, rows)}
 	for j := range p {
@@ -61,7 +62,7 @@ func newRegion(random *rand.Rand, rows, p int, share float64) *region {
 	return r
 }
 
-// correlations are the correlations of the columns.
+// correlations returns the correlations of the columns.
 func (r *region) correlations() [][]float64 {
 	out := make([][]float64, len(r.columns))
 	for i, x := range r.columns {
@@ -91,7 +92,7 @@ func (r *region) rows(t testing.TB) *Problem {
 	return must(NewProblem(d, ModelOptions{}.ForMany(len(r.names), false)))
 }
 
-// matrix is a table of a matrix whose columns have names.
+// matrix returns a table of a matrix whose columns are named after the markers.
 func (r *region) matrix(m [][]float64) *table.Table {
 	var columns []*table.Column
 	for j := range m {
@@ -112,7 +113,7 @@ func (r *region) scores(columns map[string][]float64) *table.Table {
 	return must(table.New("scores", all...))
 }
 
-// statistics is the problem of z-scores and correlations.
+// statistics returns the problem of the given z-scores and correlations.
 func (r *region) statistics(t testing.TB, z []float64, ld [][]float64, samples int) *Problem {
 	s, err := design.ReadStatistics(r.scores(map[string][]float64{"z": z}), r.matrix(ld), samples)
 	require.NoError(t, err)
@@ -125,7 +126,8 @@ func statisticsProblem(t testing.TB, s *design.Statistics) *Problem {
 	return must(NewProblem(d, ModelOptions{}.ForMany(len(s.Names), false)))
 }
 
-// answer is the exact answer, and its certificate after a comparison of statistics with each other.
+// answer returns the exact answer, and its certificate after z-scores and correlations are compared
+// with each other.
 func answer(t testing.TB, p *Problem) (*exact.Answer, *vti.Certificate) {
 	asked, err := p.ExactProblem()
 	require.NoError(t, err)
@@ -141,7 +143,7 @@ func answer(t testing.TB, p *Problem) (*exact.Answer, *vti.Certificate) {
 	return a, c
 }
 
-// Both kinds of statistics give the answer of the rows, to rounding: log evidences of the
+// Statistics of either kind give the answer of the rows up to rounding: the log evidence of the
 // standardised response, inclusion probabilities, and coefficients where their units are known.
 func TestStatisticsAreSufficient(t *testing.T) {
 	r := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 9, 0.1)
@@ -172,7 +174,8 @@ func TestStatisticsAreSufficient(t *testing.T) {
 	}
 }
 
-// Births and deaths, screening and credible sets of many predictors are the same for statistics.
+// With many predictors, chains of births and deaths, screening and credible sets give the same
+// results for statistics as for rows.
 func TestStatisticsOfManyPredictors(t *testing.T) {
 	device, r := openDevice(t), newRegion(rand.New(rand.NewPCG(5, 6)), 120, 130, 0.4) // more predictors than rows
 	run := func(p *Problem) *Result {
@@ -196,9 +199,9 @@ func TestStatisticsOfManyPredictors(t *testing.T) {
 	}
 }
 
-// Statistics can contradict each other in ways that make an answer wrong. It is then not trusted:
-// over tables with each fault, an answer that is off by more than a tenth is doubtful, but for a
-// wrong number of rows, which no statistics show.
+// Statistics can contradict each other in ways that make an answer wrong, which is then not
+// trusted. Over tables with each kind of fault, an answer that is off by more than a tenth is
+// doubtful. The exception is a wrong number of rows, which no statistics show.
 func TestStatisticsThatContradict(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two hundred exact answers")
@@ -219,8 +222,8 @@ func TestStatisticsThatContradict(t *testing.T) {
 	faults := []struct {
 		name  string
 		spoil func(random *rand.Rand, r *region, s *statistics)
-		// doubtful is the least number of tables that are not trusted, and wrong the largest number
-		// of trusted ones that are off.
+		// doubtful is the least number of tables whose answers are not trusted, and wrong the
+		// largest number of trusted answers that are off.
 		doubtful, wrong int
 	}{
 		{"none", func(*rand.Rand, *region, *statistics) {}, 0, 0},
@@ -327,7 +330,7 @@ func TestStatisticsErrors(t *testing.T) {
 	}
 }
 
-// A run on statistics says so where rows are asked of it, and is read again from its files.
+// A run on statistics returns an error where rows are needed, and can be read again from its files.
 func TestStatisticsRun(t *testing.T) {
 	r, dir := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 6, 0.1), t.TempDir()
 	scores, ld := filepath.Join(dir, "z.csv"), filepath.Join(dir, "ld.csv")

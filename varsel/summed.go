@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ExactProblem is the problem for [exact.Enumerate]; an error without a closed form.
+// ExactProblem returns the problem for [exact.Enumerate], or an error if it has no closed form.
 func (p *Problem) ExactProblem() (exact.Problem, error) {
 	if !p.Model.Likelihood.Conjugate() {
 		return exact.Problem{}, fmt.Errorf("exact answers exist for the gaussian and lognormal likelihoods only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
@@ -32,23 +32,25 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	return problem, nil
 }
 
-// Bounds of a run's sums. summedWork takes about half a minute of one core.
+// Bounds of the sums over all models that a run makes. mostSummed is the largest number of models.
+// Sums within summedWork take up to half a minute of one core.
 const (
 	mostSummed = 1 << mostListedGroups
 	summedWork = 1.5e9 // models times the cube of their mean number of coordinates
-	// summedModels is the largest number of models listed with a sum, the most probable ones. Draws
-	// of parameters come from them.
+	// summedModels is the largest number of models that a sum lists, the most probable ones. Draws
+	// of parameters come from the listed models.
 	summedModels = 1 << 16
-	// unlistedModels bounds the probability of unlisted models, where fewer are listed.
+	// unlistedModels bounds the total probability of the models that sumModels leaves off its list.
 	unlistedModels = 1e-9
 )
 
-// exactAnswer is a sum over all models, made once.
+// exactAnswer holds the sum over all models, which is made once.
 type exactAnswer struct {
 	lock   sync.Mutex
 	answer *exact.Answer
 	err    error
-	// evidences are the log evidences of all models by the bits of their codes, once asked for
+	// evidences holds the log evidences of all models, indexed by the bits of their codes. It is
+	// nil until they are asked for.
 	evidences []float64
 }
 
@@ -58,7 +60,8 @@ func (p *Problem) summed() bool {
 	return ok && p.Slots == nil && p.Model.Likelihood.Conjugate() && p.Model.Slab == (exact.Slab{}) && len(p.Design.Predictors) > exact.WalkedGroups
 }
 
-// sumAll is the sum over all models; nil if a run makes none. It fails only if ctx is cancelled.
+// sumAll returns the sum over all models, or nil if a run makes none. It fails only if ctx is
+// cancelled.
 func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) (*exact.Answer, error) {
 	x := p.answered
 	x.lock.Lock()
@@ -75,7 +78,7 @@ func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) 
 		x.answer, x.err = exact.Enumerate(ctx, problem)
 	}
 	if err := ctx.Err(); err != nil && x.answer == nil {
-		x.err = nil // another may have time
+		x.err = nil // another call may have time
 		return nil, err
 	}
 	return x.answer, nil
@@ -84,15 +87,16 @@ func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) 
 // affordable reports whether a run may sum over all models.
 func affordable(p *exact.Problem) bool {
 	count := math.Exp2(float64(len(p.Groups)))
-	mean := float64(len(p.Always)) // coordinates of a model
+	mean := float64(len(p.Always)) // mean number of coordinates of a model
 	for _, group := range p.Groups {
 		mean += float64(len(group)) / 2
 	}
 	return count <= mostSummed && count*mean*mean*mean <= summedWork && p.Validate() == nil
 }
 
-// allEvidences are the log evidences of all models by the bits of their codes, without those that
-// the prior excludes; nil if a run makes no sum, or one that does not list all.
+// allEvidences returns the log evidences of all models that the prior allows, indexed by the bits
+// of their codes. It returns nil if a run makes no sum over all models, or if the sum does not list
+// them all.
 func (p *Problem) allEvidences(ctx gocontext.Context) ([]float64, error) {
 	answer, err := p.sumAll(ctx, nil)
 	if err != nil || answer == nil || len(answer.Models) < answer.Count {
@@ -109,7 +113,7 @@ func (p *Problem) allEvidences(ctx gocontext.Context) ([]float64, error) {
 	return p.answered.evidences, nil
 }
 
-// maskOf is a code of zeros and ones as a number, the first entry lowest.
+// maskOf returns a code of zeros and ones as a number, with the first entry as its lowest bit.
 func maskOf(code []int32) (bits int) {
 	for g, in := range code {
 		bits |= int(in) << g
@@ -117,13 +121,13 @@ func maskOf(code []int32) (bits int) {
 	return bits
 }
 
-// sumModels is the sum over all models for the engine.
+// sumModels returns the sum over all models for the engine. ok reports whether there is one.
 func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum engine.Total, ok bool, err error) {
 	answer, err := p.sumAll(ctx, progress)
 	if err != nil || answer == nil || answer.Covered < wellCovered {
 		return sum, false, err
 	}
-	constant := p.Design.LogJacobian() // of the table's response, which targets leave out
+	constant := p.Design.LogJacobian() // of the response's units, which targets leave out
 	sum.Count, sum.LogEvidence = answer.Count, answer.LogEvidence-constant
 	covered := 0.0
 	for _, model := range answer.Models {
@@ -136,9 +140,9 @@ func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int
 	return sum, true, nil
 }
 
-// knownMoments are the posteriors of the coefficients on the scale of the table, and of σ last
-// where it is unknown, averaged over all models with a probability. It is nil if there is no closed
-// form, or one of them cannot be decomposed.
+// knownMoments returns the posteriors of the coefficients on the scale of the table, and σ last
+// where it is unknown, averaged over all models with a positive probability. It returns nil if
+// there is no closed form, or if the closed form of a model fails.
 func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) []Coefficient {
 	if p.Model.Slab != (exact.Slab{}) || !p.Model.Likelihood.Conjugate() && p.assigned() == nil {
 		return nil
@@ -165,7 +169,8 @@ func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) 
 	return p.coefficients(all)
 }
 
-// coefficients are the rows of posteriors, σ last where it is unknown.
+// coefficients returns the rows of a result for posteriors of coefficients, σ last where it is
+// unknown.
 func (p *Problem) coefficients(all []exact.Coefficient) (rows []Coefficient) {
 	for j, c := range all {
 		name := p.Design.ScaleName()

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Moments of the models of a certificate agree with the enumeration.
+// Moments of coefficients over the models of a certificate agree with the enumeration.
 func TestMomentsOfCertificatesAreThoseOfEnumeration(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		t.Run(name, func(t *testing.T) {

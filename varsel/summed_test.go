@@ -15,13 +15,14 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// manyModels is a problem of 17 predictors: more models than are listed.
+// manyModels returns a problem of 17 predictors, which has more models than a run lists.
 func manyModels(t *testing.T, prior Prior) *Problem {
 	t.Helper()
 	return simulatedProblem(t, design.Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
 }
 
-// A run over more models than are listed uses the sum of Exact, and gives its numbers.
+// A run with more models than are listed uses the sum over all models of RunExact, and reports the
+// same numbers.
 func TestRunsSumOverManyModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -50,8 +51,8 @@ func TestRunsSumOverManyModels(t *testing.T) {
 	}
 }
 
-// Evidences found together equal the evidences of single models, under heredity too. Where a sum
-// does not list all models, each is found alone.
+// Evidences that are found for all models together equal the evidences of single models, under
+// heredity too. If a sum does not list all models, each evidence is found alone.
 func TestEvidencesFoundTogether(t *testing.T) {
 	pairs := []string{"x0:x1", "x0:x2", "x0:x3", "x0:o", "x1:x2", "x1:x3", "x1:o", "x2:x3"}
 	interactions := interactionProblem(t, DesignOptions{Interactions: pairs}, ModelOptions{Heredity: StrongHeredity})
@@ -83,8 +84,8 @@ func TestEvidencesFoundTogether(t *testing.T) {
 	}
 }
 
-// Evidences in a sum equal the evidences of single models; models that it does not list have hardly
-// any probability.
+// Evidences in a sum equal the evidences of single models. Models that the sum does not list have
+// hardly any probability.
 func TestSumModels(t *testing.T) {
 	problem := manyModels(t, Prior{})
 	sum, ok, err := problem.known().Sum(t.Context(), nil)
@@ -102,8 +103,8 @@ func TestSumModels(t *testing.T) {
 	require.InDelta(t, 1, covered, 1e-8)
 }
 
-// No sum is made where draws of the listed models would cover only a part of the posterior, where
-// it would be too much work, or where the run is cancelled. A cancelled sum may be made later.
+// No sum is made if draws of the listed models would cover only a part of the posterior, if it
+// would take too much work, or if the run is cancelled. A cancelled sum may be made later.
 func TestSumsThatAreNotMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -23,14 +23,14 @@ type Target struct {
 	heredity *heredity // nil: every model is allowed
 }
 
-// Space is the set of subsets: one site per selectable predictor, in table order.
+// Space returns the set of subsets, which has one site per selectable predictor, in table order.
 func (t *Target) Space() space.Space { return t.space }
 
-// Unimodal reports whether the posterior given a model has one mode: it has, unless rows can take
-// turns in being outliers.
+// Unimodal reports whether the posterior given a model has one mode. Under likelihoods with heavy
+// tails it may have several, since different rows can be outliers.
 func (t *Target) Unimodal() bool { return !t.Kind.HeavyTails() }
 
-// LogPrior is log p(m). [B,S] -> [B]
+// LogPrior returns log p(m): codes [B,S] -> [B].
 func (t *Target) LogPrior(codes *Node) *Node {
 	logPrior := t.prior.LogProb(codes)
 	if t.heredity == nil {
@@ -41,15 +41,16 @@ func (t *Target) LogPrior(codes *Node) *Node {
 	return Where(fine, AddScalar(logPrior, -t.heredity.logMass), none)
 }
 
-// LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(y, θ | m): codes [B,S], mask [B,D], theta [B,D] -> [B].
 func (t *Target) LogJoint(_, mask, theta *Node) *Node { return t.Regression.LogJoint(mask, theta) }
 
-// models is a posterior over models written as bits ([Target]) or as lists of few among many.
+// models is a posterior over models written as bits ([Target]) or as lists ([SlotTarget]).
 type models interface {
 	vti.Target
-	// bits has the likelihood and the priors.
+	// bits returns the target with the likelihood and the priors.
 	bits() *Target
-	// active is the model of a code, members its predictors, ascending, and code inverts members.
+	// active returns the coordinates of the model of a code. members returns the model's predictors
+	// in ascending order, and code inverts members.
 	active(code []int32) regression.Active
 	members(code []int32) []int
 	code(members []int) []int32
@@ -61,7 +62,7 @@ func (t *Target) bits() *Target { return t }
 
 func (t *Target) members(code []int32) []int { return bitMembers(code) }
 
-// bitMembers lists the predictors whose bits are set.
+// bitMembers returns the predictors whose bits are set.
 func bitMembers(code []int32) (members []int) {
 	for predictor, bit := range code {
 		if bit == 1 {
@@ -89,15 +90,15 @@ func (t *Target) active(code []int32) regression.Active {
 	return a
 }
 
-// jointSearch finds members of models that matter only together, or that replace others.
+// jointSearch finds predictors that matter only together, or that replace predictors of a model.
 type jointSearch struct{ models }
 
-// together are the models of [wide.Search.Together] around the model of a code.
+// together returns the models of [wide.Search.Together] around the model of a code.
 func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
 	return s.bits().search().Together(ctx, s.members(code), s.code)
 }
 
-// instead are the models of [wide.Search.Instead].
+// instead returns the models of [wide.Search.Instead] around the model of a code.
 func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
 	return s.bits().search().Instead(ctx, s.members(code), s.code)
 }

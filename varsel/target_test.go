@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// likelihoodCase is a likelihood with the density of one response in its plainest form.
+// likelihoodCase is a likelihood together with the plainest form of the log density of one
+// response.
 type likelihoodCase struct {
 	name   string
 	table  string
@@ -67,7 +68,7 @@ func (c likelihoodCase) problem(t *testing.T) *Problem {
 	return problem
 }
 
-// Every log joint density agrees with plain loops over rows and coordinates in float64.
+// Every log joint density agrees with a sum by plain loops over rows and coordinates in float64.
 func TestLogJointAgainstLoops(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,7 +99,8 @@ func TestLogJointAgainstLoops(t *testing.T) {
 	}
 }
 
-// loops is log p(y, θ | m) by definition, from the design rather than from the compressed target.
+// loops returns log p(y, θ | m) by its definition, from the design rather than from the compressed
+// target.
 func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total float64) {
 	mask := p.Target.space.MaskRow(code, nil)
 	for j, on := range mask {
@@ -122,7 +124,8 @@ func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total 
 	return total
 }
 
-// In float32, the type of training, densities agree with float64 up to single rounding errors.
+// Densities in float32, the type of training, agree with float64 up to the rounding of single
+// precision.
 func TestLogJointInFloat32(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		p := c.problem(t)

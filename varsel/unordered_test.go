@@ -28,7 +28,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// unorderedTables are difficult made-up categories, numbered from 1.
+// unorderedTables returns difficult made-up tables, whose categories are numbered from 1.
 func unorderedTables() []orderedTable {
 	random := stream.Rand(2, "unordered tables")
 	few := orderedTable{name: "10 categories, 12 rows", levels: 10}
@@ -49,13 +49,14 @@ func unorderedTables() []orderedTable {
 	}
 }
 
-// nullCategories is log p(y) without predictors by definition. Log odds whose prior variances are
-// s², and covariances s²/2, are differences of independent scores a_k with variance s²/2, and with
-// 1/Sⁿ = ∫ uⁿ⁻¹ exp(−uS) du / Γ(n)
+// nullCategories returns log p(y) without predictors by definition, for n_k rows in category k and
+// n in all. Log odds with prior variances s² and covariances s²/2 are differences of independent
+// scores a_k with variance s²/2. With w = log u in 1/Sⁿ = ∫ uⁿ⁻¹ exp(−uS) du / Γ(n), the evidence
+// is the mean over the scores
 //
 //	∫ Π_k e^{n_k a_k} / (Σ_k e^{a_k})ⁿ = ∫ e^{nw} Π_k E[exp(n_k a − e^{w+a})] dw / Γ(n),
 //
-// sums over even grids, whose errors fall faster than any power of the step.
+// The integrals are sums over even grids, whose errors fall faster than any power of the step.
 func nullCategories(o orderedTable, s float64) float64 {
 	const step = 0.05
 	counts := make([]float64, o.levels)
@@ -86,10 +87,10 @@ func nullCategories(o orderedTable, s float64) float64 {
 	return floats.LogSumExp(terms) + math.Log(4*step) - gamma
 }
 
-// threeCategories is log p(y) by definition of three categories with intercepts and a slope on x,
-// log odds against the first with standard deviations 10 and 1.5 and correlation ½. It is a sum
-// over an even grid in four dimensions, whose step is small against the posterior; few rows need no
-// logarithms.
+// threeCategories returns log p(y) by definition, for three categories with intercepts and slopes
+// on x. The log odds against the first category have prior standard deviations 10 for intercepts
+// and 1.5 for slopes, and correlation ½. It is a sum over an even grid in four dimensions, whose
+// step is small against the posterior. Few rows need no logarithms.
 func threeCategories(o orderedTable, x []float64) float64 {
 	const step = 0.7
 	n := len(x)
@@ -97,7 +98,7 @@ func threeCategories(o orderedTable, x []float64) float64 {
 		for a := -reach; a <= reach; a += step {
 			for b := -reach; b <= reach; b += step {
 				square := (a*a - a*b + b*b) / (0.75 * sd * sd)
-				if square < 32 { // beyond is a part in 10⁷
+				if square < 32 { // a part in 10⁷ of the prior lies beyond
 					list = append(list, [2]float64{a, b})
 					prior = append(prior, math.Exp(-square/2)*step*step/(2*math.Pi*math.Sqrt(0.75)*sd*sd))
 				}
@@ -147,9 +148,10 @@ func isLevel(y, level float64) float64 {
 }
 
 // Evidences agree with integrals by definition. For ten categories with a predictor they agree with
-// importance sampling by NumPy with log odds against the first as coordinates (400,000 draws from a
-// t distribution around the mode that SciPy finds), which has errors too. 4.5 standard errors: a
-// false alarm in 150,000 comparisons; there are 16.
+// importance sampling by NumPy, which has errors too: its coordinates are log odds against the
+// first category, and its 400,000 draws come from a t distribution around the mode that SciPy
+// finds. The limit of 4.5 standard errors gives a false alarm in one of 150,000 comparisons; there
+// are 16 comparisons.
 func TestUnorderedEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -176,7 +178,8 @@ func TestUnorderedEvidences(t *testing.T) {
 	}
 }
 
-// Without an intercept the model without predictors has no parameters: all categories are alike.
+// Without an intercept, the model without predictors has no parameters and gives all categories the
+// same probability.
 func TestUnorderedWithoutParameters(t *testing.T) {
 	o := unorderedTables()[0]
 	opt := DesignOptions{Target: "y", Likelihood: likelihood.CategoricalKind, NoIntercept: true}
@@ -189,7 +192,8 @@ func TestUnorderedWithoutParameters(t *testing.T) {
 	}
 }
 
-// Two categories are logistic regression: the same density, with all constants.
+// With two categories the categorical likelihood is logistic regression: it has the same density,
+// including all constants.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	o := unorderedTables()[8]
 	fits := map[likelihood.Kind]*laplaceFit{}
@@ -202,13 +206,14 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 		fits[kind] = fit
 	}
 	a, b := fits[likelihood.CategoricalKind], fits[likelihood.LogisticKind]
-	require.InDeltaSlice(t, b.mode, a.mode, 1e-3) // where steps end
+	require.InDeltaSlice(t, b.mode, a.mode, 1e-3) // the precision at which steps end
 	for _, theta := range [][]float64{a.mode, {0, 0}, {-3, 2}, {30, -8}} {
 		require.InDelta(t, b.logJoint(theta), a.logJoint(theta), 1e-12)
 	}
 }
 
-// The order of levels sets the log odds in results, but no densities or probabilities.
+// The order of levels determines the log odds in results, but changes no densities or
+// probabilities.
 func TestOrderOfLevels(t *testing.T) {
 	random := stream.Rand(4, "order of levels")
 	o := unorderedTables()[0]
@@ -238,8 +243,8 @@ func TestOrderOfLevels(t *testing.T) {
 	}
 }
 
-// Graphs agree with the host. Values on the scale of the table give the coordinates back, and the
-// same probabilities.
+// The log density of the graph agrees with the log density on the host. Values on the scale of the
+// table map back to the coordinates, and give the same probabilities.
 func TestUnorderedCoordinates(t *testing.T) {
 	o := unorderedTables()[0]
 	for i := range o.x {
@@ -276,7 +281,7 @@ func TestUnorderedCoordinates(t *testing.T) {
 	require.InDelta(t, 1.5/problem.Design.Scaling.SD[1], float64(priors.Coefficients[1].Prior.SD), 1e-12)
 }
 
-// The likelihood is largest at the estimates of multinom of R's nnet 7.3-18, with its maximum:
+// The maximum of the likelihood, and its place, equal the results of multinom in R's nnet 7.3-18:
 //
 //	multinom(y ~ x + z, reltol = 1e-14, abstol = 1e-14, maxit = 1000)
 func TestMultinom(t *testing.T) {
@@ -306,12 +311,12 @@ func TestMultinom(t *testing.T) {
 	require.InDelta(t, -15.870144801879, fit.logJoint(theta)-prior, 1e-10)
 	fit.expandCategories(make([]float64, len(fit.eta)))
 	for j, v := range theta {
-		require.InDelta(t, 0, fit.step[j]+v/(fit.SD[j]*fit.SD[j]), 1e-6) // as far as R went
+		require.InDelta(t, 0, fit.step[j]+v/(fit.SD[j]*fit.SD[j]), 1e-6) // to the precision of R
 	}
 }
 
-// A run is trusted and agrees with the integral by definition and with chains, also where a
-// category was never seen, or is separated.
+// A run is trusted and agrees with the integral by definition and with chains, also if a category
+// never occurs or is separated by a predictor.
 func TestUnorderedRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -329,7 +334,7 @@ func TestUnorderedRuns(t *testing.T) {
 		require.NotEqual(t, modelcheck.Poor, certified.ModelCheck.Verdict, "%v", certified.ModelCheck)
 		require.Equal(t, "x", certified.Coefficients[2].Predictor)
 		if o.name != "usual" {
-			continue // chains need longer
+			continue // chains would take longer
 		}
 		sampled, err := RunChains(t.Context(), openDevice(t), problem, rjmcmc.Config{Chains: 64, BurnIn: 400, Iterations: 400, Seed: 3}, t.TempDir())
 		require.NoError(t, err)
@@ -338,8 +343,8 @@ func TestUnorderedRuns(t *testing.T) {
 	}
 }
 
-// A stored run predicts probabilities, of its own rows and of new ones, and gives its coordinates
-// back to a comparison. Probabilities come from the draws in the file.
+// A stored run predicts probabilities of its own rows and of new rows. A comparison gets back the
+// coordinates of its draws. Probabilities come from the draws in the file.
 func TestUnorderedPredictions(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
@@ -405,8 +410,9 @@ func TestUnorderedPredictions(t *testing.T) {
 	require.InDelta(t, float64(comparison.CrossEntropy.OwnDraws), float64(comparison.CrossEntropy.Mean), 1e-3)
 }
 
-// Categories whose probabilities bend with a predictor, against the model, are found, with their
-// place; with the square of the predictor there is nothing to find.
+// If the probabilities of categories depend on the square of a predictor, which is not in the
+// model, the check finds this and names the predictor. With the square in the model it finds
+// nothing.
 func TestUnorderedModelCheck(t *testing.T) {
 	random := stream.Rand(6, "bend")
 	const n = 300
@@ -447,7 +453,7 @@ func TestUnorderedModelCheck(t *testing.T) {
 	}
 }
 
-// Simulated tables have effects on single categories; selection finds them.
+// Simulated tables have effects on single categories, and selection finds them.
 func TestUnorderedSimulation(t *testing.T) {
 	data, err := design.Simulate(design.Simulation{Likelihood: likelihood.CategoricalKind, Rows: 3000, Predictors: 4, Effects: 4, Seed: 3})
 	require.NoError(t, err)
@@ -470,7 +476,7 @@ func TestUnorderedSimulation(t *testing.T) {
 	}
 }
 
-// Each fault of categories without an order has a message.
+// Each fault in the options of a categorical response without an order has an error message.
 func TestUnorderedRefusals(t *testing.T) {
 	kind := likelihood.CategoricalKind
 	for want, opt := range map[string]DesignOptions{

@@ -16,33 +16,37 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Parameter is the posterior of the effect of one node on another given that the edge is there: the
-// slope of the mechanism, in units of the table (or of its logarithms), averaged over the rows. For
-// linear mechanisms it is the coefficient.
+// Parameter is the posterior of the direct effect of one node on another, given that the edge
+// between them is in the graph: the slope of the mechanism, in units of the table (or of its
+// logarithms), averaged over the rows. For linear mechanisms it is the coefficient.
 type Parameter struct {
+	// From is the parent and To the node that depends on it. Prob is the probability of the edge
+	// between them, and Mean the posterior mean of the effect given this edge.
 	From string        `json:"from"`
 	To   string        `json:"to"`
 	Prob report.Number `json:"prob"`
 	Mean report.Number `json:"mean"`
-	// MeanSE is the Monte Carlo error of Mean, 0 of closed forms summed over all graphs. It takes
-	// estimated evidences of families as they are.
+	// MeanSE is the Monte Carlo error of Mean. It is 0 for closed forms summed over all graphs.
+	// Errors of estimated evidences of families are not included.
 	MeanSE report.Number `json:"mean_se"`
-	SD     report.Number `json:"sd"`
-	Q025   report.Number `json:"q025"`
-	Q975   report.Number `json:"q975"`
+	// SD is the posterior standard deviation of the effect, and Q025 and Q975 are its quantiles at
+	// 2.5 and 97.5 percent.
+	SD   report.Number `json:"sd"`
+	Q025 report.Number `json:"q025"`
+	Q975 report.Number `json:"q975"`
 }
 
-// Sizes of summaries by draws.
+// These are the sizes of summaries by draws.
 const (
-	linearDraws     = 4000 // of a parameter; of networks, whose slopes take longer:
-	networkDraws    = 400
-	slopeRows       = 200  // rows that the slope of a network is averaged over
-	leastParameter  = 0.01 // edges less probable than this have no summary
+	linearDraws     = 4000 // draws of a parameter
+	networkDraws    = 400  // draws of a parameter of networks, whose slopes take longer
+	slopeRows       = 200  // number of rows over which the slope of a network is averaged
+	leastParameter  = 0.01 // least probability of an edge with a summary
 	checkDraws      = 200
 	checkReplicates = 400
 )
 
-// ParameterDraws is the number of draws behind the summary of a parameter.
+// ParameterDraws returns the number of draws from which a parameter is summarised.
 func ParameterDraws(p *score.Problem) int {
 	if p.Model.Mechanism == sem.Linear {
 		return linearDraws
@@ -50,10 +54,10 @@ func ParameterDraws(p *score.Problem) int {
 	return networkDraws
 }
 
-// Parameters summarises the mechanisms by edge: quantiles by draws, and means and standard
-// deviations too unless their exact values are given. Draws miss the improbable and far, which can
-// make most of a variance. graphs is the number of independent draws that the graphs behind the
-// posterior are worth, and infinite where it is a sum over all.
+// Parameters summarises the mechanisms by edge. Quantiles come from draws. Means and standard
+// deviations do too, unless exact gives exact values: draws miss improbable values far away, which
+// can make up most of a variance. graphs is the number of independent draws that the graphs behind
+// the posterior are worth; it is infinite for a sum over all graphs.
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.Edges(p.Data.Nodes()), ParameterDraws(p)
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
@@ -86,16 +90,18 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return list, nil
 }
 
-// EdgeMoments are the posterior mean and variance of the weight of an edge given that it is there,
-// on the working scale, and the part of the variance that is between families.
+// EdgeMoments returns the posterior mean and variance of the weight of an edge, given that the edge
+// is in the graph, for the working columns. between is the part of the variance that is between
+// families.
 type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 
-// negligibleShare is the share in the probability of an edge below which a family changes no digit
-// of mean and variance: weights have a prior with a standard deviation of about 1, and variances of
-// 1e-12 are as small as the table can make them.
+// negligibleShare is the probability of a family below which the family changes no digit of the
+// mean and variance. Weights have a prior standard deviation of about 1, and the smallest variances
+// that occur are about 1e-12.
 const negligibleShare = 1e-18
 
-// ExactMoments averages closed forms over families; nil where weights have none.
+// ExactMoments returns moments of weights as averages of closed forms over families. It returns nil
+// for mechanisms whose weights have no closed forms.
 func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	if !p.Model.Mechanism.Closed() || p.Model.Mechanism.Integrated() {
 		return nil
@@ -125,8 +131,8 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	}
 }
 
-// slope is the derivative of the mechanism of e.To with respect to its parent e.From, averaged over
-// rows that are spread evenly.
+// slope returns the derivative of the mechanism of e.To with respect to its parent e.From, averaged
+// over evenly spaced rows.
 func slope(p *score.Problem, theta []float64, e dgraph.Edge) (slope float64) {
 	l := p.Layout()
 	if l.Mechanism == sem.Linear {
@@ -152,8 +158,8 @@ func slope(p *score.Problem, theta []float64, e dgraph.Edge) (slope float64) {
 	return slope
 }
 
-// means writes the values that the mechanism of a node gives it in some rows, on the working scale.
-// An intercept is at its estimate. dst is [rows].
+// means sets dst to the fitted values of a node in some rows, for the working columns. An intercept
+// has its estimated value. dst has the length of rows.
 func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	intercept, l := 0.0, p.Layout()
 	center := func(int) float64 { return 0 }
@@ -163,7 +169,7 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	}
 	if l.Mechanism == sem.Linear {
 		clear(dst)
-		for i, weight := range theta[:l.Nodes] { // of many columns few are parents
+		for i, weight := range theta[:l.Nodes] { // of many columns only few are parents
 			if weight == 0 {
 				continue
 			}
@@ -185,9 +191,10 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	}
 }
 
-// NodeCheck compares the residuals of a node, (x − f)/σ, with their distribution in the model:
-// independent standard normals. Each number is the posterior predictive probability of a statistic
-// at least as large as the statistic of the data; near 0 or 1 the model does not fit.
+// NodeCheck compares the residuals of a node, (x − f)/σ with the fitted value f, with their
+// distribution in the model: independent standard normals. Each number is the posterior predictive
+// probability that a statistic is at least as large as the statistic of the data. Near 0 or 1 the
+// model does not fit.
 type NodeCheck struct {
 	Node     string        `json:"node"`
 	Spread   report.Number `json:"spread"`   // standard deviation
@@ -195,7 +202,7 @@ type NodeCheck struct {
 	Kurtosis report.Number `json:"kurtosis"` // fourth moment: heavy tails
 }
 
-// CheckNodes makes the posterior-predictive checks.
+// CheckNodes returns the posterior predictive checks of the residuals of all nodes.
 func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
 	l := p.Layout()
 	for j, name := range p.Data.Names {
@@ -234,8 +241,8 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return checks, nil
 }
 
-// statistics are the standard deviation of residuals, and their standardised moments of order 3 and
-// 4.
+// statistics returns the standard deviation of residuals, and their standardised moments of order 3
+// and 4.
 func statistics(x []float64) (s [3]float64) {
 	mean, sd := stat.PopMeanStdDev(x, nil)
 	s[0] = sd

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// The slope of a network is the difference quotient of its mean where no unit changes sides, and
-// moments agree with their definitions.
+// The slope of a network agrees with the difference quotient of its mean where no unit passes its
+// threshold, and the statistics agree with their definitions.
 func TestSlopeAndMoments(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 50, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 4}, tables.Constraints{})
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestSlopeAndMoments(t *testing.T) {
 	require.InDeltaSlice(t, []float64{spread, third, fourth}, computed[:], 1e-10)
 }
 
-// The checks find a node with heavy tails and pass one without.
+// The checks find a node with heavy tails, and find nothing for a node without heavy tails.
 func TestChecksFindHeavyTails(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	rows := make([][]float64, 300)
@@ -75,8 +75,8 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)
 }
 
-// Exact means and variances of weights against draws, within 4 standard errors of 60,000: of 18
-// comparisons, a false alarm in 1 of 900.
+// Exact means and variances of weights agree with draws, within 4 standard errors of 60,000 draws.
+// With 18 comparisons this fails by chance in 1 of 900 seeds.
 func TestExactMoments(t *testing.T) {
 	random := dagtest.Random(77)
 	for name, model := range map[string]score.ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: sem.BGe}} {

@@ -14,10 +14,10 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// Change is the posterior of how a node changes when a cause is set to a value and not to another,
-// where one of them is a category: by how much its mean rises, or the probability of its value To.
-// From and Reference are values of the cause, of a number half a standard deviation above and below
-// its mean.
+// Change is the posterior of how a node changes when a cause is set to the value From instead of
+// the value Reference, where the node or the cause is a category. It is the rise of the node's
+// mean, or of the probability of the node's value To. If the cause is a number, From and Reference
+// are half a standard deviation above and below its mean.
 type Change struct {
 	From      string `json:"from_value"`
 	Reference string `json:"reference"`
@@ -25,17 +25,19 @@ type Change struct {
 	Size
 }
 
-// mostSizedNodes is the largest number of nodes of a mixed table whose effects are all simulated;
-// of more only the requested ones, since the number of pairs grows with the square.
+// mostSizedNodes is the largest number of nodes of a mixed table for which all effects are
+// simulated. With more nodes only requested effects are simulated, because the number of pairs
+// grows with the square of the number of nodes.
 const mostSizedNodes = 12
 
-// setting is a value that a cause is set to, on the working scale.
+// setting is a value to which a cause is set, on the working scale.
 type setting struct {
 	value float64
 	text  string
 }
 
-// settings of a node: its levels, or half a standard deviation below and above the mean.
+// settings returns the values to which a node is set: its levels, or the values half a standard
+// deviation below and above its mean.
 func settings(p *score.Problem, node int) (list []setting) {
 	d := p.Data
 	if d.Category(node) {
@@ -52,7 +54,7 @@ func settings(p *score.Problem, node int) (list []setting) {
 	return list
 }
 
-// sizeMixedEffects simulates the sizes of effects of a mixed table, over some of the draws.
+// sizeMixedEffects simulates the sizes of the effects in a mixed table, for a part of the draws.
 func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d score.Sample, orders [][]int, independent float64, random *rand.Rand) error {
 	every := max(1, len(orders)/networkEffects)
 	d, orders = d.Each(every), score.EachOf(orders, every)
@@ -87,8 +89,9 @@ func sized(p *score.Problem, from, to int) bool {
 	return p.Data.Nodes() <= mostSizedNodes || slices.Contains(p.Asked, dgraph.Edge{From: from, To: to})
 }
 
-// simulateMixed are the mean, or the probabilities of levels, of every node in simulated rows where
-// a node is set to each of some values, with the same noise: [setting][node][outcome].
+// simulateMixed simulates rows in which a node is set to each of some values, with the same noise
+// for all values. It returns the mean, or the probabilities of the levels, of every node:
+// [setting][node][outcome].
 func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgraph.Set, thetas [][]float64, order []int, random *rand.Rand) [][][]float64 {
 	table, nodes := p.MixedTable(), len(order)
 	below := score.Descendants(from, parents, order)
@@ -111,7 +114,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 					table.Set(rows[s], j, nodeSetting.value)
 					continue
 				}
-				if s > 0 && !below.Has(j) { // as in the first
+				if s > 0 && !below.Has(j) { // the same as with the first setting
 					for _, column := range table.Of[j] {
 						rows[s][column] = rows[0][column]
 					}
@@ -128,7 +131,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 			}
 		}
 	}
-	for s := range settings[1:] { // nodes that do not change
+	for s := range settings[1:] { // nodes that the setting does not change
 		for j := range nodes {
 			if !below.Has(j) {
 				copy(means[s+1][j], means[0][j])
@@ -158,7 +161,7 @@ func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setti
 		}
 		for level, text := range d.Levels[to] {
 			if level == 0 && len(d.Levels[to]) == 2 {
-				continue // the reverse of the other
+				continue // its change is the negative change of the other level
 			}
 			toLevel := change(s, level, 1)
 			toLevel.To = text

@@ -20,14 +20,14 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// Limits of the work of a model check.
+// These limit the work of a model check.
 const (
-	checkWork        = 2e9 // multiplications for the means of nodes, a few seconds of one core
-	fewestChecked    = 500 // rows
-	networkParameter = 100 // draws of the parameters of networks and categories, each with several replicates
+	checkWork        = 2e9 // largest number of multiplications for the means of nodes, which take a few seconds on one core
+	fewestChecked    = 500 // least number of rows that are checked
+	networkParameter = 100 // draws of the parameters of networks and of mixed tables, each with several replicates
 )
 
-// CheckModel compares each node with replicates of it given its parents, under draws of the
+// CheckModel compares each node with replicates of the node given its parents, for draws of the
 // parents and of the mechanism. best is the most probable graph.
 func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, best *dgraph.Graph, source score.ParameterSource, random *rand.Rand) (*modelcheck.Report, error) {
 	nodes := p.Data.Nodes()
@@ -36,7 +36,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	case sem.MLP:
 		parameters, cost = networkParameter, float64(nodes*p.Layout().Hidden)
 	case sem.Mixed, sem.Spline:
-		parameters = networkParameter // some come in batches of many
+		parameters = networkParameter // because parameters come in batches with repeated draws
 	}
 	most := int(checkWork / (cost * float64(nodes*parameters)))
 	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
@@ -46,7 +46,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		Curves:   p.Model.Mechanism == sem.Spline || p.Model.Mechanism == sem.MLP,
 	}
 	families, fits := make([]func() int, nodes), make([]*nodeFit, nodes)
-	var nodeOf []int // by column
+	var nodeOf []int // node of each checked column
 	for j := range nodes {
 		fits[j] = &nodeFit{problem: p, node: j, first: len(nodeOf)}
 		for _, row := range rows {
@@ -63,7 +63,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	}
 	repeats := modelcheck.MinDraws / parameters
 	chosen, parents, descendants := make([]int, nodes), make([]dgraph.Set, nodes), make([]dgraph.Set, nodes)
-	in.Descends = func(_, column, other int) bool { // levels of one category exclude each other
+	in.Descends = func(_, column, other int) bool { // columns of one category descend from each other, because its levels exclude each other
 		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
 	}
 	in.Draw = func(d, column int, mean, sd, replicate []float64) {
@@ -94,9 +94,9 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return &report, err
 }
 
-// doubtDirections makes splines and networks poor where the noise has heavy tails, or depends on
-// parents. Curves then take up what normal noise of one spread leaves, and determine directions
-// that are wrong.
+// doubtDirections makes the verdict poor for splines and networks where the noise has heavy tails
+// or depends on parents. Such noise is not normal with one standard deviation, and curves that fit
+// the deviation determine directions that are wrong.
 func doubtDirections(report *modelcheck.Report) {
 	for k := range report.Findings {
 		f := &report.Findings[k]
@@ -108,13 +108,14 @@ func doubtDirections(report *modelcheck.Report) {
 	slices.SortStableFunc(report.Findings, func(a, b modelcheck.Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
 }
 
-// strongEvidence is a difference of log evidences that counts as strong.
+// strongEvidence is a difference of log evidences, in nats, that counts as strong evidence.
 const strongEvidence = 3
 
-// adviseSplines names splines as the remedy of curvature where they have more evidence, with the
-// difference. They also have more where the noise depends on parents, and are wrong then: given a
-// child of such an edge, the mean of the parent is curved. Residuals of such tables have more
-// findings of outliers, heavy tails and unequal spread than of curvature.
+// adviseSplines recommends splines as the remedy for curvature where splines have more evidence,
+// and states the difference. Splines also have more evidence, but are wrong, where the noise
+// depends on parents: the mean of the parent given such a child is curved. The residuals of such
+// tables have more findings of outliers, heavy tails and unequal spread than of curvature, and
+// adviseSplines then does nothing.
 func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
 	curved, noisy := 0, 0
 	for _, f := range findings {
@@ -140,7 +141,8 @@ func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, 
 	return nil
 }
 
-// checkedColumns are a number, or indicators of all levels of a category but the first.
+// checkedColumns returns the values of a number, or an indicator for each level of a category
+// except the first.
 func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
 	name := p.Data.Names[node]
 	if !p.Data.Category(node) {
@@ -156,17 +158,17 @@ func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, ki
 	return columns, modelcheck.Binary
 }
 
-// nodeFit is the prediction of a node by a draw of the parameters in some rows.
+// nodeFit is the prediction of a node in some rows, for one draw of the parameters.
 type nodeFit struct {
 	problem *score.Problem
 	node    int
-	first   int   // column of the node
-	rows    []int // that count
+	first   int   // index of the first column of the node
+	rows    []int // rows that count for the node
 
-	means         []float64   // of a number, in units of the table, and
-	sigma         float64     // its noise
-	probabilities [][]float64 // of the levels of a category, by row
-	levels        []int       // that were drawn
+	means         []float64   // means of a number, in units of the table
+	sigma         float64     // noise of a number, in units of the table
+	probabilities [][]float64 // probabilities of the levels of a category, by row
+	levels        []int       // level that was drawn in each row
 }
 
 func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
@@ -195,8 +197,8 @@ func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 	}
 }
 
-// draw writes mean, standard deviation and replicate of a column of the node. Columns of a category
-// have one replicate.
+// draw writes the mean, the standard deviation and a replicate of a column of the node. All columns
+// of a category have the same replicate of the category.
 func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.Rand) {
 	if n.probabilities == nil {
 		copy(mean, n.means)
@@ -220,13 +222,14 @@ func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.R
 	}
 }
 
-// inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits
-// that they can be known to, so that equal cells of the table are equal.
+// inUnits returns the values of a node in units of the table (or of its logarithms). Values are
+// rounded to the 12 digits that scaling preserves, so that equal cells of the table have equal
+// values.
 func inUnits(d *tables.Data, j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for row, x := range values {
 		x = x*d.Scale[j] + d.Shift[j]
-		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // cancellation leaves rounding
+		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // the rest of a cancellation is rounding
 			x = 0
 		}
 		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {

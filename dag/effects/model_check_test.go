@@ -16,7 +16,7 @@ import (
 )
 
 // TestCheckModel checks that a linear graph passes, and that the check names the node and the row
-// of a spoiled value and the node that is a square of its parent.
+// of a spoiled value, and a node that is the square of its parent.
 func TestCheckModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rows := make([][]float64, 200)

@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/internal/draws"
 )
 
-// DrawsFile holds draws of graphs and parameters in a run directory.
+// DrawsFile is the name of the file with draws of graphs and parameters in a run directory.
 const DrawsFile = draws.ParquetFile
 
 // FileDraws is the number of draws that a run writes.
 const FileDraws = 2000
 
-// Spread picks draws from a list in proportion to their counts: [fileDraws] families by node, in
-// random order.
+// Spread picks FileDraws draws from a list in proportion to their counts, in random order. It
+// returns the families of each, by node.
 func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 	total := 0
 	for _, d := range list {
@@ -35,13 +35,14 @@ func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 	return graphs
 }
 
-// WriteDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b,
-// with outcomes 0 and 1. Coordinates are the parameters of their mechanisms: for linear ones the
-// coefficients, with the names of the edges, and sigma.NODE, in units of the table (or of its
-// logarithms); for networks the parameters of F.1 on the working scale, W1.a->b.h, b1.b.h, W2.b.h
-// and b2.b. log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its
-// constant; with the prior over orders it is the prior of A along one of them. log_q__ is not
-// known.
+// WriteDraws writes draws to a run directory. Sites are the edges that at least one draw has, named
+// a->b, with outcomes 0 and 1. Coordinates are the parameters of the mechanisms of these edges. For
+// linear mechanisms they are the coefficients, with the names of the edges, and sigma.NODE, in
+// units of the table (or of its logarithms). For networks they are the parameters of section F.1
+// for the working columns, W1.a->b.h, b1.b.h, W2.b.h and b2.b, with h the number of the hidden
+// unit. log_p__ is log p(A) + log p(x, θ | A) of the graph A for the working columns, with p(A) up
+// to its constant. With the prior over orders, p(A) is the prior of A along one order. log_q__ is
+// not known.
 func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error {
 	if dir == "" {
 		return nil
@@ -66,7 +67,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 			header.Cards, header.Sites = append(header.Cards, 2), append(header.Sites, p.Data.Names[e.From]+"->"+p.Data.Names[e.To])
 		}
 	}
-	if len(edges) == 0 { // a file of draws has a site
+	if len(edges) == 0 { // a file of draws must have a site
 		edges = []dgraph.Edge{{From: 0, To: 1}}
 		header.Cards, header.Sites = []int{2}, []string{p.Data.Names[0] + "->" + p.Data.Names[1]}
 	}
@@ -142,7 +143,7 @@ type drawColumn struct {
 	scale        bool    // whether it is σ and the layout has its logarithm
 }
 
-// value reads it from the parameters of its node.
+// value returns the coordinate, given the parameters of its node.
 func (c drawColumn) value(theta []float64) float64 {
 	if c.scale {
 		return math.Exp(theta[c.offset]) * c.unit
@@ -150,7 +151,7 @@ func (c drawColumn) value(theta []float64) float64 {
 	return theta[c.offset] * c.unit
 }
 
-// set is the reverse of value.
+// set sets the parameter of the node from a value of the coordinate. It is the reverse of value.
 func (c drawColumn) set(theta []float64, value float64) {
 	theta[c.offset] = value / c.unit
 	if c.scale {
@@ -202,10 +203,10 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	return columns
 }
 
-// density evaluates log p(A) + log p(x, θ | A), p(A) up to its constant.
+// density computes log p(A) + log p(x, θ | A), with p(A) up to its constant.
 type density struct {
 	problem *score.Problem
-	forms   []score.Form // by node; nil for networks
+	forms   []score.Form // form of each node; nil for networks
 }
 
 func newDensity(p *score.Problem) *density {
@@ -217,7 +218,7 @@ func newDensity(p *score.Problem) *density {
 }
 
 func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum float64) {
-	if d.problem.Data.Missing != nil { // the density would be of the completed table
+	if d.problem.Data.Missing != nil { // otherwise the density would be the density of the completed table
 		return math.NaN()
 	}
 	for j, set := range parents {
@@ -231,7 +232,7 @@ func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum floa
 	return sum
 }
 
-// networkLogJoint is log p(x_j, θ | x_pa) of a family of networks.
+// networkLogJoint returns log p(x_j, θ | x_pa) of a family of networks.
 func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l, sd := p.Layout(), p.Model.PriorSD
 	for k, on := range l.Mask(f)[:l.Weights()] {

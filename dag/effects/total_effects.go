@@ -16,26 +16,28 @@ import (
 )
 
 // Effect is the posterior of the total causal effect of one node on another, over graphs and
-// parameters: by how much the mean of To rises for a unit of From, set from outside, in units of
-// the table (or of its logarithms). It is zero in graphs without a directed path.
+// parameters: by how much the mean of To rises when From is raised by one unit from outside, in
+// units of the table (or of its logarithms). It is zero in graphs without a directed path from From
+// to To.
 type Effect struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Prob is the probability of a directed path, with its standard error; ProbNone the probability
-	// of no effect.
+	// Prob is the probability of a directed path, and ProbSE its standard error. ProbNone is the
+	// probability that there is no directed path.
 	Prob     report.Number `json:"prob"`
 	ProbSE   report.Number `json:"prob_se"`
 	ProbNone report.Number `json:"prob_none"`
-	// Size includes no effect. It is null where one of the two is a category, and in mixed tables
-	// of many nodes where it was not requested.
+	// Size summarises the effect over all graphs, with zeros for graphs without a directed path. It
+	// is null where one of the two nodes is a category, and in mixed tables of many nodes where the
+	// effect was not requested.
 	Size
-	// Changes are present in mixed tables if one of the two is a category.
+	// Changes holds the effect in mixed tables if one of the two nodes is a category.
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Size is the posterior mean of an effect over draws with its Monte Carlo error, their standard
-// deviation, and the central interval of 90%. The error is null where no draw has an effect: its
-// mean is not known to be zero.
+// Size summarises draws of an effect: the mean with its Monte Carlo error, the standard deviation,
+// and the central 90% interval. The error is null where all draws are zero, because this does not
+// show that the mean is zero.
 type Size struct {
 	Mean   report.Number `json:"mean"`
 	MeanSE report.Number `json:"mean_se"`
@@ -49,7 +51,8 @@ func unsized() Size {
 	return Size{none, none, none, none, none}
 }
 
-// sizeOf summarises draws, which it sorts, that are worth the given number of independent ones.
+// sizeOf summarises draws, which it sorts. independent is the number of independent draws that they
+// are worth.
 func sizeOf(values []float64, independent float64) Size {
 	mean, sd := stat.MeanStdDev(values, nil)
 	slices.Sort(values)
@@ -61,15 +64,16 @@ func sizeOf(values []float64, independent float64) Size {
 	return s
 }
 
-// Limits of the work for total effects of networks: 200 draws give a mean an error of a fourteenth
-// of a posterior standard deviation.
+// These limit the work for total effects of networks. A mean over 200 draws has an error of a
+// fourteenth of a posterior standard deviation.
 const (
 	networkEffects = 200 // draws of graphs and parameters
-	effectRows     = 100 // rows that are simulated for each
+	effectRows     = 100 // rows that are simulated for each draw
 )
 
-// TotalEffects summarises the pairs that some draw has a path between, and the requested pairs, by
-// the name of the cause. independent is the number of independent draws that these are worth.
+// TotalEffects summarises the effects for all pairs of nodes between which at least one draw has a
+// path, and for the requested pairs, ordered by cause. independent is the number of independent
+// draws that the draws are worth.
 func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
@@ -112,7 +116,7 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 	return list, err
 }
 
-// unit converts effects from the working scale.
+// unit returns the factor that converts effects from the working scale to units of the table.
 func unit(p *score.Problem, from, to int) float64 {
 	if p.Model.Mechanism.Integrated() {
 		return 1
@@ -120,10 +124,11 @@ func unit(p *score.Problem, from, to int) float64 {
 	return p.Data.Scale[to] / p.Data.Scale[from]
 }
 
-// effectsOf are the total effects of a node on all, in one graph with its parameters, on the
-// working scale. For linear mechanisms it is the sum over paths of the products of weights (Wright
-// 1934). For networks it is the difference of the means of simulated rows in which the node is set
-// half a standard deviation above and below its mean, with the same noise, for a unit of the node.
+// effectsOf returns the total effects of a node on all nodes, in one graph with its parameters, on
+// the working scale. For linear mechanisms an effect is the sum over paths of the products of
+// weights (Wright 1934). For networks it is estimated from simulated rows: the difference of the
+// means with the node set half a standard deviation above and below its mean, with the same noise,
+// divided by the standard deviation.
 func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	effects := make([]float64, len(order))
 	switch p.Model.Mechanism {
@@ -144,7 +149,7 @@ func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]floa
 	return effects
 }
 
-// simulatedEffects are effectsOf networks.
+// simulatedEffects returns the total effects for networks, see effectsOf.
 func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	l, effects := p.Layout(), make([]float64, len(order))
 	if below.Len() == 1 {

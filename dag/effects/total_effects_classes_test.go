@@ -15,11 +15,12 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Total effects over an equivalence class against IDA (Maathuis, Kalisch and Bühlmann 2009): in
-// each of its graphs the effect of x on y is the coefficient of x in a regression of y on x and the
-// parents of x, and zero where y is one of them. Means of total effects are products of weights
-// along paths, so that both agree where the class holds, up to sampling error: 5 standard errors of
-// 20,000 rows. Whole classes are compared, so that every possible effect appears as often.
+// Total effects over an equivalence class agree with IDA (Maathuis, Kalisch and Bühlmann 2009). In
+// each graph of the class, IDA takes for the effect of x on y the coefficient of x in a regression
+// of y on x and the parents of x, and zero where y is a parent of x. Means of total effects are
+// products of weights along paths. The two agree for data from a graph of the class, up to sampling
+// error: 5 standard errors of 20,000 rows. Whole classes are compared, in which every possible
+// effect is equally frequent.
 func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 	const nodes, rows = 4, 20000
 	families := make([][]dgraph.Set, nodes)
@@ -89,7 +90,8 @@ func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 	}
 }
 
-// adjusted is the coefficient of x in a regression of y on x and others, on the working scale.
+// adjusted returns the coefficient of x in a regression of y on x and others, for the working
+// columns.
 func adjusted(t *testing.T, d *tables.Data, x, y int, others []int) float64 {
 	t.Helper()
 	regressors := append([]int{x}, others...)

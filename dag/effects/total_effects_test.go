@@ -18,8 +18,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Total effects of linear mechanisms are (I − B)⁻¹, with B the weights by effect and cause; total
-// effects of networks in their linear part are products of their weights.
+// Total effects of linear mechanisms are (I − B)⁻¹, with B the matrix of weights by effect and
+// cause. Total effects of networks, where all units are in their linear part, are products of
+// weights.
 func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -37,7 +38,7 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err = score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 1}, tables.Constraints{})
 	require.NoError(t, err)
 	l := p.Layout()
-	theta := func(weights ...float64) []float64 { // 2 (10 + w x) − 20, where no unit is off
+	theta := func(weights ...float64) []float64 { // parameters of 2 (10 + w x) − 20, for which no unit is off
 		scaled := make([]float64, l.Dim())
 		copy(scaled, weights)
 		scaled[l.B1()], scaled[l.W2()], scaled[l.B2()], scaled[l.Weights()] = 100, 2, -200, -3
@@ -50,14 +51,15 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 	require.InDelta(t, 1.4, effects[2], 1e-9)
 }
 
-// effectStudy is how often central intervals of 90% hold true total effects, over many tables.
+// effectStudy counts how often central 90% intervals contain the true total effects, over many
+// tables.
 type effectStudy struct{ shares map[string][]float64 }
 
-// add counts the pairs of nodes of one table: all, those that have an effect in truth, and those
-// whose posterior probability of an effect is more than one half. Effects that are zero with some
-// probability have jumps in their distribution: where the truth is zero its place there is drawn
-// (a randomised probability integral transform), so that intervals hold exactly 90% under the
-// prior.
+// add counts the pairs of nodes of one table in three groups: all pairs, pairs with a true effect,
+// and pairs whose posterior probability of an effect is more than one half. The posterior of an
+// effect that is zero with some probability has a jump at zero. Where the true effect is zero, its
+// quantile within the jump is drawn at random (a randomised probability integral transform), so
+// that intervals contain exactly 90% under the prior.
 func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, thetas [][]float64, random *rand.Rand) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)
@@ -99,7 +101,8 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 	}
 }
 
-// coverage is the share of the pairs of a group, with its standard error over tables.
+// coverage returns the share of the pairs of a group whose intervals contain the true effect, with
+// its standard error over tables.
 func (s *effectStudy) coverage(group string) (share, se float64) {
 	held, pairs, squares := 0.0, 0.0, 0.0
 	list := s.shares[group]
@@ -113,10 +116,10 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 	return share, math.Sqrt(squares) / pairs
 }
 
-// Where graphs and parameters are drawn from the prior, intervals of 90% hold 90% of the true total
-// effects, of all pairs and of pairs whose effect is probable in the posterior: within 4 standard
-// errors. Of pairs that have an effect in truth they hold fewer, because the table alone cannot
-// select these: the loss there is balanced where there is no effect.
+// Where graphs and parameters are drawn from the prior, 90% intervals contain 90% of the true total
+// effects, both for all pairs and for pairs whose effect is probable in the posterior, within 4
+// standard errors. For pairs that have a true effect they contain fewer, because the table alone
+// cannot select these pairs; pairs without a true effect make up for it.
 func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -132,7 +135,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 		weight := 1.0
 		for _, set := range parents {
-			weight /= []float64{1, 3, 3, 1}[set.Len()] // sets of so many of three
+			weight /= []float64{1, 3, 3, 1}[set.Len()] // number of sets of this size among three nodes
 		}
 		graphs, weights = append(graphs, dgraph.FromParents(parents)), append(weights, weight)
 		return true
@@ -143,7 +146,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 		thetas, intercepts, noise := make([][]float64, nodes), make([]float64, nodes), make([]float64, nodes)
 		for j, set := range truth.ParentSets() {
 			const scale = 0.5
-			// of the prior of BGe: σ² ~ IG((k + 3)/2, t/2), w ~ N(0, σ²/t), intercept ~ N(0, σ²)
+			// from the prior of BGe: σ² ~ IG((k + 3)/2, t/2), w ~ N(0, σ²/t), intercept ~ N(0, σ²)
 			noise[j] = math.Sqrt(scale / 2 / stream.Gamma(float64(set.Len()+3)/2, random))
 			thetas[j], intercepts[j] = make([]float64, nodes+1), noise[j]*random.NormFloat64()
 			for i := range set.Nodes() {
@@ -177,8 +180,9 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	t.Logf("true effect: %.3f ± %.3f", share, se)
 }
 
-// Data of another design, with weights of ±0.3 to 0.7 and half of all edges: of the pairs whose
-// effect is probable, and of all, between 85 and 95% are held.
+// For data of another design, with weights of ±0.3 to 0.7 and half of all edges, the intervals
+// contain between 85 and 95% of the true effects, for all pairs and for pairs whose effect is
+// probable.
 func TestEffectIntervalsCover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -202,10 +206,11 @@ func TestEffectIntervalsCover(t *testing.T) {
 	}
 }
 
-// Stated errors of mean total effects against errors between samples: z against the mean over all
-// 60 samples has a standard deviation of about 1. Its own relative error is 9 percent: of 6 pairs,
-// a false alarm at 4 of these once in 2,000 runs. Errors without the root of the number of draws
-// fail.
+// The stated errors of mean total effects agree with the errors between samples: the distance from
+// the mean over all 60 samples, in stated errors, has a standard deviation of about 1. This
+// standard deviation has a relative error of 9 percent, and the test allows 4 of these, so that
+// with 6 pairs it fails by chance once in 2,000 runs. It would fail for stated errors that lack the
+// root of the number of draws.
 func TestErrorsOfTotalEffects(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -243,7 +248,7 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 }
 
 // A requested pair is in the answer although no draw has a path, and no error states that its
-// effect is zero.
+// effect is certainly zero.
 func TestEffectsThatWereAskedFor(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

@@ -13,18 +13,19 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Additive is the mechanism x_j = f(x_pa) + normal noise, with f linear or a network with one
+// Additive is the mechanism x_j = f(x_pa) + normal noise, where f is linear or a network with one
 // hidden layer. It satisfies [Mechanism].
 type Additive struct {
 	problem *score.Problem
 	layout  sem.Layout
 
-	values  []float64 // x [N·n]; for MLP
-	counted []float64 // 1 where the row counts [N·n]; nil when all do
-	centers []float64 // of all columns, by node [N·N]; nil for none
-	// R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
+	values  []float64 // columns x of the table [N·n]
+	counted []float64 // 1 where a row counts for a node, else 0 [N·n]; nil if all rows count
+	centers []float64 // values of all columns that the mechanism of each node subtracts [N·N]; nil for none
+	// roots holds a matrix R for each node, with |R e|² = Σ (X e)² over the rows that count for the
+	// node [N·N·N]; only for linear mechanisms.
 	roots  []float64
-	rows   []float64 // rows that count [N]
+	rows   []float64 // number of rows that count for each node [N]
 	logSDs []float64 // prior means of log σ [N]
 }
 
@@ -51,7 +52,8 @@ func NewAdditive(p *score.Problem) *Additive {
 	return t
 }
 
-// MechanismOf returns the mechanisms of a problem, with quadratics for linear ones.
+// MechanismOf returns the mechanisms of a problem. Linear mechanisms have quadratic approximations
+// of their log densities.
 func MechanismOf(p *score.Problem) Mechanism {
 	target := NewAdditive(p)
 	if target.layout.Mechanism == sem.Linear {
@@ -60,13 +62,13 @@ func MechanismOf(p *score.Problem) Mechanism {
 	return target
 }
 
-// Nodes returns N.
+// Nodes returns the number of nodes N.
 func (t *Additive) Nodes() int { return t.layout.Nodes }
 
-// Dim returns D.
+// Dim returns the number of coordinates D.
 func (t *Additive) Dim() int { return t.layout.Dim() }
 
-// Mask marks the coordinates in use, as the layout does: [B,N] Bool -> [B,D] Bool.
+// Mask marks the coordinates in use, by the layout of the parameters: [B,N] Bool -> [B,D] Bool.
 func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	l, batch := t.layout, parents.Shape().Dim(0)
 	parts := []*graph.Node{parents}
@@ -80,7 +82,7 @@ func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint returns log p(x_j, θ_j | x_pa) of nodes with the parents in mask.
+// LogJoint returns log p(x_j, θ_j | x_pa) for the nodes and coordinates in each row.
 func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	logSigma := t.logSigma(theta, t.layout.Weights())
@@ -92,7 +94,8 @@ func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
 }
 
-// logSigma returns log σ of each row [B], which follows the weights if the noise is unknown.
+// logSigma returns log σ of each row [B]. If the noise is unknown, log σ is the coordinate after
+// the weights.
 func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	if t.layout.Sigma > 0 {
 		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
@@ -100,7 +103,7 @@ func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(weights)), 1)
 }
 
-// ofNode picks the value of the node of each row. node [B] -> [B]
+// ofNode returns the value of the node of each row. node [B] -> [B]
 func (t *Additive) ofNode(like, node *graph.Node, values []float64) *graph.Node {
 	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
 }
@@ -124,14 +127,14 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden returns the hidden units [B,H,n] of networks, whose first layer starts theta, and the
-// response, the values of node [B,n].
+// hidden returns the outputs of the hidden units of networks [B,H,n], whose first layer is at the
+// start of theta, and the values of the node [B,n].
 func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node) {
 	l, g := t.layout, node.Graph()
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*l.Hidden)), batch, nodes, l.Hidden)
-	// [B, H, n]; this order of operands, with a single sum over units, avoids a transposition
+	// [B, H, n]; with this order of operands and a single sum over nodes no transposition is needed
 	hidden = graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
 	response = graph.Gather(values, index)
@@ -148,7 +151,7 @@ func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node
 	return graph.MaxScalar(hidden, 0), response
 }
 
-// countedOf marks the rows of the data that count for nodes [B] -> [B,n].
+// countedOf marks the rows of the data that count for each node: [B] -> [B,n].
 func (t *Additive) countedOf(node *graph.Node, dtype dtypes.DType) *graph.Node {
 	counted := graph.Reshape(graph.Const(node.Graph(), t.counted), t.layout.Nodes, t.problem.Data.Rows())
 	return graph.ConvertDType(graph.Gather(counted, graph.InsertAxes(node, -1)), dtype)
@@ -160,7 +163,7 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
 	index := graph.InsertAxes(node, -1)
 	residual := graph.Sub(weights, oneHot(node, nodes, theta.DType()))
-	if t.problem.Data.Counted == nil { // one root for all nodes
+	if t.problem.Data.Counted == nil { // all nodes have the same root
 		root := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots[:nodes*nodes]), nodes, nodes), theta.DType())
 		return graph.ReduceSum(graph.Square(graph.Einsum("bi,ri->br", residual, root)), -1)
 	}
@@ -184,15 +187,16 @@ func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
 }
 
-// linear are linear mechanisms, with quadratics.
+// linear holds linear mechanisms, with quadratic approximations of their log densities.
 type linear struct{ *Additive }
 
 var _ quadratics = linear{}
 
-// Quadratic expands the log density of each node with the parents in mask. It is exact for known
-// noise. For unknown noise, σ in the quadratic of the weights has the value of largest marginal
-// density, and log σ has the curvature of that density; both omit the effect of the weights' prior.
-// node [B], mask [B,D] -> H [B,D,D], b [B,D]
+// Quadratic returns a quadratic approximation of the log density of each node, for the coordinates
+// in mask, by its precision H and its linear term b. It is exact for known noise. For unknown
+// noise, the quadratic in the weights is taken at the σ with the largest marginal density, and log
+// σ has the curvature of this density; these ignore the prior of the weights. node [B], mask [B,D]
+// -> H [B,D,D], b [B,D]
 func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	const number = dtypes.Float64
 	nodes, g := t.layout.Nodes, node.Graph()
@@ -215,7 +219,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	most := graph.Div(graph.MulScalar(graph.OnesLike(trace), steepest*shrinkage), graph.MaxScalar(trace, math.SmallestNonzeroFloat32))
 	parents := graph.SliceAxis(mask, 1, graph.AxisRange(0, nodes))
 	used := graph.ReduceSum(graph.ConvertDType(parents, number), -1)
-	free := graph.Max(graph.Sub(rows, used), graph.MulScalar(rows, 0.5)) // rows less weights
+	free := graph.Max(graph.Sub(rows, used), graph.MulScalar(rows, 0.5)) // number of rows less number of weights
 	noise := graph.Min(graph.Exp(graph.MulScalar(t.ofNode(pull, node, t.logSDs), -2)), most)
 	for range noiseSteps {
 		h, b := quadraticAt(noise)
@@ -231,15 +235,15 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	return convert(h, graph.Concatenate([]*graph.Node{b, graph.InsertAxes(graph.Mul(curvature, logSigma), -1)}, 1))
 }
 
-// steepest is the largest curvature in units of the prior's: beyond it, rounding would make
-// precisions indefinite. noiseSteps counts alternations between noise and weights, which training
-// continues.
+// steepest is the largest curvature, in units of the curvature of the prior; beyond it, rounding
+// would make precisions indefinite. noiseSteps is the number of alternations between estimates of
+// the noise and of the weights. They need not converge, because training continues them.
 const (
 	steepest   = 1e12
 	noiseSteps = 3
 )
 
-// grams returns Σ x xᵀ over the rows that count for each node [N][N][N].
+// grams returns Σ x xᵀ over the rows that count, for each node [N][N][N].
 func (t *Additive) grams() (all [][][]float64) {
 	nodes := t.layout.Nodes
 	for j := range nodes {

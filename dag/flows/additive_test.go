@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The log joint of every family and mechanism agrees with loops over rows.
+// The log joint density of every family and mechanism agrees with loops over rows.
 func TestLogJointAgainstALoop(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -46,7 +46,8 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// The mask of a family is the layout's, and the features of its code are node and parents.
+// The mask of a family agrees with the layout of the parameters, and the features of a code are the
+// node and its parents.
 func TestSpaceOfFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, p := range problems(t) {
@@ -69,8 +70,9 @@ func TestSpaceOfFamilies(t *testing.T) {
 }
 
 // With known noise the quadratic of a linear family is exact: the log density is its value at the
-// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights at its σ, which is near
-// the mode of the marginal density of log σ; its curvature is near the density's.
+// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights given its σ. This σ is
+// near the mode of the marginal density of log σ, and the curvature is near the curvature of this
+// density.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	backend := testkit.Backend(t)
@@ -119,10 +121,10 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	}
 }
 
-// With the output layer integrated out, the density is a normal distribution's with the hidden
-// units in its covariance, and its gradient agrees with differences.
+// With the output layer integrated out, the density is a normal density with the hidden units in
+// its covariance, and the gradient agrees with finite differences.
 func TestCollapsedNetworks(t *testing.T) {
-	device, err := gpu.Open(gpu.CPU) // which differentiates slices
+	device, err := gpu.Open(gpu.CPU) // a backend that can differentiate slices
 	require.NoError(t, err)
 	defer device.Close()
 	random := rand.New(rand.NewPCG(5, 6))

@@ -8,13 +8,14 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Collapsed is the network mechanism with the output layer integrated out: given the hidden units Φ
-// [H',n], the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The coordinates are
-// the first layer, W1 [N,H] and b1 [H], and log σ if the noise is unknown. Their density has far
-// fewer ridges than the density of all weights. It satisfies [Mechanism].
+// Collapsed is the network mechanism with the output layer integrated out. Given the outputs Φ
+// [H',n] of the hidden units, which include a row of ones for the bias, x_j is normal with
+// covariance σ² I + σ0² ΦᵀΦ. The coordinates are the first layer, W1 [N,H] and b1 [H], and log σ if
+// the noise is unknown. Their density has far fewer ridges than the density of all weights.
+// Collapsed satisfies [Mechanism].
 type Collapsed struct{ *Additive }
 
-// Dim returns D.
+// Dim returns the number of coordinates D.
 func (c Collapsed) Dim() int {
 	dim := c.first()
 	if c.layout.Sigma == 0 {
@@ -30,7 +31,7 @@ func (c Collapsed) first() int {
 	return c.layout.Nodes * c.layout.Hidden
 }
 
-// Mask marks the weights of the parents: [B,N] Bool -> [B,D] Bool.
+// Mask marks the coordinates in use: [B,N] Bool -> [B,D] Bool.
 func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	mask, l := c.Additive.Mask(nil, parents), c.layout
 	parts := []*graph.Node{graph.SliceAxis(mask, 1, graph.AxisRange(0, c.first()))}
@@ -66,12 +67,12 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 	return graph.Add(logJoint, c.logPrior(node, mask, theta, c.first(), logSigma))
 }
 
-// logNormalIntegral returns log of ∫ exp(−½ wᵀAw + bᵀw) dw less the constant of the dimension, ½
-// bᵀA⁻¹b − ½ log |A|: A [B,H,H], b [B,H] -> [B]. A Gauss-Jordan sweep gives A⁻¹ and μ = A⁻¹b, and
-// with them the gradients −½ (A⁻¹ + μμᵀ) by A and μ by b.
+// logNormalIntegral returns the log of ∫ exp(−½ wᵀAw + bᵀw) dw less a constant of the dimension,
+// that is, ½ bᵀA⁻¹b − ½ log |A|: A [B,H,H], b [B,H] -> [B]. Gauss–Jordan elimination gives A⁻¹ and
+// μ = A⁻¹b, and with them the gradients −½ (A⁻¹ + μμᵀ) with respect to A and μ with respect to b.
 func logNormalIntegral(precision, linear *graph.Node) *graph.Node {
 	units := linear.Shape().Dim(1)
-	// A with b to the right; the sweeps turn it into A⁻¹ with μ
+	// A with b as a further column; the elimination turns it into A⁻¹ with μ
 	swept := graph.StopGradient(graph.Concatenate([]*graph.Node{precision, graph.InsertAxes(linear, -1)}, 2))
 	var logDet *graph.Node
 	for k := range units {
@@ -95,7 +96,7 @@ func logNormalIntegral(precision, linear *graph.Node) *graph.Node {
 	value := graph.MulScalar(graph.Sub(graph.ReduceSum(graph.Mul(mean, graph.StopGradient(linear)), -1), logDet), 0.5)
 	inverse, mean = graph.StopGradient(inverse), graph.StopGradient(mean)
 	outer := graph.Add(inverse, graph.Mul(graph.InsertAxes(mean, -1), graph.InsertAxes(mean, 1)))
-	zero := func(x *graph.Node) *graph.Node { return graph.Sub(x, graph.StopGradient(x)) } // with its gradient
+	zero := func(x *graph.Node) *graph.Node { return graph.Sub(x, graph.StopGradient(x)) } // zero, with the gradient of x
 	value = graph.Sub(graph.StopGradient(value), graph.MulScalar(graph.ReduceSum(graph.Mul(outer, zero(precision)), 1, 2), 0.5))
 	return graph.Add(value, graph.ReduceSum(graph.Mul(mean, zero(linear)), -1))
 }

@@ -1,11 +1,12 @@
-// Package flows makes Targets for graphs and for their families.
+// Package flows makes targets (vti.Target) for graphs and for their families.
 //
 // A [Mechanism] defines how nodes depend on their parents: [Additive] is linear or a network,
 // [Collapsed] is a network with its output layer integrated out, and callers can write others.
-// [NewGraphTarget] is the posterior over graphs and the parameters of all nodes together, as in the
-// paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is the posterior
-// of one node given its parents, for all families at once: a flow on it serves graphs as products
-// over nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]).
+// [NewGraphTarget] returns the posterior over graphs and the parameters of all nodes together, as
+// in the paper, whose q(m) is a modeldist.Autoregressive over codes of graphs. [NewNodeTarget]
+// returns the posterior of one node given its parents, for all families at once. A flow for it
+// serves graphs as products over nodes, with [GraphModels] as q(m), and the importance weights of
+// its draws give evidences of families ([Estimate]).
 //
 // # Files
 //

@@ -15,11 +15,12 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// waves is a user's mechanism: x_j = Σ a_i sin(2 x_i) + N(0, 0.5²) over parents i, a_i ~ N(0, 1).
+// waves is a mechanism written by a user: x_j = Σ a_i sin(2 x_i) + N(0, 0.5²) over the parents i,
+// with a_i ~ N(0, 1).
 type waves struct{ columns [][]float64 }
 
 func (w waves) Nodes() int { return len(w.columns) }
-func (w waves) Dim() int   { return len(w.columns) } // a_i, of each possible parent
+func (w waves) Dim() int   { return len(w.columns) } // a_i for each possible parent
 
 func (w waves) Mask(_, parents *graph.Node) *graph.Node { return parents }
 
@@ -35,8 +36,8 @@ func (w waves) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(graph.ReduceSum(logNormal(graph.Sub(value, mean), 0.5), -1), graph.ReduceSum(prior, -1))
 }
 
-// The posterior over graphs of two columns, b = sin(2a) + noise, with a user's mechanism, by one
-// flow for the parameters of all nodes.
+// The example computes the posterior over graphs of two columns, b = sin(2a) + noise, with a user's
+// mechanism and one flow for the parameters of all nodes.
 func ExampleNewGraphTarget() {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, b := make([]float64, 60), make([]float64, 60)

@@ -14,10 +14,11 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Draws for the scores of a flow: a pilot of every family, between leastPilot and mostPilot draws
-// and about pilotBudget in all, then rounds that favour the families whose errors matter. Graphs
-// over more than largeNodes nodes, whose sums take long, get one round. Not tuned: they share out
-// draws, and standard errors show the precision.
+// These are numbers of draws for the evidences by a flow. First every family gets pilot draws,
+// between leastPilot and mostPilot and about pilotBudget for all families together. Then rounds of
+// draws favour the families whose errors matter. For graphs over more than largeNodes nodes, whose
+// sums take long, there is only one round. Not tuned: they share out draws, and standard errors
+// show the precision.
 const (
 	leastPilot   = 32
 	mostPilot    = 256
@@ -28,24 +29,26 @@ const (
 	largeNodes   = 12
 )
 
-// Evidences are scores by importance weights, with their draws.
+// Evidences holds evidences of families by importance weights of draws of a flow, with these draws.
 type Evidences struct {
-	sum       score.SumOfScores
+	sum score.SumOfScores
+	// Evidences holds the evidences of the engine, and Draws is the number of draws behind them.
 	Evidences *vti.Evidences
 	scores    score.Scores
 	Draws     int
-	kept      []int // draws of each family that are kept for its parameters
+	kept      []int // number of draws of each family that are kept for its parameters
 }
 
-// EvidenceConfig sizes the estimation of evidences by a flow.
+// EvidenceConfig configures Estimate.
 type EvidenceConfig struct {
-	Draws      int // for the families that matter, beyond a pilot of all
-	Parameters int // draws of parameters that summaries choose among
+	Draws      int // number of draws for the families whose errors matter, after the pilot
+	Parameters int // number of draws of parameters from which summaries choose
 	Status     func(string)
 }
 
-// Estimate finds the evidence of every family. Families whose errors matter to the posterior over
-// graphs, which sum makes of scores, get the most draws.
+// Estimate estimates the evidence of every family. It gives the most draws to families whose errors
+// matter to the posterior over graphs, which sum computes from scores, and returns this posterior
+// too.
 func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
 	draws, status := cfg.Draws, cfg.Status
 	codes := make([][]int32, len(p.Families))
@@ -111,10 +114,11 @@ func (s *Evidences) update(ctx gocontext.Context, p *score.Problem, status func(
 	return s.sum(ctx, p.Structure, s.scores, status)
 }
 
-// allocate shares a budget of draws in proportion to the spread of a family's weights times the
-// effect of its score's error on the probabilities of graphs: the standard deviation of the
-// indicator that the family is in the graph. A tenth of the family's probability is added, for the
-// evidence and for draws of its parameters.
+// allocate divides a budget of draws among the families. A share is proportional to the spread of
+// the family's weights, times the effect of an error of the family's score on the probabilities of
+// graphs: the standard deviation of the indicator that the family is in the graph. A tenth of the
+// family's probability is added to this effect, for the evidence and for draws of the family's
+// parameters.
 func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget int) {
 	share := make([]float64, len(allocation))
 	var total float64
@@ -128,15 +132,16 @@ func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget i
 	}
 }
 
-// supplement allocates draws, at most most, after which families may have missed half of the mass
-// that trust allows, if their k̂ stay. It reports whether they are needed and useful.
+// supplement allocates further draws, not more than most in all. If k̂ does not change, each family
+// will after these draws have missed at most half of the posterior mass that a trusted answer may
+// miss. supplement reports whether draws are needed and useful.
 func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most int) bool {
 	clear(allocation)
 	if graphs.Missed() <= verdict.DoubtfulMissed {
 		return false
 	}
 	models, needed := s.Evidences.Models(), 0
-	// as independent errors of one family for each node
+	// half of the allowed mass, divided among one family for each node with independent errors
 	wanted := verdict.DoubtfulMissed / 2 / math.Sqrt(float64(graphs.Structure.Nodes))
 	for f, m := range graphs.Marginals {
 		share, k := m*s.scores.Missed[f], math.Max(s.scores.KHat[f], 0)
@@ -155,7 +160,8 @@ func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most i
 	return needed > 0
 }
 
-// supplements is the largest number of supplements. Not tuned.
+// supplements is the largest number of rounds with additional draws after the regular rounds. Not
+// tuned.
 const supplements = 2
 
 func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
@@ -165,7 +171,7 @@ func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
 	return s.Evidences.Draw(ctx, allocation, true)
 }
 
-// fillUp allocates missing draws of parameters to families that matter, for summaries.
+// fillUp allocates the draws of parameters that probable families still lack for summaries.
 func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int) {
 	for f, m := range graphs.Marginals {
 		allocation[f] = 0
@@ -175,13 +181,14 @@ func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int)
 	}
 }
 
-// Families of at least leastDescribed probability have at least leastKept draws of parameters.
+// Families with a probability of at least leastDescribed get at least leastKept draws of
+// parameters.
 const (
 	leastDescribed = 1e-3
 	leastKept      = 100
 )
 
-// Parameters returns a draw from the posterior of a family.
+// Parameters returns a source that draws from the posterior of families by their weighted draws.
 func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {
 	type sample struct {
 		thetas [][]float64

@@ -15,14 +15,15 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// GraphModels is q(m) over orders of the nodes and graphs along them, node by node, for a
-// [NodeTarget]. At every position of the order networks give
+// GraphModels is the q(m) for a [NodeTarget]: a distribution over orders of the nodes and graphs
+// along them, node by node. At every position of the order networks give
 //
 //	the next node v     q(v | S) among those not in S, the nodes so far,
 //	its parents pa ⊂ S  q(pa | v, S), bit by bit, by a masked network with v and S as context.
 //
-// Given the order the parents of nodes are independent, as in the posterior, so that the edges of a
-// node are credited with its loss alone. A graph takes N rows of a batch, one for each position.
+// Here S is the set of nodes earlier in the order. Given the order the parents of nodes are
+// independent, as in the posterior, so that the edges into a node are credited with the loss of
+// this node alone. A graph takes N rows of a batch, one for each position.
 type GraphModels struct {
 	structure dgraph.Structure
 	hidden    int
@@ -32,8 +33,9 @@ type GraphModels struct {
 
 var _ vti.GroupedModels = (*GraphModels)(nil)
 
-// NewGraphModels returns a q(m) of networks with a number of hidden units; 0 stands for four for
-// each node, within 32 and 256. It starts uniform over next nodes, and with edges at one half.
+// NewGraphModels returns a q(m) whose networks have the given number of hidden units; 0 stands for
+// four units per node, but at least 32 and at most 256. Its next nodes start with equal
+// probabilities, and its edges with probability one half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
 	hidden = cmp.Or(hidden, min(max(4*s.Nodes, 32), 256))
 	parents, err := made.New(made.Config{Inputs: s.Nodes, Context: 2 * s.Nodes, Hidden: hidden, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, s.Nodes)}, Seed: seed})
@@ -43,15 +45,15 @@ func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, 
 	return &GraphModels{s, hidden, seed, parents}, nil
 }
 
-// String names the settings that a checkpoint must share.
+// String describes the settings in which a checkpoint must agree.
 func (m *GraphModels) String() string { return fmt.Sprintf("graphs node by node, %d units", m.hidden) }
 
-// Rows returns N.
+// Rows returns the number of rows of a graph in a batch, N.
 func (m *GraphModels) Rows() int { return m.structure.Nodes }
 
-// copies returns the number of graphs along each order in a batch of graphs. The mean loss of the
-// others along the order is the baseline of a graph's edges. More copies make a better baseline,
-// and leave fewer orders in a batch. Not tuned.
+// copies returns the number of graphs along each order in a batch of the given number of graphs.
+// The mean loss of the other graphs along the same order is the baseline for a graph's edges. More
+// copies make a better baseline, but leave fewer orders in a batch. Not tuned.
 func copies(graphs int) int {
 	for count := 4; count > 1; count-- {
 		if graphs%count == 0 {
@@ -61,9 +63,10 @@ func copies(graphs int) int {
 	return 1
 }
 
-const network = dtypes.Float32 // of the networks
+const network = dtypes.Float32 // number type of the networks
 
-// next returns log q(v | S) for all nodes v: members of S [R,N] of 0 and 1 -> [R,N] float64.
+// next returns log q(v | S) for all nodes v, given indicators of the members of S [R,N] -> [R,N]
+// float64.
 func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	g, nodes := members.Graph(), m.structure.Nodes
 	inside := made.Perceptron(ctx.In("order"), m.seed, members, m.hidden)
@@ -75,18 +78,20 @@ func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	return made.LogSoftmax(graph.Where(possible, graph.ConvertDType(logits, dtypes.Float64), graph.MulScalar(graph.OnesLike(graph.ConvertDType(taken, dtypes.Float64)), impossible)))
 }
 
-// impossible is a log weight of zero probability that keeps sums and differences finite.
+// impossible is a log weight that stands for probability zero and keeps sums and differences
+// finite.
 const impossible = -1e30
 
-// edges holds the distributions of the parents of rows inside a graph function.
+// edges holds the distributions of the parents of R rows, inside a graph function.
 type edges struct {
 	bound *made.Bound
-	// [R,N]: whether an edge is possible, and whether it is required
+	// indicators of edges that are possible, and of edges that are required [R,N]
 	possible, required *graph.Node
-	most               float64 // parents of a node
+	most               float64 // largest number of parents
 }
 
-// edges prepares the parents' distributions for nodes [R,N], one-hot, after the sets members [R,N].
+// edges prepares the distributions of the parents of nodes [R,N], given as one-hot rows, that come
+// after the sets members [R,N].
 func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
 	g := node.Graph()
 	indicators := func(sets []dgraph.Set) *graph.Node { // [R,N]
@@ -100,27 +105,28 @@ func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges 
 	return e
 }
 
-// free reports where there is a choice, given the number of other parents, chosen or required:
-// neither at a required edge nor beyond the limit. All [R,·].
+// free reports whether an edge may be present or absent. others is the number of other parents,
+// chosen or required. There is no choice for a required edge, for an edge that is not possible, or
+// when the largest number of parents is reached. All arguments are [R,·].
 func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
 	open := graph.Sub(possible, required)
 	return graph.LogicalAnd(graph.GreaterThan(open, graph.MulScalar(graph.OnesLike(open), 0.5)), room)
 }
 
-// logProb returns log q(pa | v, S) of bits [R,N] of 0 and 1 -> [R] float64.
+// logProb returns log q(pa | v, S) for parents as bits 0 and 1: [R,N] -> [R] float64.
 func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	nodes := bits.Shape().Dim(1)
 	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)
 	earlier := graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(bits.Graph(), nodes)), network) // i < k
-	// chosen before, and required after
+	// parents chosen before this one, and required parents after it
 	others := graph.Add(graph.Dot(bits, earlier), graph.Dot(e.required, graph.Transpose(earlier, 0, 1)))
 	sign := graph.ConvertDType(graph.AddScalar(graph.MulScalar(bits, 2), -1), dtypes.Float64)
 	logProb := graph.Neg(made.Softplus(graph.Neg(graph.Mul(sign, odds))))
 	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
 }
 
-// sample draws bits [R,N] of 0 and 1 by uniforms [R,N].
+// sample draws bits 0 and 1 [R,N] from uniform numbers [R,N].
 func (e *edges) sample(uniforms *graph.Node) *graph.Node {
 	var drawn []*graph.Node
 	rows, nodes := uniforms.Shape().Dim(0), uniforms.Shape().Dim(1)
@@ -142,8 +148,9 @@ func (e *edges) sample(uniforms *graph.Node) *graph.Node {
 	return graph.Concatenate(drawn, 1)
 }
 
-// rowsOf reads codes [G·N,1+N]: positions P [G,N,N] by position and node, the sets before them, and
-// the bits of parents, all of 0 and 1.
+// rowsOf decodes codes [G·N,1+N] of G graphs. positions [G,N,N] has a one for the node at each
+// position, before [G,N,N] marks the nodes before each position, and bits [G,N,N] marks the parents
+// of the node at each position.
 func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.Node) {
 	nodes := m.structure.Nodes
 	positions = graph.Reshape(oneHot(nodeOf(codes), nodes, network), -1, nodes, nodes)
@@ -151,7 +158,8 @@ func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.
 	return positions, dgraph.Before(positions), bits
 }
 
-// logProbs returns log q(v | S) and log q(pa | v, S) of rows: codes [G·N,1+N] -> [G,N] each.
+// logProbs returns log q(v | S) and log q(pa | v, S) of the rows of graphs: codes [G·N,1+N] ->
+// [G,N] each.
 func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, parents *graph.Node) {
 	ctx = ctx.Checked(false)
 	nodes := m.structure.Nodes
@@ -169,15 +177,15 @@ func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
 	return graph.Reshape(graph.Add(next, parents), -1)
 }
 
-// Sample draws graphs of N consecutive rows, several along each order: uniforms [G·N,1+N] -> codes
-// [G·N,1+N] int32.
+// Sample draws graphs, each as N consecutive rows, several along each order: uniform numbers
+// [G·N,1+N] -> codes [G·N,1+N] int32.
 func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node {
 	ctx = ctx.Checked(false)
 	g, nodes := uniforms.Graph(), m.structure.Nodes
 	graphs := uniforms.Shape().Dim(0) / nodes
 	perOrder := copies(graphs)
 	orders := graphs / perOrder
-	// of the first graph along each order: [O,N]
+	// uniform numbers of the first graph along each order: [O,N]
 	first := graph.Reshape(graph.SliceAxis(graph.Reshape(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), orders, perOrder, nodes), 1, graph.AxisElem(0)), orders, nodes)
 	members := graph.Zeros(g, shapes.Make(network, orders, nodes))
 	upTo := graph.ConvertDType(graph.Transpose(graph.LowerTriangular(g, nodes), 0, 1), dtypes.Float64) // i ≤ k
@@ -200,17 +208,18 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 	return graph.StopGradient(graph.ConvertDType(graph.Concatenate([]*graph.Node{index, bits}, 1), dtypes.Int32))
 }
 
-// ScoreLoss is a scalar with the gradient of the expected loss
+// ScoreLoss returns a scalar with the gradient of the expected loss
 //
 //	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(pa_j)] − log r
 //
-// with respect to q(m), where h is the density of the flow over the target's, and r the share of
-// the order among all orders of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents
-// are credited with the loss of their node, less the mean of the same node in the other graphs
-// along the same order. The next node is credited with the losses of its position and later ones,
-// averaged over the graphs along the order, less the mean over other orders. Both include r, which
-// depends on all edges. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts rows
-// left out.
+// with respect to q(m). Here h is the density of the flow divided by the density of the target. For
+// the prior over graphs, r is the share of the order among all orders of its graph in random sorts
+// ([dgraph.LogSorted]); otherwise r is one. Parents are credited with the loss of their node, less
+// the mean loss of the same node in the other graphs along the same order. The next node is
+// credited with the losses of its position and of later positions, averaged over the graphs along
+// the order, less the mean over other orders. All these losses include −log r, which depends on all
+// edges. Shapes are codes [G·N,1+N] and logH [G·N]. losses [G] holds the loss of each graph, and
+// nonFinite counts the rows that are left out because logH is not finite.
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes
@@ -249,7 +258,8 @@ func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scal
 	return graph.DivScalar(graph.ReduceAllSum(scores), float64(graphs)), nonFinite, losses
 }
 
-// leaveOneOut subtracts the mean of the others along an axis of at least two.
+// leaveOneOut subtracts from each element the mean of the other elements along an axis. It returns
+// zeros if there are no others.
 func leaveOneOut(x *graph.Node, axis int) *graph.Node {
 	count := float64(x.Shape().Dim(axis))
 	if count < 2 {

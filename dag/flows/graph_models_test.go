@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// allRows returns the rows of all pairs of an order and an allowed graph along it.
+// allRows returns the codes of all pairs of an order and an allowed graph along it.
 func allRows(s dgraph.Structure) (codes [][]int32) {
 	families := s.Families()
 	var extend func(before dgraph.Set, rows [][]int32)
@@ -37,7 +37,7 @@ func allRows(s dgraph.Structure) (codes [][]int32) {
 	return codes
 }
 
-// randomGraphModels returns a q(m) with weights away from its start.
+// randomGraphModels returns a q(m) with random weights, away from its start.
 func randomGraphModels(t *testing.T, backend backends.Backend, s dgraph.Structure, random *rand.Rand) (*GraphModels, *context.Context) {
 	require.NoError(t, s.Validate())
 	m, err := NewGraphModels(s, 8, 3)
@@ -72,7 +72,8 @@ func testStructures() map[string]dgraph.Structure {
 
 func keyOfRows(rows [][]int32) string { return space.Key(slices.Concat(rows...)) }
 
-// q(m) sums to one over all orders and allowed graphs, and has the frequencies of its draws.
+// The probabilities of q(m) sum to one over all pairs of an order and an allowed graph, and agree
+// with the frequencies of its draws.
 func TestGraphModels(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, s := range testStructures() {
@@ -108,15 +109,16 @@ func TestGraphModels(t *testing.T) {
 		}
 		for key, share := range shares {
 			require.Contains(t, probability, key, name)
-			// four graphs of an order count as one draw at worst
+			// four graphs along one order count as one draw at worst
 			se := math.Sqrt(probability[key] * (1 - probability[key]) * 4 / draws)
 			require.InDelta(t, probability[key], share, 5*se+1e-9, name)
 		}
 	}
 }
 
-// ScoreLoss has the gradient of the expected loss, summed over all orders and graphs of few nodes.
-// For more nodes its variance is less than with all choices credited with all losses.
+// ScoreLoss has the gradient of the expected loss, checked by a sum over all orders and graphs of
+// few nodes. For more nodes its variance is smaller than if all choices were credited with all
+// losses.
 func TestScoreLossOfGraphModels(t *testing.T) {
 	testkit.Long(t)
 	backend := testkit.Backend(t)
@@ -214,7 +216,8 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 	}
 }
 
-// Codes for the start of q(m) are allowed graphs along their orders, unchanged without flips.
+// Codes from which q(m) starts are allowed graphs along their orders, and are the given graphs if
+// the probability of flips is zero.
 func TestWarmCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, s := range testStructures() {

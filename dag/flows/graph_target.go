@@ -15,27 +15,29 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// GraphTarget is the posterior over codes (P, U) and the parameters of all nodes together, as in
-// the paper (5.2). It satisfies vti.Target, for any mechanism and any number of nodes. The
-// coordinates are the parameters of each node in turn. With the prior over graphs the codes of a
-// graph share its probability in the proportions of random sorts ([dgraph.LogSorted]).
+// GraphTarget is the posterior over codes (P, U) of an order and edges along it, together with the
+// parameters of all nodes, as in the paper (5.2). It satisfies vti.Target, for any mechanism and
+// any number of nodes. Its coordinates are the parameters of each node in turn. With the prior over
+// graphs, the codes of a graph share its probability in the proportions of random sorts
+// ([dgraph.LogSorted]).
 type GraphTarget struct {
+	// Codes is the space of codes.
 	Codes     *GraphSpace
 	structure dgraph.Structure
 	mechanism Mechanism
-	logMass   float64 // of the prior before it is normalised; NaN: not known
+	logMass   float64 // log of the sum of the prior weights of all graphs; NaN if unknown
 }
 
-// NewGraphTarget returns the target of allowed graphs, with their prior.
+// NewGraphTarget returns the target for the graphs that the structure allows, with their prior.
 func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
 }
 
-// Normalised reports whether the prior over graphs is normalised, and with it the evidences.
+// Normalised reports whether the prior over graphs is normalised. Only then are evidences too.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
-// AsTarget returns the target for the engine: with the quadratics of the mechanism, if it has them
-// and the coordinates are few enough for a matrix.
+// AsTarget returns the target in the form that vti.Fit takes. It has the quadratic approximations
+// of the mechanism, if the mechanism has them and there are not too many coordinates for a matrix.
 func (t *GraphTarget) AsTarget() vti.Target {
 	quadratic, ok := t.mechanism.(quadratics)
 	if !ok || t.Codes.Dim() > cosmic.MaxCoupledDim {
@@ -44,7 +46,7 @@ func (t *GraphTarget) AsTarget() vti.Target {
 	return quadraticGraphs{t, quadratic}
 }
 
-// GraphTargetOf returns the GraphTarget behind a result of AsTarget.
+// GraphTargetOf returns the GraphTarget from which AsTarget made a target.
 func GraphTargetOf(target vti.Target) *GraphTarget {
 	if wrapped, ok := target.(quadraticGraphs); ok {
 		return wrapped.GraphTarget
@@ -52,7 +54,8 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode adds the graph of a code to a sample, and divides theta into the parameters of each node.
+// Decode appends the graph of a code to a sample, and divides theta into the parameters of the
+// nodes.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
 	if err == nil {
@@ -61,9 +64,9 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 	return err
 }
 
-// Lenient returns the target for chains, which change a site at a time. It ignores the bits of
-// required and forbidden edges, so that the order can change without them. All values of these bits
-// share the probability of the rest.
+// Lenient returns a target for chains that change one site of the code at a time. It ignores the
+// bits of required and forbidden edges, so that the order can change without these bits changing
+// too. All values of the ignored bits share the probability of the rest of the code equally.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
@@ -74,11 +77,12 @@ func (t *GraphTarget) Lenient() *GraphTarget {
 type GraphSpace struct {
 	dgraph.Ordered
 	mechanism Mechanism
-	// if not nil, its required edges are present and its forbidden ones absent, whatever the bits
+	// lenient, if not nil, has required edges that are present and forbidden edges that are absent,
+	// whatever their bits are.
 	lenient *dgraph.Structure
 }
 
-// Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool.
+// Adjacency returns the adjacency matrices of codes: [B,S] int32 -> [B,N,N] Bool.
 func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	adjacency := s.Ordered.Adjacency(codes)
 	if s.lenient == nil {
@@ -89,21 +93,21 @@ func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Required)), 0)))
 }
 
-// along returns all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
+// along marks all pairs of nodes in the direction of the orders of codes: [B,S] -> [B,N,N] Bool.
 func (s *GraphSpace) along(codes *graph.Node) *graph.Node {
 	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
 	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
 	return s.Ordered.Adjacency(graph.Concatenate([]*graph.Node{digits, bits}, 1))
 }
 
-// Graph decodes a code.
+// Graph returns the graph of a code.
 func (s *GraphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 	g, err := s.Ordered.Graph(code)
 	if err != nil || s.lenient == nil {
 		return g, err
 	}
 	for _, e := range dgraph.OrderedPairs(s.Nodes()) {
-		// along the order, else the code has no probability
+		// required edges are along the order, or the code has probability zero
 		required := s.lenient.Required[e.To].Has(e.From)
 		g.Set(e.From, e.To, required || g.Has(e.From, e.To) && s.lenient.Allowed[e.To].Has(e.From))
 	}
@@ -128,7 +132,7 @@ func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
 	return graph.Reshape(graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes), parents
 }
 
-// FeatureDim returns N².
+// FeatureDim returns the number of features, N².
 func (s *GraphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
 
 // Features returns the adjacency matrices, row by row: codes [B,S] int32 -> [B,N²].
@@ -139,8 +143,8 @@ func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 // Space returns the space of codes (P, U).
 func (t *GraphTarget) Space() space.Space { return t.Codes }
 
-// LogPrior returns the log weight of the graph before the data, normalised over the codes if the
-// constant is known, and −Inf for excluded graphs. [B,S] -> [B] float64
+// LogPrior returns the log prior weight of codes: normalised if the constant is known, and −Inf for
+// graphs that the structure excludes. [B,S] -> [B] float64
 func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, s, adjacency := codes.Graph(), t.structure, t.Codes.Adjacency(codes)
 	node, parents := t.Codes.rows(codes)
@@ -152,7 +156,7 @@ func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 		logPrior = graph.Add(logPrior, dgraph.LogSorted(adjacency, t.Codes.Positions(codes)))
 	}
 	if t.Codes.lenient != nil {
-		// the diagonal is never along an order
+		// the diagonal does not matter, because it is never along an order
 		number := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float64) }
 		allowed, required := number(graph.Const(g, dgraph.EdgeTable(s.Allowed))), number(graph.Const(g, dgraph.EdgeTable(s.Required)))
 		decided := graph.InsertAxes(graph.Add(graph.OneMinus(allowed), required), 0)
@@ -162,13 +166,13 @@ func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return logPrior
 }
 
-// logPriorOfFamilies returns the log weights of families before the data, −Inf for excluded ones:
-// node [R], parents [R,N] Bool -> [R] float64
+// logPriorOfFamilies returns the log prior weights of families, −Inf for families that the
+// structure excludes: node [R], parents [R,N] Bool -> [R] float64
 func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.Node {
 	g := node.Graph()
 	index := graph.InsertAxes(node, -1)
 	edges := graph.ConvertDType(parents, dtypes.Float64)
-	gather := func(byEdge any) *graph.Node { // by cause and effect -> [R,N]
+	gather := func(byEdge any) *graph.Node { // table by cause and effect -> [R,N]
 		return graph.Gather(graph.Transpose(graph.ConvertDType(graph.Const(g, byEdge), dtypes.Float64), 0, 1), index)
 	}
 	allowed, required := gather(dgraph.EdgeTable(s.Allowed)), gather(dgraph.EdgeTable(s.Required))
@@ -188,7 +192,7 @@ func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.No
 	return graph.Where(graph.GreaterThan(wrong, graph.MulScalar(graph.OnesLike(wrong), 0.5)), none, logPrior)
 }
 
-// LogJoint returns log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(x, θ | A) as a sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	node, parents := t.Codes.rows(codes)
 	batch, dim := codes.Shape().Dim(0), t.mechanism.Dim()
@@ -196,7 +200,7 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
-// quadraticGraphs is a GraphTarget of a mechanism that knows quadratics.
+// quadraticGraphs is a GraphTarget whose mechanism has quadratic approximations.
 type quadraticGraphs struct {
 	*GraphTarget
 	quadratic quadratics
@@ -204,7 +208,8 @@ type quadraticGraphs struct {
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
 
-// Quadratic has the nodes' quadratics on its diagonal: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
+// Quadratic returns a matrix with the quadratics of the nodes in blocks on its diagonal, and the
+// linear terms: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
 	node, _ := t.Codes.rows(codes)

@@ -16,9 +16,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density and the mask combine the families'. The prior over codes sums to one and
-// follows the structure: a fixed share for a graph whatever the number of its codes, or one for
-// each code.
+// The joint density and the mask combine the densities and masks of the families. The prior over
+// codes sums to one and follows the structure: with the prior over graphs the codes of a graph have
+// a fixed sum, however many they are, and with the prior over orders each code counts.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +74,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-10, name)
 
-		// Graphs have the same prior if the bits of decided edges are ignored.
+		// graphs have the same prior if the bits of required and forbidden edges are ignored
 		lenient := target.Lenient()
 		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
 		require.NoError(t, err)

@@ -32,7 +32,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	for _, values := range naiveRows(p, f.Node) {
 		var mean float64
 		switch {
-		case f.Parents.Empty(): // nothing but noise
+		case f.Parents.Empty(): // no parents: noise only
 		case p.Model.Mechanism == sem.Linear:
 			for i := range f.Parents.Nodes() {
 				mean += masked[i] * values[i]
@@ -68,7 +68,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	return sum
 }
 
-// naiveRows returns the rows that count for a node, centred if that has an effect.
+// naiveRows returns the rows that count for a node, centred where the mechanism needs it.
 func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	for row := range p.Data.Rows() {
 		if !p.Data.Counts(row, j) {
@@ -92,7 +92,7 @@ func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	return rows
 }
 
-// naiveCollapsed returns log p(x_j, W1, σ | x_pa) of a network by the covariance of all rows.
+// naiveCollapsed returns log p(x_j, W1, σ | x_pa) of a network from the covariance of all rows.
 func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	h, bias, n := p.Model.Hidden, !p.Model.NoBias, p.Data.Nodes()
 	any := !f.Parents.Empty()
@@ -142,7 +142,7 @@ func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum flo
 	return sum
 }
 
-// problems returns all mechanisms, with and without their options.
+// problems returns problems with all mechanisms, with and without their options.
 func problems(t *testing.T) map[string]*score.Problem {
 	rows := dagtest.ChainRows(9)
 	text := "a,b,c,set\n"

@@ -13,15 +13,15 @@ import (
 
 // NodeTarget is the posterior of the parameters of one node given its parents, for all nodes and
 // all sets of parents at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target. The
-// posterior given a graph is a product of these, so that one flow serves whole graphs. Codes are
-// the node and a bit for each parent.
+// posterior given a graph is a product of such posteriors, so that one flow serves whole graphs. A
+// code consists of the node and a bit for each possible parent.
 type NodeTarget struct {
 	mechanism Mechanism
 	families  *familySpace
 }
 
-// NewNodeTarget returns the target of a mechanism, node by node. Quadratics of the mechanism, if
-// any, are the anchors of the flow.
+// NewNodeTarget returns the target of a mechanism, node by node. If the mechanism has quadratic
+// approximations, the flow starts from them.
 func NewNodeTarget(m Mechanism) vti.Target {
 	t := &NodeTarget{m, &familySpace{m}}
 	if quadratic, ok := m.(quadratics); ok {
@@ -30,10 +30,11 @@ func NewNodeTarget(m Mechanism) vti.Target {
 	return t
 }
 
-// Space returns the set of families.
+// Space returns the space of families.
 func (t *NodeTarget) Space() space.Space { return t.families }
 
-// LogPrior is zero, and -Inf for a node as its own parent: graphs weight the families. [B,S] -> [B]
+// LogPrior returns zero, or −Inf for a node that is its own parent, because graphs give families
+// their weights. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
 	selfLoops := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
@@ -46,7 +47,7 @@ func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
 
-// quadraticNodes is a NodeTarget of a mechanism that knows quadratics.
+// quadraticNodes is a NodeTarget whose mechanism has quadratic approximations.
 type quadraticNodes struct {
 	*NodeTarget
 	quadratics
@@ -54,18 +55,18 @@ type quadraticNodes struct {
 
 var _ vti.QuadraticTarget = quadraticNodes{}
 
-// Quadratic is the mechanism's.
+// Quadratic returns the quadratic approximations of the mechanism.
 func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
 
-// familySpace is the space of families: a site for the node, and one for each parent. The networks
-// of a flow see the node one-hot and the parents as bits.
+// familySpace is the space of families, with a site for the node and a site for each possible
+// parent. The networks of a flow see the node one-hot and the parents as bits.
 type familySpace struct{ mechanism Mechanism }
 
 var _ space.Featurer = (*familySpace)(nil)
 
-// Cards returns the number of nodes, and 2 for each parent.
+// Cards returns the number of nodes, followed by 2 for each possible parent.
 func (s *familySpace) Cards() []int {
 	cards := []int{s.mechanism.Nodes()}
 	for range s.mechanism.Nodes() {
@@ -74,7 +75,7 @@ func (s *familySpace) Cards() []int {
 	return cards
 }
 
-// Dim returns D.
+// Dim returns the number of coordinates D.
 func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
 // Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
@@ -82,21 +83,21 @@ func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
 	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }
 
-// FeatureDim returns 2N.
+// FeatureDim returns the number of features, 2N.
 func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
 
-// Features returns node and parents: codes [B,S] int32 -> [B,2N].
+// Features returns the node, one-hot, and the bits of the parents: codes [B,S] int32 -> [B,2N].
 func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	parents := graph.ConvertDType(parentsOf(codes), dtype)
 	return graph.Concatenate([]*graph.Node{oneHot(nodeOf(codes), s.mechanism.Nodes(), dtype), parents}, 1)
 }
 
-// nodeOf returns the nodes of codes [B,S] -> [B].
+// nodeOf returns the nodes of codes: [B,S] -> [B].
 func nodeOf(codes *graph.Node) *graph.Node {
 	return graph.Squeeze(graph.SliceAxis(codes, 1, graph.AxisElem(0)), 1)
 }
 
-// parentsOf returns the bits of codes [B,S] -> [B,N] Bool.
+// parentsOf returns the bits of the parents of codes: [B,S] -> [B,N] Bool.
 func parentsOf(codes *graph.Node) *graph.Node {
 	bits := graph.SliceAxis(codes, 1, graph.AxisRange(1))
 	return graph.GreaterThan(bits, graph.ZerosLike(bits))

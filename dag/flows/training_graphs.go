@@ -12,10 +12,11 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Settings of the joint training of flow and q(m). Tried on the design of the paper: q(m) follows
-// the evidences to a rising power for the first half, over which it would lose all its entropy ten
-// times at the bound of the information gain. Networks need the larger rate; q(m) has the engine's
-// rate of Adam for networks.
+// These are settings of the joint training of flow and q(m), which were tried on the design of the
+// paper. For the first half of the steps, q(m) follows the evidences raised to a rising power. The
+// bound of the information gain would let q(m) lose ten times its entropy over all steps. Networks
+// need the larger learning rate. q(m) has the learning rate that the engine uses for networks with
+// Adam.
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10
@@ -23,16 +24,17 @@ const (
 	graphModelStep   = 1
 	networksLayers   = 3
 	undividedGraphs  = 256
-	undividedHidden  = 64 // of the flow over the parameters of all nodes
+	undividedHidden  = 64 // hidden units of the flow over the parameters of all nodes
 	nodewiseGraphs   = 32
 	nodewiseOfLinear = 64
 )
 
-// TrainingOfGraphs returns the target of graphs, undivided or node by node, and its training with
-// q(m), with the unset fields of fit filled in. Batch is the number of graphs.
+// TrainingOfGraphs returns the target for graphs, undivided or node by node, and the settings for
+// training it together with q(m). Fields of fit that are not set are filled in. fit.Batch counts
+// graphs.
 func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Target, vti.Config, error) {
 	fit = SizesOfGraphs(p, fit, undivided)
-	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing holds q(m) back
+	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing keeps q(m) from deciding early
 	fit.Annealing, fit.ModelStep = graphAnnealing, graphModelStep
 	fit.InformationGain = graphGain * maxEntropy(p.Structure.Nodes) / float64(fit.Steps)
 	mechanism := MechanismOf(p)
@@ -54,7 +56,7 @@ func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Tar
 	return NewNodeTarget(mechanism), fit, err
 }
 
-// SizesOfGraphs fills in steps and batch.
+// SizesOfGraphs fills in the numbers of steps and of graphs in a batch.
 func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config {
 	setByMechanism(p, &fit.Steps, 1000, 600)
 	if undivided {
@@ -65,7 +67,7 @@ func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config 
 	return fit
 }
 
-// setByMechanism replaces a zero by the default for the mechanism.
+// setByMechanism replaces zero by the default for the mechanism.
 func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	switch {
 	case *field != 0:
@@ -76,7 +78,7 @@ func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	}
 }
 
-// maxEntropy returns the entropy of the uniform distribution over codes.
+// maxEntropy returns the entropy of the uniform distribution over codes of graphs.
 func maxEntropy(nodes int) (sum float64) {
 	for _, card := range dgraph.NewOrdered(nodes).Cards() {
 		sum += math.Log(float64(card))
@@ -84,7 +86,8 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws graphs from a node-by-node q(m) of TrainingOfGraphs, as parents of each node.
+// DrawGraphs draws count graphs from a q(m) that was trained node by node, and returns the parents
+// of each node.
 func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
 	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {

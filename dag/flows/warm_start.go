@@ -6,10 +6,10 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// WarmCode returns the code of a graph from which q(m) starts, along a random one of its orders:
-// rows of [GraphModels], or with undivided the code of a [GraphTarget]. Each pair of nodes along
-// the order has its edge turned on or off with probability flip, as far as the structure allows:
-// edges absent from the learned graphs must not become impossible.
+// WarmCode returns the code of a graph from which q(m) starts, along a random topological order of
+// the graph. The code consists of rows of [GraphModels], or if undivided is set it is the code of a
+// [GraphTarget]. Each edge along the order is flipped, on or off, with probability flip, as far as
+// the structure allows, because edges that the given graph lacks must not become impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
 	order := randomOrder(parents, random)
 	varied := make([]dgraph.Set, len(parents))
@@ -36,7 +36,8 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// randomOrder sorts an acyclic graph, with a random choice among nodes whose parents came before.
+// randomOrder returns a topological order of an acyclic graph, picking at random among the nodes
+// whose parents all came before.
 func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {

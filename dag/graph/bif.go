@@ -12,9 +12,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// ReadBIF reads a network over categories in the interchange format BIF. Nodes without a list of
-// values or without a table are left without: [Network.Validate] reports them. Lines of properties
-// and comments are skipped.
+// ReadBIF reads a network over categories in the interchange format BIF. Nodes may lack a list of
+// values or a table, which [Network.Validate] reports. Properties and comments are skipped.
 func ReadBIF(path string) (*Network, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -30,13 +29,14 @@ func ReadBIF(path string) (*Network, error) {
 	return r.network, nil
 }
 
-// bifWord is a word or a mark of a file.
+// bifWord is a word or a punctuation mark of a file.
 type bifWord struct {
 	text string
 	line int
 }
 
-// bifWords splits a file: marks stand alone, quoted words lose their quotes.
+// bifWords splits a file into words. Punctuation marks are words of their own, and quoted words
+// lose their quotation marks.
 func bifWords(text string) (words []bifWord, err error) {
 	const marks = "{}()[],;|"
 	line := 1
@@ -77,7 +77,7 @@ func bifWords(text string) (words []bifWord, err error) {
 	return words, nil
 }
 
-// bifReader goes through the words of a file.
+// bifReader reads the words of a file in turn.
 type bifReader struct {
 	words   []bifWord
 	next    int
@@ -85,7 +85,7 @@ type bifReader struct {
 	place   map[string]int
 }
 
-// word takes the next word; "" at the end of the file.
+// word takes the next word. At the end of the file its text is "".
 func (r *bifReader) word() bifWord {
 	if r.next >= len(r.words) {
 		last := 1
@@ -98,7 +98,8 @@ func (r *bifReader) word() bifWord {
 	return r.words[r.next-1]
 }
 
-// until takes the words up to one, which is taken too, and leaves commas and lines out.
+// until takes all words up to mark, which is taken too, and returns them without commas and
+// vertical lines.
 func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	for {
 		switch w := r.word(); w.text {
@@ -113,10 +114,11 @@ func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	}
 }
 
-// read reads all blocks: variables first, wherever they are, as files name them in any order.
+// read reads all blocks. Probabilities come last, because a file may name variables before it
+// declares them.
 func (r *bifReader) read() error {
 	n := r.network
-	var probabilities []int // places of the words after "probability"
+	var probabilities []int // index of the word after each "probability"
 	for r.next < len(r.words) {
 		switch w := r.word(); w.text {
 		case "variable":
@@ -260,8 +262,8 @@ func (r *bifReader) family() (j int, parents []int, err error) {
 	return j, parents, nil
 }
 
-// table reads all probabilities of a node. The first parent changes slowest, and the levels of the
-// node slower than all.
+// table reads all probabilities of a node. The level of the node changes slowest, then the value of
+// the first parent, and the value of the last parent changes fastest.
 func (r *bifReader) table(line, j int, parents []int, rows [][]float64) error {
 	n := r.network
 	all, err := r.numbers()
@@ -287,7 +289,7 @@ func (r *bifReader) table(line, j int, parents []int, rows [][]float64) error {
 	return nil
 }
 
-// row reads value, … ) and the probabilities of a node given these values of its parents.
+// row reads "value, … )" and the probabilities of a node given these values of its parents.
 func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
 	n := r.network
 	values, err := r.until(")")
@@ -307,8 +309,8 @@ func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
 	return err
 }
 
-// complete keeps the table of a node, if the file has one; rows that it does not name have the
-// default.
+// complete stores the table of a node, if the file has one. Rows that the file does not name get
+// the default probabilities.
 func (r *bifReader) complete(j int, rows [][]float64, other []float64) error {
 	named := 0
 	for k, row := range rows {
@@ -340,9 +342,9 @@ func (r *bifReader) numbers() (numbers []float64, err error) {
 	return numbers, nil
 }
 
-// BIF writes a network in the interchange format. Characters that other programs do not read become
-// underscores: in names of nodes all but letters and digits, in levels spaces and marks of the
-// format.
+// BIF returns a network in the interchange format. Characters that other programs do not read
+// become underscores: in names of nodes all characters except letters and digits, in levels spaces
+// and the punctuation marks of the format.
 func (n *Network) BIF() string {
 	var text strings.Builder
 	names := PlainNames(n.Names, bifNode)
@@ -371,8 +373,8 @@ func (n *Network) BIF() string {
 	return text.String()
 }
 
-// PlainNames are names without characters that some program does not keep: each such character
-// becomes an underscore, and names that would be the same get further ones.
+// PlainNames returns names without the characters for which keep reports false. Each such character
+// becomes an underscore, and names that would be equal get further underscores at their end.
 func PlainNames(names []string, keep func(rune) bool) []string {
 	plain := make([]string, len(names))
 	for k, name := range names {
@@ -391,8 +393,8 @@ func PlainNames(names []string, keep func(rune) bool) []string {
 	return plain
 }
 
-// bifNode reports whether nodes keep a character: R's bnlearn looks for letters, digits and
-// underscores there.
+// bifNode reports whether a character may be in the name of a node, for which R's bnlearn accepts
+// letters, digits and underscores.
 func bifNode(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 func bifLevel(c rune) bool { return c > ' ' && !strings.ContainsRune(`{}()[],;|"/`, c) }

@@ -1,5 +1,5 @@
-// Package graph holds directed acyclic graphs: their codes, their number, sums and draws over all
-// of them, and comparisons of two of them. It does not depend on data.
+// Package graph holds directed acyclic graphs: their codes, their number, sums over all graphs and
+// draws from them, and comparisons of two graphs. It does not depend on data.
 //
 // # Notation
 //

@@ -1,6 +1,6 @@
 package graph
 
-// Skeleton returns the graph with every edge in both directions.
+// Skeleton returns the graph with every edge of g in both directions.
 func (g *Graph) Skeleton() *Graph {
 	s := NewGraph(g.nodes)
 	for i := range g.nodes {
@@ -13,24 +13,24 @@ func (g *Graph) Skeleton() *Graph {
 	return s
 }
 
-// CPDAG returns the completed partially directed graph of all graphs that observational data cannot
-// distinguish from g, which must be acyclic: an edge is directed if it has the same direction in
-// all of them, and otherwise has both directions.
+// CPDAG returns the completed partially directed graph for all graphs that observational data
+// cannot distinguish from g, which must be acyclic. An edge is directed if it has the same
+// direction in all these graphs, and otherwise it has both directions.
 //
-// These are the edges of unshielded colliders a → c ← b and their consequences by Meek's rules
-// (1995).
+// The directed edges are the edges of unshielded colliders a → c ← b and the edges that follow from
+// them by Meek's rules (1995).
 func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 
-// Essential returns the essential graph of g given data in which the nodes of each of some sets
-// were set from outside, beside data without interventions (Hauser and Bühlmann 2012): it stands
-// for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
-// interventions. An edge with exactly one of its nodes in a set of targets is directed too: the
-// data show whether it is cut off there. It panics above 128 nodes.
+// Essential returns the essential graph of g for data without interventions together with data in
+// which the nodes of each set of targets were set from outside (Hauser and Bühlmann 2012). It
+// stands for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
+// interventions. An edge of which exactly one node is in one of the sets is directed too, because
+// the data show whether the intervention cuts it off. It panics above 128 nodes.
 func (g *Graph) Essential(targets []Set) *Graph {
 	m := newMixedGraph(g)
 	for to, parents := range g.ParentSets() {
 		for a := range parents.Nodes() {
-			apart := !parents.Without(a).Minus(m.adjacent(a)).Empty() // from another parent
+			apart := !parents.Without(a).Minus(m.adjacent(a)).Empty() // whether a is not adjacent to another parent
 			for _, set := range targets {
 				apart = apart || set.Has(a) != set.Has(to)
 			}
@@ -59,10 +59,11 @@ func (g *Graph) Essential(targets []Set) *Graph {
 	return c
 }
 
-// mixedGraph has directed edges into and out of each node, and undirected ones.
+// mixedGraph holds, for each node, the nodes with a directed edge to it, with a directed edge from
+// it, and with an undirected edge.
 type mixedGraph struct{ in, out, open []Set }
 
-// newMixedGraph has all edges of a graph, undirected.
+// newMixedGraph returns all edges of a graph as undirected edges.
 func newMixedGraph(g *Graph) *mixedGraph {
 	m := &mixedGraph{make([]Set, g.nodes), make([]Set, g.nodes), make([]Set, g.nodes)}
 	for to, parents := range g.ParentSets() {
@@ -81,26 +82,26 @@ func (m *mixedGraph) direct(a, b int) {
 }
 
 // compelled reports whether one of Meek's four rules directs the undirected edge a − b from a to b.
-// The fourth is of use only where edges are directed for other reasons than colliders.
+// The fourth rule matters only where edges are directed for other reasons than colliders.
 func (m *mixedGraph) compelled(a, b int) bool {
 	nearA, nearB := m.adjacent(a), m.adjacent(b)
-	// k → a with k and b apart, else k → a ← b would be a new collider
+	// k → a, with k and b not adjacent: k → a ← b would be a new collider
 	if !m.in[a].Minus(nearB).Empty() {
 		return true
 	}
-	// a → k → b, else there would be a cycle
+	// a → k → b: b → a would make a cycle
 	if !m.out[a].And(m.in[b]).Empty() {
 		return true
 	}
-	// a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
+	// a − k → b ← l − a, with k and l not adjacent: b → a would make a cycle or a collider at a
 	between := m.open[a].And(m.in[b])
 	for k := range between.Nodes() {
 		if !between.Without(k).Minus(m.adjacent(k)).Empty() {
 			return true
 		}
 	}
-	// a − l → k → b with b and l apart, and a and k not: b → a would make l → a, else l and b
-	// collide there, and then a cycle
+	// a − l → k → b, with a and k adjacent but b and l not: b → a would make a → l to avoid the
+	// collider b → a ← l, and then the cycle a → l → k → b → a
 	far := m.open[a].Without(b).Minus(nearB)
 	for k := range m.in[b].And(nearA).Nodes() {
 		if !far.And(m.in[k]).Empty() {

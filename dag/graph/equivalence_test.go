@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two graphs have the same interventional class if they have the same skeleton and unshielded
-// colliders, and for each set of targets the same skeleton once the edges into it are cut off
-// (Hauser and Bühlmann 2012, theorem 10). The essential graph is the union of a class: checked over
-// all graphs of 4 nodes with several sets of targets.
+// Two graphs have the same interventional equivalence class if they have the same skeleton and
+// unshielded colliders, and, for each set of targets, the same skeleton after the edges into the
+// targets are removed (Hauser and Bühlmann 2012, theorem 10). The essential graph is the union of
+// the graphs of a class. This is checked for all graphs of 4 nodes with several sets of targets.
 func TestEssentialGraphIsTheUnionOfItsClass(t *testing.T) {
 	const n = 4
 	families := make([][]Set, n)

@@ -11,7 +11,7 @@ type FamilyPrior struct {
 	ByEdge [][]float64
 }
 
-// PenaltyPrior is exp(−λ edges).
+// PenaltyPrior returns the prior with weights exp(−λ edges).
 func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 	if lambda == 0 {
 		return FamilyPrior{}
@@ -23,9 +23,10 @@ func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 	return p
 }
 
-// SparsePrior is uniform over the number of parents of a node, and then over the sets of that size:
-// 1/C(N−1, k) for k parents (Friedman and Koller 2003, section 3.2). All graphs of an equivalence
-// class have the same numbers of parents, in another order, and so the same weight.
+// SparsePrior returns the prior that is uniform over the number of parents of a node, and then
+// uniform over the sets of this size: 1/C(N−1, k) for each set of k parents (Friedman and Koller
+// 2003, section 3.2). All graphs of an equivalence class have the same numbers of parents, in
+// another order of the nodes, and so the same weight.
 func SparsePrior(nodes int) FamilyPrior {
 	p := FamilyPrior{BySize: make([]float64, nodes)}
 	for k := 1; k < nodes; k++ { // C(N−1, k) = C(N−1, k−1) (N−k)/k
@@ -34,7 +35,7 @@ func SparsePrior(nodes int) FamilyPrior {
 	return p
 }
 
-// LogWeight is the log weight of a family.
+// LogWeight returns the log weight of node j with a set of parents.
 func (p FamilyPrior) LogWeight(j int, parents Set) (sum float64) {
 	if p.BySize != nil {
 		sum = p.BySize[parents.Len()]
@@ -47,7 +48,7 @@ func (p FamilyPrior) LogWeight(j int, parents Set) (sum float64) {
 	return sum
 }
 
-// Power raises all weights to a power.
+// Power returns the prior with all weights raised to a power.
 func (p FamilyPrior) Power(power float64) (out FamilyPrior) {
 	scaled := func(values []float64) (list []float64) {
 		for _, x := range values {

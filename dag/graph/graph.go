@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Graph is a directed graph without loops over nodes 0 … N−1. An edge in both directions stands for
-// an undirected one, as in skeletons and in the result of [Graph.CPDAG].
+// Graph is a directed graph over the nodes 0 … N−1, in which no edge leads from a node to itself.
+// Edges in both directions between two nodes stand for an undirected edge, as in skeletons and in
+// the result of [Graph.CPDAG].
 type Graph struct {
 	nodes int
-	edge  []bool // from·N + to
+	edge  []bool // whether there is an edge, at index from·N + to
 }
 
 // NewGraph returns the graph over n nodes that has no edge. It panics when n is negative.
@@ -27,7 +28,7 @@ func FromParents(parents []Set) *Graph {
 }
 
 // FromEdges returns the graph over n nodes with the given edges, each from its first node to its
-// second. It panics on a loop and on nodes outside 0 … n−1.
+// second. It panics on an edge from a node to itself and on nodes outside 0 … n−1.
 func FromEdges(n int, edges ...[2]int) *Graph {
 	g := NewGraph(n)
 	for _, e := range edges {
@@ -36,13 +37,13 @@ func FromEdges(n int, edges ...[2]int) *Graph {
 	return g
 }
 
-// Nodes returns N.
+// Nodes returns the number of nodes N.
 func (g *Graph) Nodes() int { return g.nodes }
 
-// Has reports whether there is an edge.
+// Has reports whether there is an edge between two nodes in the given direction.
 func (g *Graph) Has(from, to int) bool { return g.edge[g.edgeIndex("Has", from, to)] }
 
-// Set adds an edge or removes it. It panics on a loop.
+// Set adds or removes an edge. It panics on adding an edge from a node to itself.
 func (g *Graph) Set(from, to int, on bool) {
 	if from == to && on {
 		panic(fmt.Sprintf("graph.Graph.Set: an edge from node %d to itself", from))
@@ -63,7 +64,8 @@ func (g *Graph) Adjacent(a, b int) bool { return g.Has(a, b) || g.Has(b, a) }
 // Directed reports whether there is an edge from a to b and none back.
 func (g *Graph) Directed(a, b int) bool { return g.Has(a, b) && !g.Has(b, a) }
 
-// Edges counts the entries of the adjacency matrix: an undirected edge counts twice.
+// Edges returns the number of ones in the adjacency matrix, in which an undirected edge counts
+// twice.
 func (g *Graph) Edges() (count int) {
 	for _, on := range g.edge {
 		if on {
@@ -73,7 +75,7 @@ func (g *Graph) Edges() (count int) {
 	return count
 }
 
-// Parents lists the nodes with an edge to a node, ascending.
+// Parents returns the nodes with an edge to node to, ascending.
 func (g *Graph) Parents(to int) (parents []int) {
 	for from := range g.nodes {
 		if g.Has(from, to) {
@@ -105,8 +107,8 @@ func (g *Graph) Equal(other *Graph) bool {
 	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
 }
 
-// Key is a text that two graphs of equal size share if and only if they are equal: the rows of the
-// adjacency matrix as 0 and 1.
+// Key returns the rows of the adjacency matrix as a text of 0 and 1. Graphs of equal size have the
+// same key if and only if they are equal.
 func (g *Graph) Key() string {
 	text := make([]byte, len(g.edge))
 	for i, on := range g.edge {
@@ -118,11 +120,11 @@ func (g *Graph) Key() string {
 	return string(text)
 }
 
-// Order returns a topological order, parents first and among equals the smallest node first; ok is
-// false when the graph has a cycle, and the order then has only the nodes that come before any
-// cycle.
+// Order returns a topological order in which, among the nodes whose parents came before, the
+// smallest comes first. If the graph has a cycle, ok is false and the order has only the nodes that
+// no cycle precedes.
 func (g *Graph) Order() (order []int, ok bool) {
-	waiting := make([]int, g.nodes) // parents that are not in order yet
+	waiting := make([]int, g.nodes) // number of parents that are not in order yet
 	for j := range waiting {
 		waiting[j] = len(g.Parents(j))
 	}
@@ -142,13 +144,14 @@ func (g *Graph) Order() (order []int, ok bool) {
 	return order, true
 }
 
-// Cycle returns the nodes of a directed cycle in its order, or nil when the graph is acyclic.
+// Cycle returns the nodes of a directed cycle, each followed by one of its children, or nil when
+// the graph is acyclic.
 func (g *Graph) Cycle() []int {
 	placed, ok := g.Order()
 	if ok {
 		return nil
 	}
-	// every node that is left has a parent that is left
+	// every node that is not placed has a parent that is not placed
 	left := func(i int) bool { return !slices.Contains(placed, i) }
 	var path []int
 	node := 0

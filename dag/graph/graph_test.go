@@ -35,7 +35,7 @@ func TestAcyclicityByPowers(t *testing.T) {
 		}
 		reach := g.Clone().edge
 		cyclic := false
-		for k := range n { // Warshall
+		for k := range n { // Warshall's algorithm
 			for i := range n {
 				for j := range n {
 					reach[i*n+j] = reach[i*n+j] || reach[i*n+k] && reach[k*n+j]
@@ -58,8 +58,8 @@ func TestAcyclicityByPowers(t *testing.T) {
 }
 
 // Two graphs are equivalent if they have the same skeleton and unshielded colliders (Verma and
-// Pearl 1990). An edge of the CPDAG is directed if all graphs of the class have its direction:
-// checked over all graphs of 4 nodes, and of 5.
+// Pearl 1990). An edge of the CPDAG is directed if it has the same direction in all graphs of the
+// class. This is checked for all graphs of 2 to 5 nodes.
 func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		if n == 5 && testing.Short() {
@@ -96,7 +96,7 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 	}
 }
 
-// colliderKey names skeleton and unshielded colliders.
+// colliderKey returns a text that stands for the skeleton and the unshielded colliders.
 func colliderKey(g *Graph) string {
 	colliders := NewGraph(g.nodes * g.nodes)
 	for to := range g.nodes {

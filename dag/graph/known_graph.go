@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ReadGraph reads the names of nodes and the graph over them from a file: a network in BIF (*.bif),
-// of which only nodes and arcs are used, or an adjacency matrix as [ReadAdjacency] describes it.
+// ReadGraph reads the names of nodes and the graph over them from a file. The file is a network in
+// BIF (*.bif), of which only nodes and edges are used, or an adjacency matrix as [ReadAdjacency]
+// describes it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
 		n, err := ReadBIF(path)
@@ -32,10 +33,10 @@ func ReadGraph(path string) (names []string, g *Graph, err error) {
 	return names, g, err
 }
 
-// ReadAdjacency reads the graph over some nodes from an adjacency matrix: a column of row names,
-// then a column of 0 and 1 for each node, row = cause and column = effect. Without a column of
-// names the rows are in the order of the columns. Every node named must be there; others are left
-// out.
+// ReadAdjacency reads the graph over nodes from an adjacency matrix: a column with the names of the
+// rows, and then a column of zeros and ones for each node, where rows are causes and columns
+// effects. Without a column of names the rows are in the order of the columns. The matrix must have
+// all the nodes. Other nodes in it are left out.
 func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 	path, columns := t.Path, t.Names()
 	rowNames := columns

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A graph is read from either kind of file.
+// A graph is read from a BIF file and from an adjacency matrix.
 func TestReadGraph(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

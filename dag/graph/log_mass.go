@@ -8,13 +8,13 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mostSummedNodes bounds the sums behind the mass of a prior that treats nodes differently. Over
-// more nodes they take longer than a second.
+// mostSummedNodes is the largest number of nodes for which the weights of a prior that treats nodes
+// differently are summed. With more nodes such a sum takes longer than a second.
 const mostSummedNodes = 10
 
-// LogMass is the log of the sum of the weights of all graphs that the structure allows, before the
-// data: with the prior over orders a graph counts once for each topological order. It is NaN where
-// it is not known, for priors and constraints that treat nodes differently with more than 10 nodes.
+// LogMass returns the log of the sum of the prior weights of all graphs that the structure allows.
+// With the prior over orders a graph counts once for each topological order. LogMass returns NaN
+// for priors and constraints that treat nodes differently if there are more than 10 nodes.
 func (s Structure) LogMass() float64 {
 	if !s.symmetric() {
 		if s.Nodes > mostSummedNodes {
@@ -44,11 +44,11 @@ func (s Structure) LogMass() float64 {
 	return logLayers(s.Nodes, sets)
 }
 
-// logLayers sums over graphs by layers: the nodes of a layer have a parent in the layer before, and
-// none outside of the layers before. sets[m] is the log weight of all sets of parents among m
-// nodes.
+// logLayers returns the log of the sum over graphs, computed by layers. The first layer has the
+// nodes without parents. Every other node has a parent in the layer before its own, and all its
+// parents are in earlier layers. sets[m] is the log weight of all sets of parents among m nodes.
 func logLayers(nodes int, sets []float64) float64 {
-	// [n][k]: of the graphs over n nodes whose last layer has k
+	// last[n][k] is the log of the sum over graphs of n nodes of which k are in the last layer.
 	last := make([][]float64, nodes+1)
 	for n := 1; n <= nodes; n++ {
 		last[n] = make([]float64, n+1)
@@ -58,7 +58,7 @@ func logLayers(nodes int, sets []float64) float64 {
 				last[n][k] = float64(k) * sets[0]
 			}
 			for before := 1; before <= n-k; before++ {
-				// sets with a parent in the layer before
+				// log weight of sets with a parent in the layer before
 				touching := sets[n-k] + math.Log(-math.Expm1(sets[n-k-before]-sets[n-k]))
 				last[n][k] = logsum.Add(last[n][k], last[n-k][before]+combin.LogGeneralizedBinomial(float64(n), float64(k))+float64(k)*touching)
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestLogMass compares the mass of a prior by layers of nodes with the sum over all graphs, and
-// with the number of graphs for the uniform prior.
+// TestLogMass compares the mass of a prior, computed by layers of nodes, with the sum over all
+// graphs, and for the uniform prior with the number of graphs.
 func TestLogMass(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	for nodes := 2; nodes <= 6; nodes++ {
@@ -33,7 +33,7 @@ func TestLogMass(t *testing.T) {
 		}
 	}
 	require.InDelta(t, math.Log(countGraphs(8)), FreeStructure(8).LogMass(), 1e-9)
-	// 50 nodes, by sums of logarithms: Σ_k k log 2 + log 50!
+	// for 50 nodes, by sums of logarithms: Σ_k k log 2 + log 50!
 	many := FreeStructure(50)
 	many.Orders = true
 	factorial, _ := math.Lgamma(51)
@@ -47,7 +47,7 @@ func TestLogMass(t *testing.T) {
 	require.InDelta(t, few.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal(), few.LogMass(), 1e-12)
 }
 
-// Over the codes of each graph the probabilities of random sorts add up to one.
+// The probabilities of random sorts add up to one over the codes of each graph.
 func TestLogSorted(t *testing.T) {
 	backend := testkit.Backend(t)
 	for nodes := 2; nodes <= 4; nodes++ {

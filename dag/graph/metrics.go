@@ -17,44 +17,45 @@ type Weighted struct {
 	Probability float64
 }
 
-// PaperMetrics are the four scores of F.2 as the paper's sources compute them.
+// PaperMetrics holds the four scores of section F.2, as the sources of the paper compute them.
 type PaperMetrics struct {
-	// F1 is the expectation over graphs of the F1 score of their entries.
+	// F1 is the mean, over graphs, of the F1 score of the entries of the adjacency matrix.
 	F1 report.Number `json:"f1"`
-	// SHD is the expected number of entries of the adjacency matrix that differ: a reversed edge
-	// counts twice.
+	// SHD is the expected number of entries of the adjacency matrix that differ from the truth. A
+	// reversed edge counts twice.
 	SHD report.Number `json:"shd"`
 	// Brier is the sum over all N² entries of (probability − truth)².
 	Brier report.Number `json:"brier"`
-	// AUROC is the expectation over graphs of the area under the curve of a single graph taken as a
-	// score of 0 or 1, over all N² entries: half the sum of sensitivity and specificity, to which
-	// the empty diagonal adds.
+	// AUROC is the mean, over graphs, of the area under the ROC curve when the entries of a single
+	// graph, 0 or 1, are the score. This area is half the sum of sensitivity and specificity over
+	// all N² entries; the diagonal, always empty, adds to the specificity.
 	AUROC report.Number `json:"auroc"`
 }
 
-// EdgeMetrics are the usual scores of directed graphs, skeletons or equivalence classes.
+// EdgeMetrics holds the usual scores of directed graphs, skeletons or equivalence classes.
 type EdgeMetrics struct {
-	// ExpectedF1 is the mean over graphs, MedianF1 the F1 score of the graph of all edges with a
-	// probability of at least one half.
+	// ExpectedF1 is the mean over graphs of the F1 score. MedianF1 is the F1 score of the median
+	// graph, which has all edges with a probability of at least one half.
 	ExpectedF1 report.Number `json:"expected_f1"`
 	MedianF1   report.Number `json:"median_f1"`
-	// SHD counts the pairs of nodes that are joined otherwise than in the truth, so that a reversed
-	// edge counts once; SHDTwice counts entries of the adjacency matrix, so that it counts twice.
-	// Both are means over graphs; the others are of the median graph.
+	// A distance (SHD) is the number of pairs of nodes that are joined differently than in the
+	// truth, so that a reversed edge counts once. A distance with the ending Twice is the number of
+	// different entries of the adjacency matrix, so that a reversed edge counts twice. Expected
+	// distances are means over graphs, and median distances are distances of the median graph.
 	ExpectedSHD      report.Number `json:"expected_shd"`
 	ExpectedSHDTwice report.Number `json:"expected_shd_reversal_twice"`
 	MedianSHD        report.Number `json:"median_shd"`
 	MedianSHDTwice   report.Number `json:"median_shd_reversal_twice"`
 	// Brier is the mean of (probability − truth)² over the entries off the diagonal.
 	Brier report.Number `json:"brier"`
-	// AUROC is the area under the curve of the edge probabilities, over the entries off the
-	// diagonal; AUROCGraphs is the mean of the areas of single graphs. Null where the truth has no
-	// edges, or all.
+	// AUROC is the area under the ROC curve with the edge probabilities as scores, over the entries
+	// off the diagonal. AUROCGraphs is the mean of such areas with single graphs as scores. They
+	// are null where the truth has no edges or all edges.
 	AUROC       report.Number `json:"auroc"`
 	AUROCGraphs report.Number `json:"auroc_over_graphs"`
 }
 
-// MethodMetrics compares one answer with a truth.
+// MethodMetrics compares one answer with the truth.
 type MethodMetrics struct {
 	Paper    PaperMetrics `json:"paper"`
 	Graph    EdgeMetrics  `json:"graph"`
@@ -62,10 +63,10 @@ type MethodMetrics struct {
 	CPDAG    EdgeMetrics  `json:"cpdag"`
 }
 
-// Evaluate compares a distribution over acyclic graphs, whose probabilities sum to one, with a
-// truth. A truth with a cycle has no equivalence class: the scores of CPDAG are then against the
-// truth itself. Skeletons have an entry for each pair of nodes, the others one for each ordered
-// pair.
+// Evaluate compares a distribution over acyclic graphs, whose probabilities sum to one, with the
+// true graph. A true graph with a cycle has no equivalence class, and the scores of CPDAG are then
+// against the true graph itself. Scores of skeletons have one entry for each pair of nodes, and the
+// other scores one for each ordered pair.
 func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 	class := truth
 	if _, ok := truth.Order(); ok {
@@ -89,6 +90,7 @@ func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 // Edge is an entry of an adjacency matrix.
 type Edge struct{ From, To int }
 
+// OrderedPairs returns all pairs of different nodes in both orders.
 func OrderedPairs(n int) (pairs []Edge) {
 	for i := range n {
 		for j := range n {
@@ -100,11 +102,12 @@ func OrderedPairs(n int) (pairs []Edge) {
 	return pairs
 }
 
+// UnorderedPairs returns each pair of different nodes once, the smaller node first.
 func UnorderedPairs(n int) []Edge {
 	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
-// counts are the entries of a graph against the entries of the truth.
+// counts holds numbers of entries of a graph that agree or disagree with the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
@@ -123,7 +126,8 @@ func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
 	return c
 }
 
-// f1 is the harmonic mean of precision and recall; 1 with nothing to find and nothing found.
+// f1 returns the harmonic mean of precision and recall, or 1 if there is nothing to find and
+// nothing was found.
 func (c counts) f1() float64 {
 	if c.truePositive+c.falsePositive+c.falseNegative == 0 {
 		return 1
@@ -133,8 +137,8 @@ func (c counts) f1() float64 {
 
 func (c counts) differing() float64 { return c.falsePositive + c.falseNegative }
 
-// balanced is the area under the curve of a score that is 0 or 1; NaN when the truth is all 0 or
-// all 1.
+// balanced returns the area under the ROC curve of a score that is 0 or 1. It is NaN when the truth
+// is all 0 or all 1.
 func (c counts) balanced() float64 {
 	sensitivity := c.truePositive / (c.truePositive + c.falseNegative)
 	return (sensitivity + c.trueNegative/(c.trueNegative+c.falsePositive)) / 2
@@ -178,7 +182,7 @@ func edgeMetrics(truth *Graph, posterior []Weighted, pairs []Edge) (m EdgeMetric
 	return m
 }
 
-// pairDistance counts the pairs of nodes that two graphs join otherwise.
+// pairDistance returns the number of pairs of nodes that two graphs join differently.
 func pairDistance(a, b *Graph) (distance float64) {
 	for _, p := range UnorderedPairs(a.nodes) {
 		if a.Has(p.From, p.To) != b.Has(p.From, p.To) || a.Has(p.To, p.From) != b.Has(p.To, p.From) {
@@ -188,7 +192,7 @@ func pairDistance(a, b *Graph) (distance float64) {
 	return distance
 }
 
-// EdgeProbabilities is the probability of each entry of the adjacency matrix, [N][N].
+// EdgeProbabilities returns the probability of each entry of the adjacency matrix [N][N].
 func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
 	probabilities := Zeros(nodes)
 	for _, w := range posterior {
@@ -201,7 +205,8 @@ func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
 	return probabilities
 }
 
-// MedianGraph has the edges with a probability of at least one half. It need not be acyclic.
+// MedianGraph returns the graph of all edges with a probability of at least one half. It need not
+// be acyclic.
 func MedianGraph(probabilities [][]float64) *Graph {
 	g := NewGraph(len(probabilities))
 	for i, row := range probabilities {
@@ -212,8 +217,8 @@ func MedianGraph(probabilities [][]float64) *Graph {
 	return g
 }
 
-// AUROC is the probability that a case with a true label scores above one with a false label, ties
-// counting one half. NaN when one kind is missing.
+// AUROC returns the probability that a case with a true label has a higher score than a case with a
+// false label, where ties count one half. It is NaN when one of the labels does not occur.
 func AUROC(scores []float64, labels []bool) float64 {
 	if !slices.Contains(labels, true) || !slices.Contains(labels, false) {
 		return math.NaN()
@@ -224,9 +229,9 @@ func AUROC(scores []float64, labels []bool) float64 {
 	return integrate.Trapezoidal(falsePositive, truePositive)
 }
 
-// FewestReversals is the least number of edges to remove for a graph to become acyclic: no acyclic
-// graph has a smaller structural distance from it. ok is false above 20 nodes, where it is not
-// computed.
+// FewestReversals returns the least number of edges whose removal makes the graph acyclic. No
+// acyclic graph has a smaller structural Hamming distance from the graph. Above 20 nodes the number
+// is not computed and ok is false.
 func (g *Graph) FewestReversals() (edges int, ok bool) {
 	if g.nodes > 20 {
 		return 0, false
@@ -239,7 +244,7 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 			}
 		}
 	}
-	// fewest[set]: edges against the best order that begins with the nodes of the set, among them.
+	// fewest[set] is the number of edges against the best order of the nodes in set.
 	fewest := make([]int, 1<<g.nodes)
 	for set := 1; set < len(fewest); set++ {
 		fewest[set] = math.MaxInt
@@ -251,7 +256,7 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 	return fewest[len(fewest)-1], true
 }
 
-// Zeros is a matrix of zeros, [n][n].
+// Zeros returns an n by n matrix of zeros.
 func Zeros(n int) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -260,8 +265,10 @@ func Zeros(n int) [][]float64 {
 	return rows
 }
 
+// Square returns x².
 func Square(x float64) float64 { return x * x }
 
+// Indicator returns 1 if on is true and 0 if not.
 func Indicator(on bool) float64 {
 	if on {
 		return 1

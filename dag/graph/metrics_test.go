@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Truth 0 → 1 → 2. Found: with probability 3/4 the edge 0 → 1 reversed and the other missed, with
-// 1/4 the truth.
+// The truth is 0 → 1 → 2. The answer has, with probability 3/4, the edge 0 → 1 reversed and the
+// other edge missing, and with probability 1/4 the truth.
 func TestMetricsByHand(t *testing.T) {
 	truth := FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
 	posterior := []Weighted{{FromEdges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
@@ -18,7 +18,7 @@ func TestMetricsByHand(t *testing.T) {
 	require.InDelta(t, 0.25, float64(m.Paper.F1), 1e-12)
 	require.InDelta(t, 0.75*3, float64(m.Paper.SHD), 1e-12, "entries 01, 10 and 12")
 	require.InDelta(t, 0.75*0.75*3, float64(m.Paper.Brier), 1e-12)
-	// One graph: sensitivity 0, specificity 6/7 with the diagonal.
+	// the wrong graph: sensitivity 0, specificity 6/7 with the diagonal
 	require.InDelta(t, 0.75*(6.0/7)/2+0.25, float64(m.Paper.AUROC), 1e-12)
 
 	require.InDelta(t, 0.25, float64(m.Graph.ExpectedF1), 1e-12)
@@ -28,24 +28,24 @@ func TestMetricsByHand(t *testing.T) {
 	require.InDelta(t, 2, float64(m.Graph.MedianSHD), 1e-12)
 	require.InDelta(t, 3, float64(m.Graph.MedianSHDTwice), 1e-12)
 	require.InDelta(t, 0.75*0.75*3/6, float64(m.Graph.Brier), 1e-12)
-	// Scores: true entries 0.25 each; false ones 0.75, 0, 0, 0.
+	// edge probabilities: 0.25 for each true edge; 0.75, 0, 0 and 0 for the others
 	require.InDelta(t, 0.75, float64(m.Graph.AUROC), 1e-12)
 	require.InDelta(t, 0.75*(3.0/4)/2+0.25, float64(m.Graph.AUROCGraphs), 1e-12)
 
-	// Skeleton: 0 − 1 is always found, 1 − 2 with 1/4; 0 − 2 never.
+	// skeleton: 0 − 1 is always found, 1 − 2 with probability 1/4, and 0 − 2 never
 	require.InDelta(t, 0.75*2.0/3+0.25, float64(m.Skeleton.ExpectedF1), 1e-12)
 	require.InDelta(t, 0.75, float64(m.Skeleton.ExpectedSHD), 1e-12)
 	require.Equal(t, m.Skeleton.ExpectedSHD, m.Skeleton.ExpectedSHDTwice)
 	require.InDelta(t, 0.75*0.75/3, float64(m.Skeleton.Brier), 1e-12)
 	require.InDelta(t, 1, float64(m.Skeleton.AUROC), 1e-12)
 
-	// CPDAG: the chain is 0 − 1 − 2 without directions, 1 → 0 is 0 − 1.
+	// CPDAG: the chain is 0 − 1 − 2 without directions, and 1 → 0 becomes 0 − 1
 	require.InDelta(t, 0.75*2.0/3+0.25, float64(m.CPDAG.ExpectedF1), 1e-12)
 	require.InDelta(t, 0.75, float64(m.CPDAG.ExpectedSHD), 1e-12)
 	require.InDelta(t, 1.5, float64(m.CPDAG.ExpectedSHDTwice), 1e-12)
 }
 
-// A perfect answer, and the empty graph.
+// The metrics have their extreme values for a perfect answer and for the empty graph.
 func TestMetricsAtTheEnds(t *testing.T) {
 	truth := FromEdges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
 	m := Evaluate(truth, []Weighted{{truth, 1}})
@@ -58,7 +58,7 @@ func TestMetricsAtTheEnds(t *testing.T) {
 	require.Equal(t, EdgeMetrics{ExpectedSHD: 3, ExpectedSHDTwice: 3, MedianSHD: 3, MedianSHDTwice: 3, Brier: 0.25, AUROC: 0.5, AUROCGraphs: 0.5}, m.Graph)
 }
 
-// AUROC against its definition, over all pairs.
+// AUROC agrees with its definition by a loop over all pairs of cases.
 func TestAUROC(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -90,7 +90,7 @@ func TestAUROC(t *testing.T) {
 	}
 }
 
-// Against the best of all acyclic graphs.
+// FewestReversals agrees with the smallest distance of all acyclic graphs.
 func TestFewestReversals(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	families := make([][]Set, 4)
@@ -109,7 +109,7 @@ func TestFewestReversals(t *testing.T) {
 			best = min(best, pairDistance(g, FromParents(parents)))
 			return true
 		})
-		// Of an edge in both directions one has to go, which is one pair.
+		// of two edges between the same nodes one has to go, which counts as one pair
 		fewest, ok := g.FewestReversals()
 		require.True(t, ok)
 		require.Equal(t, int(best), fewest, g.Key())

@@ -11,20 +11,23 @@ import (
 // Network is a Bayesian network over categories: a graph with a table of probabilities for each
 // node.
 type Network struct {
+	// Names holds the names of the nodes.
 	Names []string
-	// Levels are the values of each node.
+	// Levels holds the values of each node.
 	Levels [][]string
-	Graph  *Graph
-	// Tables are the probabilities of the levels of each node, by combination of the levels of its
-	// parents in the order of [Graph.Parents], the last of which changes fastest
-	// [N][combinations][levels]. nil where a file has none.
+	// Graph holds the edges.
+	Graph *Graph
+	// Tables holds the probabilities of the levels of each node, by combination of the levels of
+	// its parents [N][combinations][levels]. The parents are in the order of [Graph.Parents], and
+	// the level of the last parent changes fastest. A table is nil where a file has none.
 	Tables [][][]float64
 }
 
-// leastTotal is the tolerance for the sum of the probabilities of a row: files round them.
+// leastTotal is the tolerance for the sum of the probabilities of a row, because files have rounded
+// probabilities.
 const leastTotal = 0.005
 
-// Validate reports the first defect of a network: every node needs levels and a table,
+// Validate returns an error for the first defect of a network. Every node needs levels and a table,
 // probabilities must add up to one up to rounding, and there must be no cycle.
 func (n *Network) Validate() error {
 	if cycle := n.Graph.Cycle(); cycle != nil {
@@ -57,7 +60,7 @@ func (n *Network) Validate() error {
 	return nil
 }
 
-// combinations is the number of combinations of levels of the parents of a node.
+// combinations returns the number of combinations of levels of the parents of node j.
 func (n *Network) combinations(j int) int {
 	count := 1
 	for _, i := range n.Graph.Parents(j) {
@@ -66,8 +69,8 @@ func (n *Network) combinations(j int) int {
 	return count
 }
 
-// Row is the number of the combination of levels that the parents of a node have in a row of codes
-// [N].
+// Row returns the number of the combination of levels that the parents of node j have, given the
+// levels of all nodes as codes [N].
 func (n *Network) Row(j int, codes []int) (row int) {
 	for _, i := range n.Graph.Parents(j) {
 		row = row*len(n.Levels[i]) + codes[i]
@@ -84,7 +87,7 @@ func (n *Network) values(j, row int) (values []string) {
 	return values
 }
 
-// combination names a combination for an error.
+// combination describes a combination for an error.
 func (n *Network) combination(j, row int) string {
 	if values := n.values(j, row); len(values) > 0 {
 		return fmt.Sprintf("parents %q", values)

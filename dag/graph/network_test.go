@@ -16,7 +16,8 @@ func readText(t *testing.T, text string) (*Network, error) {
 	return ReadBIF(path)
 }
 
-// variables of the networks here: c comes last and has a parent before it in any order.
+// variables declares the variables of the networks below. c is the last variable, and has parents
+// that come before it.
 const variables = `network "a net" { property made by hand; }
 // b is written with marks
 variable a { type discrete [ 2 ] { yes, no }; property x = 1; }
@@ -27,8 +28,8 @@ two lines */
 probability ( "b b" ) { table 0.1 0.2 0.7; }
 `
 
-// TestReadBIF checks that tables are by the combination of levels of the parents in the order of
-// the nodes, for any order and notation in the file.
+// TestReadBIF checks that tables are ordered by the combination of levels of the parents, in the
+// order of the nodes, whatever the order and notation in the file.
 func TestReadBIF(t *testing.T) {
 	want := [][]float64{{0.1, 0.9}, {0.2, 0.8}, {0.3, 0.7}, {0.4, 0.6}, {0.5, 0.5}, {0.25, 0.75}}
 	for _, text := range []string{
@@ -54,7 +55,7 @@ func TestReadBIF(t *testing.T) {
 	require.Equal(t, []string{"_", "a", "a_", "b_c", "<b.c%"}, PlainNames([]string{"", "a", "a", "b,c", "<b.c%"}, bifLevel))
 }
 
-// TestBadNetworks checks that the error of a bad file or network names the defect and its place.
+// TestBadNetworks checks that the error for a bad file or network names the defect and its place.
 func TestBadNetworks(t *testing.T) {
 	for text, message := range map[string]string{
 		variables + "probability ( c | a ) { (maybe) 0.1, 0.9; }":   `line 9: "a" has no value "maybe"`,
@@ -84,8 +85,8 @@ func TestBadNetworks(t *testing.T) {
 	}
 }
 
-// FuzzReadBIF checks that any file is an error or a network, and that a whole network is the same
-// after writing and reading.
+// FuzzReadBIF checks that any file gives an error or a network, and that a valid network is
+// unchanged after writing and reading.
 func FuzzReadBIF(f *testing.F) {
 	for _, seed := range []string{
 		variables + "probability ( c | a, \"b b\" ) { default 0.25 0.75; (yes, <5) 0.1, 0.9; }",

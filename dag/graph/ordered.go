@@ -10,11 +10,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with
-// N, N−1, …, 2 outcomes are the Lehmer code of the order, and a site with 2 outcomes for each pair
-// of positions s < t, by rows of U, marks whether the node at position s is a parent of the node at
-// t. So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph
-// has one code for each of its topological orders ([Graph.Orders]).
+// Ordered is the code of a graph as an order of its nodes and edges along this order (F.7). The
+// first N−1 sites, with N, N−1, …, 2 outcomes, are the Lehmer code of the order. They are followed
+// by a site with 2 outcomes for each pair of positions s < t, by rows of U, which marks whether the
+// node at position s is a parent of the node at position t. So A = PᵀUP, with P_tj = 1 where node j
+// is at position t, and every code is acyclic. A graph has one code for each of its topological
+// orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
@@ -25,10 +26,10 @@ func NewOrdered(nodes int) Ordered {
 	return Ordered{nodes}
 }
 
-// Nodes returns N.
+// Nodes returns the number of nodes N.
 func (o Ordered) Nodes() int { return o.nodes }
 
-// Cards returns the outcomes of the sites.
+// Cards returns the number of outcomes of each site.
 func (o Ordered) Cards() []int {
 	cards := make([]int, 0, o.nodes-1+o.nodes*(o.nodes-1)/2)
 	for left := o.nodes; left >= 2; left-- {
@@ -40,12 +41,12 @@ func (o Ordered) Cards() []int {
 	return cards
 }
 
-// site is the site of the edge between positions s < t.
+// site returns the index of the site of the edge between positions s < t.
 func (o Ordered) site(s, t int) int {
 	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
 }
 
-// Graph decodes a code.
+// Graph returns the graph of a code.
 func (o Ordered) Graph(code []int32) (*Graph, error) {
 	if want := len(o.Cards()); len(code) != want {
 		return nil, fmt.Errorf("code of a graph over %d nodes: got %d sites, want %d", o.nodes, len(code), want)
@@ -68,7 +69,8 @@ func (o Ordered) Graph(code []int32) (*Graph, error) {
 	return g, nil
 }
 
-// Code encodes a graph along one of its topological orders. It panics when order is none of them.
+// Code returns the code of a graph along one of its topological orders. It panics when order is not
+// a topological order of the graph.
 func (o Ordered) Code(g *Graph, order []int) []int32 {
 	code := make([]int32, len(o.Cards()))
 	copy(code, EncodeLehmer(order))
@@ -85,13 +87,14 @@ func (o Ordered) Code(g *Graph, order []int) []int32 {
 	return code
 }
 
-// Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool inside a graph.
+// Adjacency returns the adjacency matrices of codes inside a computation graph: [B,S] int32 ->
+// [B,N,N] Bool.
 func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	space.AssertCodes("graph.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32 // exact for these counts
 	permutation := o.Positions(codes)
-	// U [B, N, N]: the bits in their places, zeros elsewhere.
+	// U [B, N, N]: the bits of edges at their places, zeros elsewhere.
 	zero := graph.Zeros(g, shapes.Make(number, batch, 1))
 	var entries []*graph.Node
 	bitsOf := graph.ConvertDType(codes, number)
@@ -109,15 +112,15 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
 }
 
-// Positions decodes the orders of codes, the node at each position, P as 0 and 1: [B,S] int32 ->
-// [B,N,N] Float32.
+// Positions returns the orders of codes as matrices P, with a one for the node at each position:
+// [B,S] int32 -> [B,N,N] Float32.
 func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32
 	var rows []*graph.Node
 	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range o.nodes {
-		// [B, N]: the number of nodes left before each; the digit picks the node with its number
+		// [B, N]: number of nodes left before each node; the digit picks the node with this number
 		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {
@@ -130,24 +133,24 @@ func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	return graph.Stack(rows, 1)
 }
 
-// earlier is [N,N] Float32, 1 where row < column.
+// earlier returns a matrix [N,N] Float32 with ones where row < column.
 func (o Ordered) earlier(g *graph.Graph) *graph.Node {
 	return graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, o.nodes)), dtypes.Float32)
 }
 
-// maxOrderNodes is the largest graph whose topological orders are counted: the count takes 2^N
-// numbers.
+// maxOrderNodes is the largest number of nodes of a graph whose topological orders are counted. The
+// count needs 2^N numbers in memory.
 const maxOrderNodes = 24
 
-// Orders counts the topological orders of an acyclic graph, its linear extensions: the number of
-// codes (P, U) that give it. A graph with a cycle has none. The count is exact below 2^53. It
-// panics above 24 nodes.
+// Orders returns the number of topological orders (linear extensions) of an acyclic graph, which is
+// the number of its codes (P, U). For a graph with a cycle it returns zero. The count is exact
+// below 2^53. It panics above 24 nodes.
 func (g *Graph) Orders() float64 {
 	if g.nodes > maxOrderNodes {
 		panic(fmt.Sprintf("graph.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
 	}
 	parents := g.ParentSets()
-	counts := make([]float64, 1<<g.nodes) // of the orders of a set of nodes that holds its parents
+	counts := make([]float64, 1<<g.nodes) // number of orders of each set of nodes that contains the parents of its nodes
 	counts[0] = 1
 	for set, count := range counts {
 		if count == 0 {
@@ -162,7 +165,8 @@ func (g *Graph) Orders() float64 {
 	return counts[len(counts)-1]
 }
 
-// Acyclic reports whether parent sets make an acyclic graph, by taking away nodes without parents.
+// Acyclic reports whether sets of parents make an acyclic graph. It repeatedly removes nodes
+// without parents.
 func Acyclic(parents []Set) bool {
 	left := Below(len(parents))
 	for !left.Empty() {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Over all codes of small graphs: A = PᵀUP as a product of matrices, acyclic, and every graph
-// reached once for each topological order.
+// For all codes of small graphs, A equals PᵀUP as a product of matrices and is acyclic, and every
+// graph occurs once for each of its topological orders.
 func TestOrderedExhaustively(t *testing.T) {
 	for nodes := 2; nodes <= 5; nodes++ {
 		o := NewOrdered(nodes)
@@ -38,7 +38,7 @@ func TestOrderedExhaustively(t *testing.T) {
 	}
 }
 
-// matrixProduct is PᵀUP from its definition.
+// matrixProduct returns PᵀUP computed from its definition.
 func matrixProduct(nodes int, code []int32) [][]bool {
 	p, u, a := make([][]int32, nodes), make([][]int32, nodes), make([][]bool, nodes)
 	order, _ := DecodeLehmer(nodes, code[:nodes-1])
@@ -87,7 +87,8 @@ func TestAdjacencyInAGraph(t *testing.T) {
 	}
 }
 
-// Random codes of larger graphs are acyclic, and their cards are as F.7 says.
+// Random codes of larger graphs are acyclic, and the sites have the numbers of outcomes of section
+// F.7.
 func TestOrderedIsAcyclic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 20).Draw(t, "nodes")
@@ -122,7 +123,8 @@ func TestOrderedErrors(t *testing.T) {
 	require.Panics(t, func() { NewOrdered(1) })
 }
 
-// Robinson (1973), and the same by enumeration.
+// The number of acyclic graphs by Robinson's formula (1973) agrees with known values and with an
+// enumeration.
 func TestCountGraphs(t *testing.T) {
 	for n, want := range []float64{1, 1, 3, 25, 543, 29281, 3781503, 1138779265} {
 		require.Equal(t, want, countGraphs(n))
@@ -172,8 +174,8 @@ func FuzzOrdered(f *testing.F) {
 	})
 }
 
-// countGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and
-// rounded above.
+// countGraphs returns the number of acyclic graphs over n nodes (Robinson 1973). It is exact up to
+// 8 nodes and rounded above.
 func countGraphs(n int) float64 {
 	counts := make([]float64, n+1)
 	counts[0] = 1

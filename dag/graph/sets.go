@@ -11,7 +11,7 @@ const MaxNodes = 128
 // Set is a set of nodes 0 … 127. The zero value is empty, and sets can be compared with ==.
 type Set [2]uint64
 
-// SetOf returns the set of some nodes. It panics on a node that no set can hold.
+// SetOf returns the set of the given nodes. It panics on a node outside 0 … 127.
 func SetOf(nodes ...int) (s Set) {
 	for _, i := range nodes {
 		s = s.With(i)
@@ -27,7 +27,7 @@ func Below(n int) (s Set) {
 	return s
 }
 
-// lowSet is the set of nodes below 64 whose bits are set.
+// lowSet returns the set of the nodes below 64 whose bits are set.
 func lowSet(bits uint64) Set { return Set{bits, 0} }
 
 // Has reports whether node i is in the set.
@@ -45,7 +45,7 @@ func (s Set) Without(i int) Set {
 	return s
 }
 
-// Toggle returns the set with node i if it is not there, and without it if it is.
+// Toggle returns the set with node i if s lacks it, and without node i if s has it.
 func (s Set) Toggle(i int) Set {
 	s[i>>6] ^= 1 << (i & 63)
 	return s
@@ -63,10 +63,10 @@ func (s Set) And(t Set) Set { return Set{s[0] & t[0], s[1] & t[1]} }
 // Within reports whether all nodes of s are in t.
 func (s Set) Within(t Set) bool { return s.Minus(t).Empty() }
 
-// Empty reports whether there is no node.
+// Empty reports whether the set has no nodes.
 func (s Set) Empty() bool { return s == Set{} }
 
-// Len counts the nodes.
+// Len returns the number of nodes.
 func (s Set) Len() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
 
 // Nodes yields the nodes, ascending.
@@ -82,7 +82,7 @@ func (s Set) Nodes() iter.Seq[int] {
 	}
 }
 
-// List lists the nodes, ascending.
+// List returns the nodes, ascending.
 func (s Set) List() (list []int) {
 	for i := range s.Nodes() {
 		list = append(list, i)
@@ -90,8 +90,9 @@ func (s Set) List() (list []int) {
 	return list
 }
 
-// Reach is the nodes at the ends of paths along links from some nodes, themselves among them: their
-// descendants by the children of each node, and their ancestors by its parents.
+// Reach returns the nodes at the ends of paths that start at one of the nodes from, which are
+// included. links holds the next nodes of each node: with the children of each node Reach returns
+// descendants, and with the parents of each node ancestors.
 func Reach(from Set, links []Set) Set {
 	for waiting := from; !waiting.Empty(); {
 		next := Set{}
@@ -104,7 +105,8 @@ func Reach(from Set, links []Set) Set {
 	return from
 }
 
-// Compare orders sets by size, then as numbers.
+// Compare compares sets by size, and sets of equal size as numbers. It returns a negative number if
+// s comes first.
 func (s Set) Compare(t Set) int {
 	switch d := s.Len() - t.Len(); {
 	case d != 0:
@@ -117,8 +119,7 @@ func (s Set) Compare(t Set) int {
 	return 1
 }
 
-// EdgeTable returns a table [N,N], by cause and effect, of the edges of a graph. sets are the
-// causes of each node.
+// EdgeTable returns a table [N,N] of edges by cause and effect. sets holds the causes of each node.
 func EdgeTable(sets []Set) [][]bool {
 	table := make([][]bool, len(sets))
 	for i := range table {
@@ -130,7 +131,8 @@ func EdgeTable(sets []Set) [][]bool {
 	return table
 }
 
-// Graphs that can be summed have few nodes, whose sets are the bits of one word.
+// Graphs over which sums are possible have few nodes, so that a set of nodes is the bits of one
+// word in these functions.
 
 // Members yields the elements of a bit set, ascending.
 func Members(set uint64) iter.Seq[int] {

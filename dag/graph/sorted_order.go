@@ -5,16 +5,16 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// LogSorted is the log probability that a random sort of the nodes of an acyclic graph gives an
-// order: at each position the next node is drawn evenly among the nodes whose parents all stand
-// before. Over the topological orders of a graph these probabilities add up to one, so that log
-// p(A) plus this is a density over orders and graphs along them with the marginal p(A), for any
-// number of nodes. adjacency [B,N,N] Bool, positions [B,N,N] of 0 and 1 by position and node -> [B]
-// float64
+// LogSorted returns the log probability that a random sort of the nodes of an acyclic graph gives
+// an order. A random sort draws the node at each position with equal probabilities among the nodes
+// whose parents all have earlier positions. Over the topological orders of a graph these
+// probabilities add up to one. Hence log p(A) plus this value is the log density of a distribution
+// over orders and graphs along them with the marginal p(A), for any number of nodes. adjacency
+// [B,N,N] Bool, positions [B,N,N] of 0 and 1 by position and node -> [B] float64
 func LogSorted(adjacency, positions *graph.Node) *graph.Node {
 	dtype := positions.DType()
 	before := Before(positions)
-	after := graph.OneMinus(before) // and the node itself
+	after := graph.OneMinus(before) // later nodes and the node itself
 	missing := graph.Einsum("bti,bij->btj", after, graph.ConvertDType(adjacency, dtype))
 	free := graph.LogicalAnd(graph.LessThan(missing, half(missing)), graph.GreaterThan(after, half(after)))
 	count := graph.ReduceSum(graph.ConvertDType(free, dtypes.Float64), -1)

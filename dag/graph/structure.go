@@ -7,8 +7,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// maxListedNodes is the largest number of nodes whose families are listed: there are N 2^(N−1) of
-// them.
+// maxListedNodes is the largest number of nodes for which families are listed. There are N 2^(N−1)
+// families.
 const maxListedNodes = 20
 
 // Family is a node with a set of parents.
@@ -19,19 +19,21 @@ type Family struct {
 
 // Structure is the set of possible graphs with their prior weights.
 type Structure struct {
+	// Nodes is the number of nodes N.
 	Nodes int
-	// Required and Allowed are, for each node, the parents that it must and may have.
+	// Required holds the parents that each node must have, and Allowed the parents that it may
+	// have.
 	Required, Allowed []Set
-	// MaxParents bounds the parents of a node; negative: no bound.
+	// MaxParents is the largest number of parents of a node; negative for no limit.
 	MaxParents int
-	// Prior is the weight of a graph before the data.
+	// Prior is the prior weight of a graph.
 	Prior FamilyPrior
-	// Orders makes the prior one over codes (P, U) instead of graphs, as in the paper: a graph then
-	// counts once for each topological order.
+	// Orders makes Prior a prior over codes (P, U) instead of graphs, as in the paper: a graph then
+	// counts once for each of its topological orders.
 	Orders bool
 }
 
-// FreeStructure has no constraints and the prior that is uniform over graphs.
+// FreeStructure returns a structure without constraints whose prior is uniform over graphs.
 func FreeStructure(nodes int) Structure {
 	s := Structure{Nodes: nodes, Required: make([]Set, nodes), Allowed: make([]Set, nodes), MaxParents: -1}
 	for j := range nodes {
@@ -40,7 +42,8 @@ func FreeStructure(nodes int) Structure {
 	return s
 }
 
-// Families lists the families left by the constraints, by node, then size and value of the set.
+// Families returns the families that the constraints allow, ordered by node, size of the set of
+// parents, and value of the set.
 func (s Structure) Families() []Family {
 	var families []Family
 	for j := range s.Nodes {
@@ -58,7 +61,7 @@ func (s Structure) Families() []Family {
 	return families
 }
 
-// CountFamilies is the length of Families.
+// CountFamilies returns the length of Families without listing them.
 func (s Structure) CountFamilies() (count float64) {
 	for j := range s.Nodes {
 		free, most := s.Allowed[j].Minus(s.Required[j]).Len(), s.Nodes
@@ -74,8 +77,8 @@ func (s Structure) CountFamilies() (count float64) {
 	return count
 }
 
-// Validate fails if no graph is left or a field is out of its range. Its errors name nodes by
-// number: NewStructure checks constraints given by names.
+// Validate returns an error if no graph is possible or a field is out of its range. Its errors name
+// nodes by number; NewStructure of package tables checks constraints given by names.
 func (s Structure) Validate() error {
 	if s.Nodes < 2 || s.Nodes > MaxNodes {
 		return fmt.Errorf("got %s, want 2 to %d", english.Count(s.Nodes, "node"), MaxNodes)
@@ -106,12 +109,12 @@ func (s Structure) Validate() error {
 	return nil
 }
 
-// Allows reports whether the constraints leave a family.
+// Allows reports whether the constraints allow a family.
 func (s Structure) Allows(j int, parents Set) bool {
 	return parents.Within(s.Allowed[j]) && s.Required[j].Within(parents) && (s.MaxParents < 0 || parents.Len() <= s.MaxParents)
 }
 
-// ExactLimit is the largest number of nodes whose graphs can be summed.
+// ExactLimit returns the largest number of nodes for which sums over all graphs are possible.
 func (s Structure) ExactLimit() int {
 	if s.Orders {
 		return maxListedNodes
@@ -119,6 +122,7 @@ func (s Structure) ExactLimit() int {
 	return maxLayerNodes
 }
 
+// PriorName returns a description of the objects that the prior is over.
 func (s Structure) PriorName() string {
 	if s.Orders {
 		return "orders and graphs along them"
@@ -126,10 +130,11 @@ func (s Structure) PriorName() string {
 	return "graphs"
 }
 
-// Sum sums over all graphs of the structure, with the weight of a graph the product of the weights
-// of its families: score and prior. families are the families of the structure in its order, with
-// their scores [F]. goOn is called with the progress of the sum, and reports whether to continue; a
-// stopped sum is of no use. It panics above [Structure.ExactLimit] nodes.
+// Sum returns the sum over all graphs of the structure. The weight of a graph is the product of the
+// weights of its families, and the log weight of a family is its score plus its log prior weight.
+// families are the families of the structure in its order, and scores their scores [F]. goOn is
+// called with the progress of the sum, and reports whether to continue; a stopped sum is of no use.
+// Sum panics above [Structure.ExactLimit] nodes.
 func (s Structure) Sum(families []Family, scores []float64, goOn func(done, total int) bool) Sum {
 	if s.Nodes > s.ExactLimit() {
 		panic(fmt.Sprintf("graph.Structure.Sum: got %d nodes, want at most %d", s.Nodes, s.ExactLimit()))
@@ -141,7 +146,7 @@ func (s Structure) Sum(families []Family, scores []float64, goOn func(done, tota
 	return newLayerSum(sets, goOn)
 }
 
-// weights are the log weights of families, by node: score and prior.
+// weights returns the log weights of families, by node: score plus log prior weight.
 func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
 	byNode := make([][]weightedSet, s.Nodes)
 	for i, f := range families {
@@ -150,7 +155,7 @@ func (s Structure) weights(families []Family, scores []float64) [][]weightedSet 
 	return byNode
 }
 
-// weightedSet is a set of parents with its log weight; family is its place in the list of families.
+// weightedSet is a set of parents with its log weight. family is its index in the list of families.
 type weightedSet struct {
 	parents   uint64
 	logWeight float64

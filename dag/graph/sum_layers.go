@@ -7,23 +7,26 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// maxLayerNodes is the largest graph for layerSum, whose work grows as 4^N and whose memory as 3^N.
+// maxLayerNodes is the largest number of nodes for layerSum, whose time grows as 4^N and whose
+// memory grows as 3^N.
 const maxLayerNodes = 14
 
-// layerSum is the sum over graphs, each counted once. A graph has one division into layers: nodes
-// without parents first, and every other node one layer below the lowest of its parents (Kuipers
-// and Moffa 2017). So a node of a layer has all parents in the layers above, set A, and at least
-// one in the layer right above, T ⊆ A. All terms are positive: nothing cancels, as it would in sums
-// by inclusion and exclusion.
+// layerSum is the sum over graphs in which each graph counts once. A graph has exactly one division
+// into layers: the first layer has the nodes without parents, and every other node is in the layer
+// after the last layer with one of its parents (Kuipers and Moffa 2017). So a node of a layer has
+// all its parents in the set A of nodes in earlier layers, and at least one in the layer T ⊆ A just
+// before. All terms are positive, so that nothing cancels, unlike in sums by inclusion and
+// exclusion.
 type layerSum struct {
 	nodes int
 	sets  [][]weightedSet
-	// of node j, node t: log of the sum over families of j in S with t among the parents
-	// [N][N][2^N]
+	// touching[j][t][S] is the log of the sum over the families of node j whose parents are in the
+	// set S and include node t [N][N][2^N].
 	touching [][][]float64
-	// Σ 3^i over the members of a set [2^N]: the digits of a pair (U, S ⊆ U) are 0, 1 in U, 2 in S
+	// place[S] is Σ 3^i over the members i of S [2^N]. A pair of sets S ⊆ U has the index place[U]
+	// + place[S], whose ternary digits are 0 outside U, 1 in U without S, and 2 in S.
 	place []int
-	upTo  []float64 // log of the sum over graphs on the nodes U whose last layer is S [3^N]
+	upTo  []float64 // log of the sum over graphs on the nodes U with last layer S [3^N]
 }
 
 func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum {
@@ -56,7 +59,7 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 		}
 	}
 	all := uint64(1)<<l.nodes - 1
-	// a set comes after its subsets
+	// sets in numerical order, so that a set comes after its subsets
 	for above := uint64(1); above < all && on(int(above), int(all)); above++ {
 		for layer := range subsets(above) {
 			so := l.upTo[l.indexOf(above, layer)]
@@ -83,7 +86,7 @@ func (l *layerSum) scratch() (below, sums []float64) {
 // indexOf is the place of the sum for nodes U with last layer S.
 func (l *layerSum) indexOf(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
 
-// roots is the log weight of a set of nodes without parents.
+// roots returns the log weight of a set of nodes that have no parents.
 func (l *layerSum) roots(set uint64) (sum float64) {
 	for j := range Members(set) {
 		sum += l.rootWeight(j)
@@ -100,13 +103,14 @@ func (l *layerSum) rootWeight(j int) float64 {
 	return math.Inf(-1)
 }
 
-// nextLayer fills below with the log of the sum over the families that put a node right below
-// layer, the last of the nodes above, and returns the nodes that are not yet placed.
+// nextLayer fills below, for each node not in above, with the log of the sum over the families that
+// put the node into the layer after layer. above is the set of nodes placed so far, and layer its
+// last layer. nextLayer returns the nodes that are not yet placed.
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
 	for j := range Members(outside) {
 		sum, within := math.Inf(-1), above
-		for t := range Members(layer) { // families by their first member in layer
+		for t := range Members(layer) { // divide the families by their first member in layer
 			sum = logsum.Add(sum, l.touching[j][t][within])
 			within &^= 1 << t
 		}
@@ -115,10 +119,11 @@ func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint
 	return outside
 }
 
-// sumSubsets fills sums with Σ_{j in S} below[j] for every S in set.
+// sumSubsets fills sums with Σ_{j in S} below[j] for every subset S of set.
 func (l *layerSum) sumSubsets(set uint64, below, sums []float64) {
 	sums[0] = 0
-	// The other subsets in increasing order: each is one that came before with its largest member.
+	// The other subsets follow in increasing order: each is an earlier subset together with its
+	// largest member.
 	done := uint64(0)
 	for j := range Members(set) {
 		for sub := range subsets(done) {
@@ -175,8 +180,8 @@ func (l *layerSum) Draw(random *rand.Rand, families []int) {
 	}
 }
 
-// pick draws a subset of set, not empty, in proportion to the exponential of its term; logTotal is
-// the log of their sum.
+// pick draws a non-empty subset of set in proportion to the exponential of its term. logTotal is
+// the log of the sum of these exponentials.
 func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) float64) (chosen uint64) {
 	u := random.Float64()
 	for sub := range subsets(set) {
@@ -257,7 +262,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 	return after, around, true
 }
 
-// newAround returns log shares of zero, [nodes][nodes][2^nodes].
+// newAround returns log shares of −Inf [N][N][2^N].
 func (l *layerSum) newAround() [][][]float64 {
 	around := make([][][]float64, l.nodes)
 	for j := range around {
@@ -272,7 +277,7 @@ func (l *layerSum) newAround() [][][]float64 {
 	return around
 }
 
-// shares writes the probabilities of families from the output of surroundings; around is
+// shares writes the probabilities of the families, given the output of surroundings. around is
 // overwritten.
 func (l *layerSum) shares(after []float64, around [][][]float64, shares []float64) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1

@@ -7,31 +7,33 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Sum sums over all graphs, with the weight of a graph the product of the weights of its families.
+// Sum is a sum over graphs, in which the weight of a graph is the product of the weights of its
+// families.
 type Sum interface {
-	// LogTotal is the logarithm of the sum.
+	// LogTotal returns the logarithm of the sum.
 	LogTotal() float64
-	// Draw picks a graph in proportion to its weight: the places of its families in the list of
-	// families, by node.
+	// Draw draws a graph in proportion to its weight. It sets families[j] to the index of the
+	// family of node j in the list of families.
 	Draw(random *rand.Rand, families []int)
-	// Marginals returns the share of every family in the sum.
+	// Marginals returns the share of every family in the sum. families is the number of families.
+	// on is called with the progress, and reports whether to continue.
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 
-// orderSum is the sum over pairs of an order and a graph along it: a graph counts once for each
-// topological order. Sums are over sets of nodes that come first in an order (Koivisto and Sood
-// 2004).
+// orderSum is the sum over pairs of an order and a graph along it, in which a graph counts once for
+// each topological order. It is computed from sums over sets of nodes that come first in an order
+// (Koivisto and Sood 2004).
 type orderSum struct {
 	nodes  int
 	sets   [][]weightedSet
-	within [][]float64 // α_j(S): log of the sum over families of j with parents in S [N][2^N]
-	first  []float64   // log of the sum over all that the nodes of a set can be, put first [2^N]
+	within [][]float64 // α_j(S): log of the sum over the families of j with parents in S [N][2^N]
+	first  []float64   // log of the sum over all orders and families of the nodes of a set that comes first [2^N]
 }
 
 func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum {
 	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
 	for j, nodeSets := range sets {
-		if !on(j, len(sets)) { // most of the work
+		if !on(j, len(sets)) { // this is most of the work
 			return o
 		}
 		o.within = append(o.within, sumWithin(nodeSets, o.nodes, 0))
@@ -46,8 +48,8 @@ func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum 
 	return o
 }
 
-// sumWithin is, for every set S of nodes, the log of the sum of the weights of the sets that lie in
-// S and hold all of must.
+// sumWithin returns, for every set S of nodes, the log of the sum of the weights of the given sets
+// that are within S and contain all of must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
 	sums := make([]float64, 1<<nodes)
 	for i := range sums {
@@ -88,8 +90,9 @@ func (o *orderSum) Draw(random *rand.Rand, families []int) {
 	}
 }
 
-// drawSet picks a set of parents among those that lie in within and, unless touch is empty, have a
-// member in it, whose weights sum to exp logTotal.
+// drawSet draws a set of parents in proportion to its weight, among the sets that are within within
+// and, unless touch is empty, have a member in touch. logTotal is the log of the sum of their
+// weights.
 func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
 	u := random.Float64()
 	family = -1
@@ -111,7 +114,7 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 		return shares
 	}
 	all := len(o.first) - 1
-	rest := make([]float64, len(o.first)) // log of the sum over all that can follow
+	rest := make([]float64, len(o.first)) // log of the sum over all orders and families of the other nodes
 	for set := all - 1; set >= 0; set-- {
 		rest[set] = math.Inf(-1)
 		for j := range Members(uint64(all &^ set)) {
@@ -123,8 +126,8 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 		if !on(j, o.nodes) {
 			return shares
 		}
-		// around[S]: log share of all else when node j comes right after the nodes of a set that
-		// holds S.
+		// around[S] is the log share, in the total, of everything but the family of node j, when j
+		// comes right after a set of nodes that contains S.
 		for set := range around {
 			around[set] = math.Inf(-1)
 			if set>>j&1 == 0 {
@@ -139,7 +142,8 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// sumOverSupersets replaces the value of each set by the log of the sum over all sets that hold it.
+// sumOverSupersets replaces the value of each set by the log of the sum over all sets that contain
+// it.
 func sumOverSupersets(values []float64, nodes int) {
 	for i := range nodes {
 		for set := range values {

@@ -1,7 +1,10 @@
-// Package networks estimates the evidences of mechanisms that are networks with one hidden layer.
+// Package networks estimates the evidences of families whose mechanisms are networks with one
+// hidden layer.
 //
-// Particles are tempered from the prior of the first layer to its posterior, with the output layer
-// integrated out. Cheap pilot runs of families come first. Finer islands follow for families whose
-// errors move the posterior over graphs, and families without a run are predicted from smaller ones
+// Particles, each of which is a first layer of the network, are tempered from the prior to the
+// posterior, with the output layer integrated out. An island is an independent group of such
+// particles, whose result is one estimate of the evidence. Every family first gets a pilot run,
+// which is cheap. Families whose errors change the posterior over graphs then get more precise fine
+// islands. The evidences of families without a run are predicted from families with fewer parents
 // ([Scores]).
 package networks

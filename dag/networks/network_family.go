@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
-// these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], with normal
-// weights that are integrated out,
+// networkFamily is the posterior of the first layer of the network of a family and of its noise.
+// Given these, the node is a linear function of the outputs Φ [n,H'] of the hidden units, with
+// normal weights that are integrated out,
 //
 //	p(x_j | W1, b1, σ) = N(x_j; 0, σ² I + σ0² ΦΦᵀ),
 //
 // which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of
-// ones each: H' = H + 1.
+// ones each, so that H' = H + 1 for H hidden units.
 type networkFamily struct {
-	inputs  [][]float32 // values of the parents in the counted rows [k][n]
+	inputs  [][]float32 // values of the parents in the rows that count [k][n]
 	target  []float32   // x_j [n]
 	squares float64     // |x_j|²
 	hidden  int
 	bias    bool
 	priorSD float64
-	sigma   float64 // known noise; 0: log σ ~ N(logSD, 2²)
+	sigma   float64 // noise scale if known; 0: log σ ~ N(logSD, 2²)
 	logSD   float64
 }
 
@@ -48,7 +48,7 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	return n
 }
 
-// units is H'.
+// units returns H'.
 func (n *networkFamily) units() int {
 	if n.bias {
 		return n.hidden + 1
@@ -56,10 +56,10 @@ func (n *networkFamily) units() int {
 	return n.hidden
 }
 
-// networkState is a first layer with the quantities of its likelihood.
+// networkState is a first layer with the quantities on which its likelihood depends.
 type networkState struct {
 	weights  [][]float64 // W1, and b1 at the end of each row [H][k]
-	before   []float32   // the inputs of the hidden units [H·n]
+	before   []float32   // inputs of the hidden units [H·n]
 	outputs  []float32   // Φᵀ [H'·n]
 	gram     []float64   // ΦᵀΦ [H'·H']
 	pull     []float64   // Φᵀx_j [H']
@@ -67,9 +67,9 @@ type networkState struct {
 	logLik   float64
 }
 
-// networkPoint holds the independent part of a state.
+// networkPoint holds the part of a state from which the rest can be computed, and its likelihood.
 type networkPoint struct {
-	weights          []float64 // of all units in turn [H·k]
+	weights          []float64 // weights of all units, one unit after the other [H·k]
 	logSigma, logLik float64
 }
 
@@ -81,7 +81,7 @@ func (p *networkPoint) record(s *networkState) {
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
 
-// restore sets weights and noise of a state, whose other fields are then filled.
+// restore sets the weights and the noise of a state, whose other fields must then be filled.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
 	for _, unitWeights := range s.weights {

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// BenchmarkNetworkSweep moves all ten hidden units and the noise of a family with four parents
-// once.
+// BenchmarkNetworkSweep measures one sweep over ten hidden units and the noise of a family with
+// four parents.
 func BenchmarkNetworkSweep(b *testing.B) {
 	for _, rows := range []int{100, 1000, 7500} {
 		b.Run(fmt.Sprintf("%d rows", rows), func(b *testing.B) {

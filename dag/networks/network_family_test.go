@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// networkProblem is the chain a → b → c with small networks.
+// networkProblem returns a problem with data of the chain a → b → c and network mechanisms.
 func networkProblem(t *testing.T, rows int, model score.ModelOptions) *score.Problem {
 	model.Mechanism = sem.MLP
 	p, err := score.NewProblem(dagtest.Chain(t, rows, tables.DataOptions{}), model, tables.Constraints{})
@@ -26,7 +26,8 @@ func networkProblem(t *testing.T, rows int, model score.ModelOptions) *score.Pro
 	return p
 }
 
-// naiveMarginal is log N(y; 0, σ² I + σ0² ΦΦᵀ) with Φ from the weights, by a dense Cholesky factor.
+// naiveMarginal returns log N(y; 0, σ² I + σ0² ΦΦᵀ), with Φ computed from the weights, by a dense
+// Cholesky factor.
 func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) float64 {
 	rows := len(n.target)
 	phi := mat.NewDense(rows, n.units(), nil)
@@ -58,8 +59,8 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 	return -mat.Dot(y, &solved)/2 - cholesky.LogDet()/2 - float64(rows)*score.HalfLog2Pi
 }
 
-// The output layer is integrated out correctly, and moves keep the derived quantities of a state
-// consistent with its weights.
+// The likelihood with the output layer integrated out is right, and moves keep the derived
+// quantities of a state consistent with its weights.
 func TestNetworkLikelihood(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 3}, {Hidden: 2, NoBias: true, Sigma: 0.7, PriorSD: 2}} {
 		p := networkProblem(t, 14, model)
@@ -83,10 +84,10 @@ func TestNetworkLikelihood(t *testing.T) {
 	}
 }
 
-// Particles find the evidence of families with one hidden unit, whose integrals are over one
-// weight, and over log σ if it is unknown: within 5 standard errors of 12 islands, which are below
-// 0.3. A likelihood without the determinant, or a prior of another width, is off by more than a
-// nat.
+// Particles find the evidence of families with one hidden unit, which are integrals over one
+// weight, and over log σ if σ is unknown. They agree within 5 standard errors of 12 islands, which
+// are below 0.3 nats. A likelihood without the determinant, or a prior of another width, would be
+// off by more than a nat.
 func TestParticlesAgainstQuadrature(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 1, NoBias: true, Sigma: 0.6}, {Hidden: 1, NoBias: true}} {
 		p := networkProblem(t, 20, model)
@@ -117,8 +118,8 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// Draws of the parameters have the moments of the posterior for one hidden unit: moments of the
-// slope of the mechanism, by quadrature over W1 with W2 normal given W1.
+// Draws of the parameters have the moments of the posterior for one hidden unit. The moments of the
+// slope of the mechanism are compared with quadrature over W1, where W2 is normal given W1.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, score.ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
@@ -144,12 +145,14 @@ func TestParticleParameters(t *testing.T) {
 		}
 	}
 	sum /= count
-	// Particles of an island share ancestors, as if a quarter were independent. Islands have equal
-	// weights here, which their small spread allows.
+	// Particles of an island have common ancestors; they count as if a quarter of them were
+	// independent. The islands have equal weights here, which is justified because their evidences
+	// differ little.
 	require.InDelta(t, mean, sum, 5*math.Sqrt((squares/count-sum*sum)/(count/4)))
 }
 
-// Families without a pilot run are predicted from smaller ones: exactly, where gains add up.
+// Evidences of families without a pilot run are predicted from families with fewer parents, exactly
+// where gains of parents add up.
 func TestPredictedScores(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -167,8 +170,8 @@ func TestPredictedScores(t *testing.T) {
 	}
 }
 
-// Islands that differ by nats are followed by islands of the next level, which replace them as soon
-// as there are enough; other islands are not.
+// Islands whose log evidences differ by nats are followed by islands of the next level, which
+// replace them as soon as there are levelCounts of them. Islands that differ little are not.
 func TestIslandLevels(t *testing.T) {
 	s := &Scores{islands: make([][]island, 1), Listed: true}
 	add := func(count, level int, spread float64) {
@@ -202,9 +205,9 @@ func TestIslandLevels(t *testing.T) {
 	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
 }
 
-// The change of a probability with an error of its log odds is an integral over the error; for
-// small errors it is linear. A family with a pilot run only, and a small probability, gets islands;
-// a family whose evidence is known to a tenth gets none.
+// The change of a probability with an error of its log odds is an integral over the error, and is
+// linear for small errors. A family with a pilot run only and a small probability gets islands. A
+// family whose log evidence has an error of a tenth of a nat gets none.
 func TestSwing(t *testing.T) {
 	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
 		require.InEpsilon(t, p*(1-p)*1e-3, score.Swing(p, 1e-3), 1e-4)
@@ -227,8 +230,8 @@ func TestSwing(t *testing.T) {
 	require.Equal(t, []int{0, 0}, s.worst(graphs))
 }
 
-// Logarithms of pilot runs have the standard deviation that follows from their bias, in families
-// with a bias of two nats or more.
+// In families with a bias of two nats or more, log evidences of pilot runs have the standard
+// deviation that follows from their bias.
 func TestPilotErrors(t *testing.T) {
 	s := sem.Simulation{Mechanism: sem.MLP, Nodes: 6, Rows: 300, Seed: 3}.WithDefaults()
 	simulated, err := sem.Simulate(s)
@@ -257,13 +260,15 @@ func TestPilotErrors(t *testing.T) {
 		require.Less(t, pilotError(truth-mean, 0), spread*1.5)
 	}
 	require.Equal(t, 0.3, pilotError(-1, 0.3))
-	// This family is from data set 4 of the simulation. Its pilot run was 20.6 nats too small, with
-	// 12 expected, so that its probability seemed 1e-6 instead of ½. It gets islands.
+	// This family is from data set 4 of the simulation. Its pilot run was 20.6 nats too small,
+	// where 12 were expected, so that its probability seemed to be 1e-6 instead of ½. It gets
+	// islands.
 	require.Greater(t, score.Swing(1e-6, pilotError(12, 3)), wantedSpread)
 	require.Less(t, score.Swing(1e-6, 3), wantedSpread)
 }
 
-// A line is fitted to gaps and goes through them where they are equal, even for one size only.
+// A line is fitted to gaps. Where all gaps are equal the line goes through them, even if there is
+// only one number of parents.
 func TestFitGaps(t *testing.T) {
 	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
 	require.InDelta(t, 20, shift(5), 1.5)
@@ -274,12 +279,13 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// The gain from longer moves lowers the verdict in proportion to the change of edges: not when all
-// families of a node gain alike, as where a second parent adds nothing to one.
+// A gain from longer moves lowers the verdict in proportion to the change of edge probabilities. It
+// does not lower it when all families of a node gain alike, as where a second parent gains nothing
+// over one parent.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	for _, test := range []struct {
-		rise float64 // for each parent
+		rise float64 // rise of the log evidence for each parent
 		want bool
 	}{{0, false}, {30, true}} {
 		s := NewScores(p, 1, 0, func(string) {})
@@ -297,8 +303,8 @@ func TestUnsettledParticles(t *testing.T) {
 	}
 }
 
-// A network with no fewer weights than rows may have modes that no particle meets, unless the noise
-// is known or the family is far from probable.
+// A network with at least as many weights as rows may have modes that no particle meets, unless the
+// noise is known or the family is far from probable.
 func TestSaturatedFamilies(t *testing.T) {
 	for _, test := range []struct {
 		rows  int
@@ -306,7 +312,7 @@ func TestSaturatedFamilies(t *testing.T) {
 		model score.ModelOptions
 		want  bool
 	}{
-		{10, 0.1, score.ModelOptions{Hidden: 3}, true}, // 3·(2+1)+4 = 13 weights of two parents, 10 of one
+		{10, 0.1, score.ModelOptions{Hidden: 3}, true}, // 3·(2+1)+4 = 13 weights with two parents, 10 with one
 		{10, 0.1, score.ModelOptions{Hidden: 3, NoBias: true}, false},
 		{10, 1e-8, score.ModelOptions{Hidden: 3}, false},
 		{10, 0.1, score.ModelOptions{Hidden: 3, Sigma: 1}, false},
@@ -322,14 +328,15 @@ func TestSaturatedFamilies(t *testing.T) {
 	}
 }
 
-// Units that reproduce a node exactly, up to rounding errors, give a likelihood that falls again as
-// σ goes to zero.
+// For units that reproduce a node exactly, up to rounding errors, the likelihood falls again as σ
+// goes to zero.
 func TestNetworksThatInterpolate(t *testing.T) {
 	l := newNetworkLikelihood(1, 3, 1, 1)
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {
 		small, tiny := l.logLikelihood([]float64{1}, []float64{pull}, -6), l.logLikelihood([]float64{1}, []float64{pull}, -16)
 		require.Less(t, tiny, small, "pull %v", pull)
-		// With noise nothing is lost: y, and the unit at the angle whose cosine is pull.
+		// With noise the likelihood is exact: x_j is y, and Φ is a unit vector at an angle to y
+		// whose cosine is pull.
 		sigma := 0.3
 		variance := 1 + sigma*sigma
 		exact := -3*score.HalfLog2Pi - 2*math.Log(sigma) - math.Log(variance)/2 - (1-pull*pull)/(2*sigma*sigma) - pull*pull/(2*variance)
@@ -337,8 +344,8 @@ func TestNetworksThatInterpolate(t *testing.T) {
 	}
 }
 
-// liftOfTwo is the mean difference between the logarithm of the mean of two evidences and the
-// logarithm of one.
+// liftOfTwo returns the mean difference between the logarithm of the mean of two evidences and the
+// logarithm of one evidence.
 func TestLiftOfTwo(t *testing.T) {
 	random := dagtest.Random(1)
 	for _, sd := range []float64{0.3, 1, 2, 3, 4.5, 6} {
@@ -351,8 +358,8 @@ func TestLiftOfTwo(t *testing.T) {
 	}
 }
 
-// A family whose single pilot run may hide a substantial probability gets another, once; a family
-// far behind does not.
+// A family gets one more pilot run if its single run may hide a substantial probability. A family
+// that is far too improbable does not.
 func TestUnluckyPilotsAreRepeated(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -377,7 +384,7 @@ func logNormalOf(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// After the time limit only pilot runs of small families are made.
+// After the time limit, pilot runs are made only of families with few parents.
 func TestParticlesEndInTime(t *testing.T) {
 	s := NewScores(networkProblem(t, 10, score.ModelOptions{}), 1, 0, func(string) {})
 	s.MaxTime = time.Nanosecond

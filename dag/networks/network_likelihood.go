@@ -6,12 +6,12 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// unresolved is the share of the squares of a node below which products of float32 are rounding
-// errors. Units that interpolate few rows leave less, or even a negative rest, which a small enough
-// σ would turn into any likelihood: the rest counts as at least this share.
+// unresolved is the least share of the squares of a node that its unexplained rest is taken to
+// have. Below it, products of float32 are rounding errors. Units that interpolate few rows leave a
+// smaller or even a negative rest, which would give an arbitrarily large likelihood for small σ.
 const unresolved = 1e-7
 
-// networkLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ) as a function of ΦᵀΦ, Φᵀx_j and σ, −Inf where
+// networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ; it is −Inf where
 // rounding errors dominate. It keeps the parts that do not change when one unit is replaced.
 type networkLikelihood struct {
 	rows    float64
@@ -19,13 +19,13 @@ type networkLikelihood struct {
 	priorSD float64
 
 	units     int       // H'
-	lower     []float64 // a Cholesky factor of A = I + σ0²/σ² ΦᵀΦ, by rows [H'·H']
-	solution  []float64 // its inverse times Φᵀx_j [H']
-	inverse   []float64 // inverses of the diagonal of the factor [H']
-	order     []int     // the units of the factor
+	lower     []float64 // Cholesky factor of A = I + σ0²/σ² ΦᵀΦ, by rows [H'·H']
+	solution  []float64 // inverse of the factor times Φᵀx_j [H']
+	inverse   []float64 // inverses of the diagonal entries of the factor [H']
+	order     []int     // units in the factor, by row
 	ratio     float64   // σ0²/σ²
 	precision float64   // 1/σ²
-	logDet    float64   // of the factor
+	logDet    float64   // log determinant of the factor
 	quadratic float64   // |solution|²
 	logScale  float64   // −n (log σ + log 2π/2)
 }
@@ -49,8 +49,8 @@ func (l *networkLikelihood) logLikelihood(gram, pull []float64, logSigma float64
 	return l.total(l.quadratic, l.logDet)
 }
 
-// without prepares likelihoods that differ in one unit only. It reports whether the likelihood of
-// the other units is finite.
+// without prepares the computation of likelihoods that differ in one unit only. It reports whether
+// the likelihood of the other units is finite.
 func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma float64) bool {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -61,7 +61,8 @@ func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma flo
 	return l.factor(gram, pull, logSigma)
 }
 
-// factor computes the factor of A for the units in order.
+// factor computes the factor of A for the units in l.order. It reports whether A is positive
+// definite.
 func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool {
 	l.precision = math.Exp(-2 * logSigma)
 	l.ratio = l.priorSD * l.priorSD * l.precision
@@ -85,9 +86,10 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 	return true
 }
 
-// extend computes row a of the factor except its diagonal, which it returns beside the solution.
-// The row belongs to one unit: products are the unit's inner products with the units before it,
-// square is its product with itself, and pull its product with x_j.
+// extend computes row a of the factor, which belongs to one unit, except the diagonal entry. It
+// returns the diagonal entry and the entry of the solution. products holds the inner products of
+// the unit with the units before it, square is its product with itself, and pull its product with
+// x_j.
 func (l *networkLikelihood) extend(a int, products []float64, square, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
 	left := 1 + l.ratio*square
@@ -110,8 +112,8 @@ func (l *networkLikelihood) extend(a int, products []float64, square, pull float
 	return value / diagonal, diagonal, true
 }
 
-// with returns the log likelihood with a unit in place of the unit excluded by without: products
-// with the other units, with itself and with x_j.
+// with returns the log likelihood with a new unit in place of the unit excluded by without, given
+// the products of the new unit with the other units, with itself (square) and with x_j (pull).
 func (l *networkLikelihood) with(products []float64, square, pull float64) float64 {
 	value, diagonal, ok := l.extend(len(l.order), products, square, pull)
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// networkMover draws and moves states of a family. It must be used by one goroutine.
+// networkMover draws and moves states of a family. Only one goroutine may use it.
 type networkMover struct {
 	*networkFamily
 	random     *rand.Rand
 	vectors    *kernel.Vectors[float32]
 	likelihood *networkLikelihood
-	direction  []float64 // [k]
-	along      []float32 // inputs of a unit from the direction [n]
+	direction  []float64 // weights of the direction of a move [k]
+	along      []float32 // inputs of a unit with these weights [n]
 	before     []float32 // inputs of the unit after a move [n]
 	output     []float32 // outputs of the unit after a move [n]
 	scratch    []float32 // [n]
@@ -38,8 +38,8 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 	}
 }
 
-// rowBlock is the number of rows whose products are added in float32; sums of blocks are in
-// float64. A block of outputs stays in the nearest cache.
+// rowBlock is the number of rows whose products are added in float32. The sums of blocks are added
+// in float64. The outputs of a block fit into the fastest cache.
 const rowBlock = 512
 
 func (m *networkMover) emptyState() *networkState {
@@ -66,7 +66,7 @@ func (m *networkMover) drawPrior(s *networkState) {
 	m.fill(s)
 }
 
-// fill computes the derived quantities of a state from its weights and noise.
+// fill computes the derived quantities of a state from its weights and its noise.
 func (m *networkMover) fill(s *networkState) {
 	units, rows := m.units(), len(m.target)
 	for h, unitWeights := range s.weights {
@@ -90,7 +90,7 @@ func (m *networkMover) fill(s *networkState) {
 	s.logLik = m.likelihood.logLikelihood(s.gram, s.pull, s.logSigma)
 }
 
-// combine writes Σ_k w_k x_k.
+// combine sets out to Σ_k w_k x_k, with inputs x and weights w.
 func (m *networkMover) combine(out []float32, weights []float64) {
 	clear(out)
 	for k, w := range weights {
@@ -99,8 +99,8 @@ func (m *networkMover) combine(out []float32, weights []float64) {
 	}
 }
 
-// addProducts adds to sums the products of an output with the outputs of all units, from row start
-// on.
+// addProducts adds to sums the inner products of output with the outputs of all units, in rows from
+// start on.
 func (m *networkMover) addProducts(sums []float64, outputs []float32, start int, output []float32) {
 	m.vectors.DotRows(m.part, outputs[start:], len(m.target), output)
 	for g, x := range m.part {
@@ -108,14 +108,14 @@ func (m *networkMover) addProducts(sums []float64, outputs []float32, start int,
 	}
 }
 
-// product is Σ a b over the elements of b.
+// product returns Σ a b over the elements of b.
 func (m *networkMover) product(a, b []float32) float64 {
 	m.vectors.DotRows(m.part[:1], a, 0, b)
 	return float64(m.part[0])
 }
 
-// turn moves unit h of a state by an angle towards the direction. The inputs, outputs and products
-// after the move are in m.
+// turn moves unit h of a state by an angle towards the direction m.direction. The unit's inputs,
+// outputs and products after the move are in m.
 func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	rows := len(m.target)
 	clear(m.row)
@@ -134,7 +134,7 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	m.row[h], m.pull = square, pull
 }
 
-// sweep moves every hidden unit and the noise, and leaves prior · likelihood^β invariant.
+// sweep moves every hidden unit and the noise. It leaves prior · likelihood^β invariant.
 func (m *networkMover) sweep(s *networkState, beta float64) {
 	for h := range s.weights {
 		m.moveUnit(s, h, beta)
@@ -220,7 +220,8 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	}
 }
 
-// parameters draws the output layer given the first layer, and returns all parameters in a layout.
+// parameters draws the output layer given the first layer, and returns all parameters in the layout
+// l.
 func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.Dim())
 	at := 0
@@ -230,8 +231,8 @@ func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState
 		}
 		at++
 	}
-	// Precision A/σ0² with A = I + σ0²/σ² ΦᵀΦ = L Lᵀ and mean σ0²/σ² A⁻¹ Φᵀx: solve Lᵀ w = σ0²/σ²
-	// L⁻¹ Φᵀx + σ0 ε.
+	// The output weights are normal with precision A/σ0², A = I + σ0²/σ² ΦᵀΦ = L Lᵀ, and mean
+	// σ0²/σ² A⁻¹ Φᵀx. A draw solves Lᵀ w = σ0²/σ² L⁻¹ Φᵀx + σ0 ε, with ε standard normal.
 	ratio, units := m.priorSD*m.priorSD*math.Exp(-2*s.logSigma), len(s.pull)
 	precision, w := make([]float64, len(s.gram)), make([]float64, units)
 	floats.AddScaled(precision, ratio, s.gram)
@@ -239,7 +240,7 @@ func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState
 	for i := range units {
 		precision[i*units+i]++
 	}
-	factor, _ := dense.Factorize(precision, units, 0) // exists for a state with a likelihood
+	factor, _ := dense.Factorize(precision, units, 0) // the factor exists for every state with a finite likelihood
 	factor.SolveLower(w)
 	for i := range w {
 		w[i] += m.priorSD * m.random.NormFloat64()

@@ -10,32 +10,34 @@ import (
 )
 
 const (
-	// share of the particles that is effective after a step, which determines the rise of β
+	// keptShare is the effective share of the particles after a step, which determines how far β
+	// rises.
 	keptShare     = 0.5
-	mostTempering = 300 // steps; after them β rises to 1 at once
-	// keptParameters is the number of particles with stored parameters, for draws.
+	mostTempering = 300 // largest number of steps; after them β rises to 1 at once
+	// keptParameters is the number of particles whose parameters are stored, for draws from the
+	// posterior.
 	keptParameters = 32
 )
 
-// island is the result of one run of particles for a family.
+// island is the result of one run of an independent group of particles for a family.
 type island struct {
 	LogEvidence float64
-	Level       int         // length of the moves relative to the first islands of a family
-	Thetas      [][]float64 // equally weighted draws of the parameters
+	Level       int         // level of the length of its moves, see islandCost
+	Thetas      [][]float64 // draws of the parameters with equal weights
 }
 
-// moves is the length of the moves of an island relative to the first islands of a family. place is
-// the island's place in its level, where every second one moves twice as long.
+// moves returns the length of the moves of an island, relative to the first island of a family.
+// place is the index of the island in its level; every second island moves twice as long.
 func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
 
-// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a
-// sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until half
-// of the particles are effective, draws the starts of the chains from them, and moves each chain by
-// several sweeps. The states after all sweeps of all chains are the particles of the next step, so
-// that no sweep is wasted (Dau and Chopin 2022). The mean of exp(logEvidence) is the evidence, up
-// to the effect of the choice of β. Hidden units can be exchanged, so that the posterior has H!
-// copies of each mode. Particles that start from the prior, which has this symmetry, visit all
-// copies equally often; a fit to one copy would miss the others.
+// temper moves particles from the prior to the posterior of a family through prior · likelihood^β
+// (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until
+// half of the particles are effective, draws from them the states at which the chains start, and
+// moves each chain by several sweeps. The states of all chains after all sweeps are the particles
+// of the next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(LogEvidence)
+// over runs is the evidence, up to the effect of the choice of β. Hidden units can be exchanged, so
+// that the posterior has H! copies of each mode. Particles that start from the prior, which has
+// this symmetry, visit all copies equally often, whereas a fit to one copy would miss the others.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island
 	mover := n.newMover(random)
@@ -90,7 +92,8 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 	return out
 }
 
-// riseOf returns the rise of β, up to most, after which keptShare of the particles are effective.
+// riseOf returns the rise of β after which a share keptShare of the particles is effective. The
+// rise is limited to most.
 func riseOf(logLik []float64, most float64) float64 {
 	effective := func(rise float64) float64 {
 		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))
@@ -106,7 +109,7 @@ func riseOf(logLik []float64, most float64) float64 {
 	low, high := 0.0, most
 	for high-low > 1e-3*high {
 		middle := (low + high) / 2
-		if low == 0 && high > 1e-9 { // orders of magnitude first
+		if low == 0 && high > 1e-9 { // find the order of magnitude first
 			middle = high / 4
 		}
 		if effective(middle) >= wanted {

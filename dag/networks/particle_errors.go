@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// spreads holds the results of scatter, summed over families, by node and number of parents.
+// spreads holds the results of scatter by node and number of parents, summed over families.
 type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
 
-// spreads sums over all families with islands.
+// spreads returns the sums over all families with fine islands.
 func (s *Scores) spreads() *spreads {
 	out := new(spreads)
 	for f := range s.islands {
@@ -24,11 +24,12 @@ func (s *Scores) spreads() *spreads {
 	return out
 }
 
-// variance is the variance of the log evidence of an island with moves of length one. It grows with
-// the number of parents and differs by node. Families of the node with about as many parents
-// estimate it, together with families of all nodes, which count as priorIslands more islands.
+// variance returns the variance of the log evidence of an island with moves of length one. This
+// variance grows with the number of parents and differs between nodes. It is estimated from
+// families of the same node whose number of parents differs by at most one, together with such
+// families of all nodes, which count as priorIslands further islands.
 func (s *spreads) variance(f dgraph.Family) float64 {
-	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if an island had a variance of one
+	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if there were one island with a variance of one
 	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
 		for node := range s {
 			all, count = all+s[node][size].squares, count+s[node][size].degrees
@@ -38,9 +39,10 @@ func (s *spreads) variance(f dgraph.Family) float64 {
 	return (priorIslands*all/count + nodeSquares) / (priorIslands + degrees)
 }
 
-// scatter is a sum of squares of log evidences of islands of one level around the means of their
-// two kinds, with its degrees of freedom. Variances are inverse to the length of moves, so that
-// each square is multiplied by the length and stands for moves of length one.
+// scatter returns the sum of squares of the log evidences of islands of one level around their
+// means, with its degrees of freedom. Islands with short and with long moves have separate means.
+// Variances are inversely proportional to the length of moves, so that each square is multiplied by
+// this length and stands for moves of length one.
 func scatter(islands []island) (squares, degrees float64) {
 	var kinds [2][]float64
 	for k, one := range islands {
@@ -61,17 +63,20 @@ func logEvidences(islands []island) (logs []float64) {
 	return logs
 }
 
-// priorIslands is the number of islands as which the variance by other families counts beside the
-// islands of a family: few islands estimate their spread poorly.
+// priorIslands is the weight of the variance estimated from other families, in islands, because the
+// few islands of one family estimate their variance poorly.
 const priorIslands = 4
 
-// combine returns the log evidence by islands of one level and its standard error. others is the
-// variance of the log evidence of an island with moves of length one, by other families. An island
-// is unbiased for the evidence, and its logarithm is about normal (skewness 0.04 ± 0.08 over 39
-// families of 1 to 12 parents), so that the log evidence is the mean of the logarithms plus half of
-// their variance. The log of the mean of evidences has (exp(s²) − 1) / s² times the variance, 13
-// for s = 2, as few islands dominate it. Where it is larger yet, few islands met a mode that others
-// missed, and the standard error reaches it.
+// combine returns the log evidence and its standard error from islands of one level. others is the
+// variance of the log evidence of an island with moves of length one, estimated from other
+// families.
+//
+// The estimate of an island is unbiased for the evidence, and its logarithm is about normal: the
+// skewness was 0.04 ± 0.08 over 39 families of 1 to 12 parents. The log evidence is therefore the
+// mean of the logarithms plus half of their variance. The log of the mean of the evidences would
+// have (exp(s²) − 1) / s² times the variance, for logarithms with standard deviation s, which is 13
+// times for s = 2, because few islands dominate this mean. If the log of the mean is larger even
+// so, a few islands met a mode that others missed, and the standard error includes the difference.
 func combine(islands []island, others float64) (logEvidence, se float64) {
 	squares, degrees := scatter(islands)
 	degrees += priorIslands
@@ -81,24 +86,26 @@ func combine(islands []island, others float64) (logEvidence, se float64) {
 		moves += one.moves(k)
 		sum += one.moves(k) * one.LogEvidence
 	}
-	half := count / (2 * moves) // of the variance, in the mean weighted by lengths of moves
+	half := count / (2 * moves) // coefficient of the variance in the mean weighted by lengths of moves
 	logEvidence = sum/moves + half*variance
 	missed := math.Max(0, logsum.Of(logEvidences(islands))-math.Log(count)-logEvidence)
 	return logEvidence, math.Sqrt(variance/moves + 2*dgraph.Square(half*variance)/degrees + missed*missed)
 }
 
-// settling is the mean over families of the difference between the log evidences of islands that
-// move twice as long and of the others, with its standard error. Particles that lag behind β give
-// too small evidences, all alike, which their spread does not show.
+// settling returns the mean over families of the difference between the log evidences of islands
+// with moves twice as long and of the other islands, with its standard error. If particles do not
+// keep up with the rise of β, all evidences are too small in the same way, which the scatter of
+// islands does not show.
 func (s *Scores) settling() (mean, se float64) {
 	_, differences := s.differences()
 	mean, spread := meanAndSpread(differences, math.Inf(1))
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences returns these differences for families with islands of both kinds, with the numbers
-// of their parents. Log evidences have half of the variance of their logarithms added, which alone
-// makes log evidences by longer moves larger.
+// differences returns, for families with islands of short and of long moves, the log evidence of
+// long moves less the log evidence of short moves, and the numbers of parents of these families.
+// Half of the variance is added to each log evidence, since otherwise log evidences of longer moves
+// would be larger even without a lag.
 func (s *Scores) differences() (sizes, differences []float64) {
 	spreads := s.spreads()
 	for f := range s.islands {

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// fakeIslands are unbiased for an evidence of one: the logarithm of each is the shape less the log
-// mean of its exponential, and its square inverse to the length of the moves.
+// fakeIslands returns islands that are unbiased for an evidence of one: the logarithm of each is a
+// draw from shape less the log mean of its exponential. The variance is inversely proportional to
+// the length of the moves.
 func fakeIslands(random *rand.Rand, count, level int, shape func(random *rand.Rand, sd float64) float64, sd float64) (islands []island) {
 	for k := range count {
 		one := island{Level: level}
@@ -28,16 +29,17 @@ func fakeIslands(random *rand.Rand, count, level int, shape func(random *rand.Ra
 
 func normalLogs(random *rand.Rand, sd float64) float64 { return sd*random.NormFloat64() - sd*sd/2 }
 
-// skewedLogs are logarithms of gamma variates with mean one, skewed to the left, as where some
-// particles fall into poor modes.
+// skewedLogs returns the logarithm of a gamma variate with mean one. It is skewed to the left, as
+// log evidences are where some particles fall into poor modes.
 func skewedLogs(random *rand.Rand, sd float64) float64 {
 	// the variance of the log of a gamma variate of shape k is about 1/k + 1/(2k²)
 	shape := (1 + math.Sqrt(1+2*sd*sd)) / (2 * sd * sd)
 	return math.Log(distuv.Gamma{Alpha: shape, Beta: shape, Src: random}.Rand())
 }
 
-// The stated errors of log evidences cover the truth for logarithms that differ by tenths or by
-// nats, few islands or many, and where other families' variance is twice or half as large.
+// The stated errors of log evidences cover the truth for logarithms that differ by tenths of a nat
+// or by nats, for few islands and many, and where the variance of other families is twice or half
+// as large.
 func TestErrorsOfIslands(t *testing.T) {
 	random := dagtest.Random(5)
 	for _, sd := range []float64{0.1, 0.5, 1, 2, 3} {
@@ -51,7 +53,7 @@ func TestErrorsOfIslands(t *testing.T) {
 				}
 				mean, spread := stat.MeanStdDev(z, nil)
 				t.Logf("sd %v, %d islands, others %v: z %.2f ± %.2f", sd, count, others, mean, spread)
-				most := 1.7 // errors of the variance of other families shift all of theirs alike
+				most := 1.7 // larger, because an error of the variance of other families shifts all log evidences alike
 				if others == 1 {
 					most = 1.15
 				}
@@ -62,8 +64,8 @@ func TestErrorsOfIslands(t *testing.T) {
 	}
 }
 
-// A mode that one island in ten meets has most of the evidence: where an island met it, the error
-// reaches the truth.
+// If a mode with most of the evidence is met by one island in ten, and an island met it, the stated
+// error reaches the truth.
 func TestModesFewIslandsMeet(t *testing.T) {
 	random := dagtest.Random(6)
 	for _, gain := range []float64{3, 6} {
@@ -94,8 +96,8 @@ func TestModesFewIslandsMeet(t *testing.T) {
 	}
 }
 
-// settlingOf is the settling of families of one to eight parents whose islands have logarithms of
-// some shape.
+// settlingOf returns the settling of families with one to eight parents, whose islands have log
+// evidences of the given shape, too small by lag.
 func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, sd float64) float64, lag float64) (rise, se float64) {
 	t.Helper()
 	s := &Scores{problem: &score.Problem{}}
@@ -111,9 +113,9 @@ func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, s
 	return s.settling()
 }
 
-// Islands without bias have settled, however much their logarithms differ: the log evidences of
-// shorter moves are smaller, and half of the variance makes up for it. Islands that lag behind by
-// two nats, half as much with moves twice as long, have not.
+// Islands without bias have settled, however much their log evidences differ: shorter moves have
+// smaller log evidences, and half of the variance makes up for this. Islands that are too small by
+// two nats, and by one nat with moves twice as long, have not settled.
 func TestSettling(t *testing.T) {
 	random := dagtest.Random(7)
 	for name, shape := range map[string]func(*rand.Rand, float64) float64{"normal": normalLogs, "skewed": skewedLogs} {
@@ -127,8 +129,8 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// The variance of islands comes from families of the node with about as many parents, and of
-// families of all nodes where it has none.
+// The variance of islands is estimated from families of the same node with about the same number of
+// parents, and from families of all nodes where the node has none.
 func TestSpreads(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -141,7 +143,7 @@ func TestSpreads(t *testing.T) {
 			}
 		}
 	}
-	variance := 38.0 / 37 * 9.0 / 4 * 1.5 // half of the islands have moves twice as long
+	variance := 38.0 / 37 * 9.0 / 4 * 1.5 // half of the islands move twice as long
 	require.InDelta(t, variance, s.spreads().variance(two), 0.3)
 	require.InDelta(t, variance, s.spreads().variance(dgraph.Family{Node: 1, Parents: two.Parents}), 0.3)
 	require.InDelta(t, 1, s.spreads().variance(dgraph.Family{Node: 0, Parents: dgraph.SetOf(1, 2, 3, 4)}), 1e-12)

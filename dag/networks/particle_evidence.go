@@ -20,38 +20,42 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Evidences of networks are estimated in two stages. A pilot run of a family is cheap, with an
-// error of some nats. Islands of particles are finer, and their spread gives an error. All sizes
-// are for answers within minutes: they determine speed, and the verdict shows the remaining errors.
+// Evidences of networks are estimated in two stages. A pilot run of a family is cheap and has an
+// error of some nats. Fine islands are more precise, and their scatter gives an error. All these
+// sizes are chosen for answers within minutes. They determine the speed, and the verdict shows the
+// remaining errors.
 const (
 	pilotChains = 1
 	pilotSweeps = 12
-	// moreSweeps are added to pilot runs for each parent beyond pilotSize where not all families
-	// are known: chains over graphs and the growing list follow pilot runs, which otherwise miss
-	// one or two nats with five parents and twenty with twelve.
+	// moreSweeps is the number of sweeps added to a pilot run for each parent beyond pilotSize,
+	// where families are on a list that grows. The growth of the list follows the pilot runs, which
+	// would otherwise be too small by one or two nats with five parents and by twenty with twelve.
 	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
-	firstIslands = 2 // fine islands of a family before its error is known
-	// levelIslands is the number of islands of a family whose logs have a standard deviation of
-	// more than levelSpread nats, after which the next belong to the next level, with moves
-	// levelSweeps times as long; on a list, levelCounts are enough for twice the deviation. A few
-	// islands dominate such a mean, and fewer that settle are more precise. Four times the moves
-	// halve the standard deviation s, and exp(s²) − 1, the variance of the evidence of one, falls
-	// by more than four for s above 0.5.
+	firstIslands = 2 // number of fine islands of a family before its error is known
+	// If levelIslands islands of a family have log evidences with a standard deviation of more than
+	// levelSpread nats, the next islands belong to the next level, with moves levelSweeps times as
+	// long. For a list that grows, levelCounts islands with twice this deviation are enough. With a
+	// large deviation a few islands dominate the mean, and fewer islands with longer moves are more
+	// precise. Moves four times as long halve the standard deviation s, and exp(s²) − 1, the
+	// relative variance of the evidence of one island, falls by a factor of more than four for s
+	// above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
-	// levelCounts is the number of islands of a level that replace the islands of lower levels.
+	// levelCounts is the number of islands of a level from which on they replace the islands of
+	// lower levels.
 	levelCounts = 4
 )
 
-// settled returns the islands of a family of the highest level that has enough of them.
+// settled returns the islands of a family that its evidence is computed from, see the function
+// settled.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
-// settled returns the islands of the highest level that has levelCounts of them, else of the
-// lowest.
+// settled returns the islands of the highest level that has at least levelCounts of them, or of the
+// lowest level if no higher level has them.
 func settled(islands []island) []island {
 	from := len(islands)
 	for from > 0 && islands[from-1].Level == islands[len(islands)-1].Level {
@@ -79,72 +83,74 @@ func (s *Scores) nextLevel(f int) int {
 	return top
 }
 
-// islandCost is the work of an island of a level in units of the first level.
+// islandCost returns the work of an island of a level, in units of the work at the first level.
 func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level))) }
 
-// Pilot runs are made for all families where families times rows are at most pilotWork. Otherwise
-// they are made for families with at most pilotSize parents beside the required ones, and then, in
-// rounds of batchFamilies, for probable families, until fewer than unseenShare of the families of a
-// graph have none.
+// All families get pilot runs if the number of families times the number of rows is at most
+// pilotWork. Otherwise, families with at most pilotSize parents in addition to required ones get
+// pilot runs. Then probable families get them, in rounds of at most batchFamilies, until the
+// families of a drawn graph are expected to contain fewer than unseenShare families without a pilot
+// run.
 const (
 	pilotWork     = 6_000_000
 	pilotSize     = 2
 	batchFamilies = 96
-	mostPilots    = 300 // rounds
+	mostPilots    = 300 // largest number of rounds
 	unseenShare   = 0.05
-	// pilotRows is the number of rows above which scores of pilot runs are flattened, in proportion
-	// to 1/rows, to choose families by them, because their errors grow with the rows.
+	// pilotRows is the number of rows above which log evidences are multiplied by pilotRows/rows
+	// before families are chosen by them, because the errors of pilot runs grow with the rows.
 	pilotRows = 1000
-	// optimism is the number of nats added to a prediction when it decides on a pilot run: an
-	// unnecessary run costs little.
+	// optimism is the number of nats added to a predicted log evidence when it decides about a
+	// pilot run, because an unnecessary run costs little.
 	optimism = 2
 )
 
-// Fine islands are added for families whose errors move their probability by more than
-// wantedSpread, in at most fineRounds rounds. Edges then have errors of 0.01 to 0.018.
+// Fine islands are added to families whose errors change their probability by more than
+// wantedSpread, in at most fineRounds rounds. Edge probabilities then have errors of 0.01 to 0.018.
 const (
 	wantedSpread = 0.01
 	fineRounds   = 150
-	// repeatSpread is the assumed error of a pilot run, in standard errors, before it is trusted
-	// alone: of some thousands of families one was 13 nats too small, 3 errors.
+	// repeatSpread is the error of a single pilot run, in standard errors, that is allowed for
+	// before the run is relied on alone. One of some thousands of families was 13 nats too small,
+	// which is 3 standard errors.
 	repeatSpread = 2
-	// certainShare is the weight of the error of a certain family: it moves no probability, but the
-	// evidence over all graphs.
+	// certainShare is the weight of the error of a family that is certain. Such an error changes no
+	// probability, but it changes the evidence summed over all graphs.
 	certainShare = 0.01
 )
 
-// Scores holds the evidences of families of networks estimated so far.
+// Scores holds the evidences of families of networks that have been estimated so far.
 type Scores struct {
 	problem *score.Problem
 	seed    uint64
-	Shard   *shard.Shard // the part of this process; nil: all of it
-	// Listed says that the families are on a list that grows, and Part is the part of the islands
-	// that may begin so far; 0: all.
+	Shard   *shard.Shard // part of this process; nil for all of the work
+	// Listed states that the families are on a list that grows. Part is the share of the fine
+	// islands that may have begun so far; 0 stands for all.
 	Listed bool
 	Part   float64
-	// Kept, if not nil, is where runs are kept that begin KeepAfter after the first, for a process
-	// that continues.
+	// Kept, if not nil, stores the results of runs, for a process that continues from them. Only
+	// runs that begin KeepAfter or later after the first are stored.
 	Kept      *shard.Shard
 	KeepAfter time.Duration
 	began     time.Time
-	// MaxTime is the time after which no further runs begin but runs of small families;
-	// 0: never.
+	// MaxTime is the time after which no further runs begin, except pilot runs of families with few
+	// parents; 0 for no limit.
 	MaxTime  time.Duration
 	status   func(string)
 	place    map[dgraph.Family]int
-	exact    []bool     // families without parents, which have a closed form [F]
-	pilot    []float64  // log evidence of the pilot run; NaN without [F]
-	second   []float64  // log evidence of a second pilot run, for families with fine islands [F]
+	exact    []bool     // whether the family has no parents, and so a closed form [F]
+	pilot    []float64  // log evidence of the pilot run; NaN if there was none [F]
+	second   []float64  // log evidence of a second pilot run; only for families with fine islands [F]
 	repeated []bool     // whether pilot is the mean of two runs [F]
 	islands  [][]island // fine islands [F]
-	pilots   int        // pilot runs so far
-	fine     int        // fine islands so far
-	spent    int        // work of islands, in units of the first of a family
-	most     int        // limit of spent
+	pilots   int        // number of pilot runs so far
+	fine     int        // number of fine islands so far
+	spent    int        // work of islands so far, in units of the first island of a family
+	most     int        // largest value of spent
 }
 
-// NewScores prepares the estimation; spend is the largest number of fine islands, 0 for a number
-// that depends on the rows.
+// NewScores returns Scores without estimates. spend is the largest number of fine islands; 0 stands
+// for a number that depends on the rows and the nodes.
 func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
 	spend = cmp.Or(spend, min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)*max(1, p.Data.Nodes()/islandNodes))
 	s := &Scores{
@@ -154,7 +160,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 	return s
 }
 
-// Over reports whether no further runs are to begin.
+// Over reports whether the time is over, so that no further runs should begin.
 func (s *Scores) Over() bool { return budget.Time{Began: s.began, Limit: s.MaxTime}.Over() }
 
 func (s *Scores) extend() {
@@ -169,8 +175,8 @@ func (s *Scores) extend() {
 	}
 }
 
-// Pilots makes pilot runs of the families of the problem without one, including families added
-// since.
+// Pilots makes pilot runs of all families of the problem that have none, including families added
+// to the problem since the last call.
 func (s *Scores) Pilots(ctx gocontext.Context) error {
 	s.extend()
 	var batch []int
@@ -182,7 +188,8 @@ func (s *Scores) Pilots(ctx gocontext.Context) error {
 	return s.runPilots(ctx, batch)
 }
 
-// Estimate makes pilot runs, and then adds fine islands to families with influential errors.
+// Estimate makes pilot runs, and then adds fine islands to families whose errors matter. It returns
+// the posterior over graphs.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
@@ -190,7 +197,8 @@ func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	return s.FineStage(ctx, score.NewPosterior)
 }
 
-// PilotStage makes pilot runs of all small families and of probable larger ones.
+// PilotStage makes pilot runs of all families with few parents, and of probable families with more
+// parents.
 func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
 	var small []int
@@ -219,8 +227,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	return nil
 }
 
-// FineStage adds fine islands to families whose errors change the posterior over graphs, which sum
-// computes from scores.
+// FineStage adds fine islands to families whose errors change the posterior over graphs. sum
+// computes this posterior from scores.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
@@ -235,7 +243,7 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 		if len(doubts) > 0 {
 			err = s.repeatPilots(ctx, doubts)
 		} else if unseen := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return !math.IsNaN(s.pilot[f]) }); len(unseen) > 0 {
-			err = s.runPilots(ctx, unseen) // which may show that the family is improbable
+			err = s.runPilots(ctx, unseen) // a pilot run may show that the family is improbable
 		} else {
 			err = s.addIslands(ctx, batch)
 		}
@@ -248,8 +256,8 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 }
 
 // flattened returns the posterior over graphs by the scores so far, raised to a power at which
-// their errors are some nats. Otherwise only the families of the best graph would get pilot runs,
-// and then only the families of the next.
+// their errors are only some nats. Without the power only the families of the best graph would get
+// pilot runs, and then only the families of the next best graph.
 func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.Scores(true)
@@ -262,8 +270,9 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick lists the most probable families of a kind, at most limit, until their rest has less than
-// half of left; nil when together they have less than left.
+// pick returns the most probable families for which kind reports true, at most limit, such that the
+// families not picked have a probability of less than half of left together. It returns nil if all
+// families of the kind have less than left together.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -284,8 +293,9 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	return batch[:min(limit, len(batch))]
 }
 
-// worst lists families whose errors move their probabilities most, each repeated by its number of
-// further islands; nil when no error is large.
+// worst returns the families whose errors change their probabilities most, each of them repeated
+// once for each further island that it should get. It returns nil if no error is large or if no
+// islands are left.
 func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
 	var families []int
@@ -313,8 +323,9 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	return batch
 }
 
-// doubts lists families whose probability could be substantial if their one pilot run was too small
-// by repeatSpread standard errors: chains in a poor mode make the lower tail of errors heavy.
+// doubts returns families whose probability would be substantial if their only pilot run was too
+// small by repeatSpread standard errors. Chains that stay in a poor mode make the lower tail of the
+// errors heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
@@ -325,8 +336,8 @@ func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	return families
 }
 
-// repeatPilots makes another pilot run of families and keeps the mean of both evidences, which one
-// poor run hardly lowers.
+// repeatPilots makes another pilot run of each family and keeps the mean of the two evidences,
+// which one poor run lowers by at most log 2.
 func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
 	again := make([]float64, len(s.pilot))
 	if err := s.runPilotsInto(ctx, again, "repeated pilot", batch); err != nil {
@@ -348,7 +359,8 @@ func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 	return nil
 }
 
-// runPilotsInto stores the log evidences of pilot runs with a named random stream.
+// runPilotsInto makes pilot runs of the families in batch and stores their log evidences in the
+// slice to. name selects the random stream.
 func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
 	p, l := s.problem, s.problem.Layout()
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
@@ -372,7 +384,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		return err
 	}
 	p, l := s.problem, s.problem.Layout()
-	first := make([]int, len(batch))                                  // index of the island in its family
+	first := make([]int, len(batch))                                  // place is the index of the island in its level
 	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: index in its level
 	count := map[int]int{}
 	for k, f := range batch {
@@ -387,10 +399,10 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
-		// every second island moves twice as long: the difference shows whether particles had
-		// settled
+		// Every second island moves twice as long. The difference shows whether the particles had
+		// settled.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
-		if s.Listed { // one long chain is more precise for many parents, two for few rows
+		if s.Listed { // for many parents one long chain is more precise, for few rows two chains
 			chains, sweeps = 1, fineChains*sweeps
 		}
 		return newNetworkFamily(p, f).temper(random, l, f, chains, sweeps*islandCost(levels[k]))
@@ -405,7 +417,9 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// Islands by default: their work grows with the rows, and families that matter with the nodes.
+// These determine the default number of fine islands: islandWork divided by the rows, since the
+// work of an island grows with the rows, within leastIslands and mostIslands, times the nodes
+// divided by islandNodes, since the number of families that matter grows with the nodes.
 const (
 	islandNodes  = 10
 	islandWork   = 1_600_000

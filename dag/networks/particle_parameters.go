@@ -15,9 +15,10 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Judge limits the verdict by the share of drawn graphs with rough families, whose evidence is
-// without fine islands, by the settling of particles, which is the mean rise of log evidences when
-// they move twice as long, and by saturated families. shares are the probabilities of families.
+// Judge lowers the verdict for three faults. The first is rough, the share of drawn graphs with a
+// family whose evidence comes from a pilot run only. The second is settling, the mean rise of log
+// evidences, in nats, when particles move twice as long. The third is a probable family that is
+// saturated, see saturated. shares holds the probabilities of the families.
 func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float64) (rough, settling float64) {
 	total := 0.0
 	for _, d := range draws {
@@ -40,17 +41,18 @@ func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float6
 	return rough, rise
 }
 
-// weights is the number of weights of the network of a family.
+// weights returns the number of weights of the network of a family.
 func (s *Scores) weights(f dgraph.Family) int {
 	model := s.problem.Model
 	bias := 1 - int(dgraph.Indicator(model.NoBias))
 	return model.Hidden*(f.Parents.Len()+bias) + model.Hidden + bias
 }
 
-// saturated is the family that would gain most from saturatedNats, among families whose noise is
-// unknown and which have no fewer weights than rows; −1 if none would gain a probability that
-// matters. Such a network can nearly reproduce the rows with next to no noise. The log evidence of
-// x1 in testdata/hald.csv with four parents was −10 in nine of ten islands, −7 and −4 in others.
+// saturated returns the family whose probability would grow most if its log evidence rose by
+// saturatedNats. It considers only families with unknown noise and at least as many weights as
+// rows, and returns −1 if the growth does not matter for any of them. Such a network can nearly
+// reproduce the rows with almost no noise. For x1 in testdata/hald.csv with four parents, the log
+// evidence was −10 in nine of ten islands, and −7 and −4 in others.
 func (s *Scores) saturated(shares []float64) int {
 	largest, at := verdict.DoubtfulEventSE, -1
 	for f, share := range shares {
@@ -65,14 +67,15 @@ func (s *Scores) saturated(shares []float64) int {
 	return at
 }
 
-// Drawn is the number of particles so far, and of the fine islands among them.
+// Drawn returns the numbers of particles and of fine islands so far.
 func (s *Scores) Drawn() (particles, islands int) {
 	return s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, s.fine
 }
 
-// unsettled is the change of edge probabilities when every log evidence rises by the expected gain
-// from ever longer moves, extrapolated from moves twice as long. The gain grows with the number of
-// parents. The same graphs are weighted by the rise: sums by other draws would differ by more.
+// unsettled returns the largest change of an edge probability when every log evidence rises by the
+// gain that ever longer moves are expected to have. This gain is extrapolated from moves twice as
+// long, and grows with the number of parents. The drawn graphs are reweighted by the rise, because
+// sums by other draws would differ by more than the change.
 func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	rise, _ := fitGaps(s.differences())
 	nodes, graphs, gains := s.problem.Structure.Nodes, score.Weighted(draws), make([]float64, len(draws))
@@ -92,8 +95,8 @@ func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	return worst
 }
 
-// Parameters returns a source of draws from the posterior of families. Families without fine
-// islands get one.
+// Parameters returns a source that draws parameters from the posterior of families. Families
+// without fine islands get one island.
 func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	p, l := s.problem, s.problem.Layout()
 	linear := *p
@@ -122,15 +125,17 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 }
 
 const (
-	doubtfulRough = 0.5 // share of graphs with a family without fine islands
+	doubtfulRough = 0.5 // share of graphs with a family that has no fine island
 	failedRough   = 1
-	// gain of log evidences from moves twice as long above which its effect on edges is computed
+	// settledNats is the gain of log evidences from moves twice as long above which the effect of
+	// the gain on edge probabilities is computed.
 	settledNats = 0.5
-	// saturatedNats is the log evidence that particles may miss of a network that can reproduce its
-	// rows: twice the difference between islands of testdata/hald.csv.
+	// saturatedNats is the log evidence that particles may miss in a network that can reproduce its
+	// rows: twice the difference between islands for testdata/hald.csv.
 	saturatedNats = 12
-	// SettlingSteps is the expected gain from ever longer moves in units of the gain from moves
-	// twice as long. The missing part falls about as the inverse of the number of moves, so that it
-	// is one unit for islands that move twice as long, and two for the other half.
+	// SettlingSteps is the gain expected from ever longer moves, in units of the gain from moves
+	// twice as long. The part of the evidence that is missing falls about inversely with the length
+	// of moves. It is therefore one unit for the half of the islands that move twice as long, and
+	// two units for the other half.
 	SettlingSteps = 1.5
 )

@@ -9,10 +9,12 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Scores returns the estimates for all families: from fine islands where they exist, else from the
-// pilot run, else predicted from smaller families. Pilot runs are corrected by the distance of fine
-// islands from second pilot runs for sets of the same size; first pilot runs are selected, because
-// lucky families got islands. optimistic raises predictions. Families on a list are pooled.
+// Scores returns the estimates for all families: from fine islands where they exist, otherwise from
+// the pilot run, and otherwise predicted from families with fewer parents. Estimates by pilot runs
+// are corrected by the mean difference between fine islands and second pilot runs for the same
+// number of parents. First pilot runs would bias this difference, because families with lucky first
+// runs got islands. If optimistic is set, predictions are raised. Families on a list that grows are
+// pooled.
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -25,7 +27,7 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 		}
 	}
 	shift, scatter := fitGaps(sizes, gaps)
-	for i, f := range families { // smaller sets come first within a node
+	for i, f := range families { // families of a node with fewer parents come first
 		switch {
 		case s.known(i):
 			if s.exact[i] {
@@ -52,21 +54,23 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 	return out
 }
 
-// pilotError is the standard error of pilot runs whose logarithms are too small by a gap: unbiased
-// estimates with normal logarithms of standard deviation s have a mean logarithm that is s²/2 too
-// small. It is at least the scatter of the gaps.
+// pilotError returns the standard error of pilot runs whose log evidences are too small by gap.
+// Unbiased estimates whose logarithms are normal with standard deviation s have a mean logarithm
+// that is s²/2 too small. The error is at least the scatter of the gaps.
 func pilotError(gap, scatter float64) float64 {
 	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
 
-// liftOfTwo is the mean difference between the logarithm of the mean of two evidences and the
-// logarithm of one, for normal logarithms with a standard deviation s: s²/4 for small s, 0.56 s −
-// log 2 for large s, and within 0.2 nats in between, up to 6 (TestLiftOfTwo).
+// liftOfTwo returns the mean difference between the logarithm of the mean of two evidences and the
+// logarithm of one evidence, for normal logarithms with standard deviation s. The difference is
+// s²/4 for small s and 0.56 s − log 2 for large s. The formula is within 0.2 nats for s up to 6
+// (TestLiftOfTwo).
 func liftOfTwo(sd float64) float64 { return sd * sd / (4 + 1.45*sd) }
 
-// predict is the expected log evidence of a family: the evidence of the family without a parent
-// plus the gain from this parent, its mean over the sets with another node left out. optimistic
-// takes the largest gain, and the best parent to leave out.
+// predict returns the expected log evidence of a family: the log evidence of the family without one
+// of the parents, plus the gain from this parent. The gain is its mean over the sets in which
+// another parent is left out, and the result is the mean over the parents. If optimistic is set,
+// the largest gain and the best parent are used instead of means.
 func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) float64 {
 	best, sum, counted := math.Inf(-1), 0.0, 0.0
 	value := func(parents dgraph.Set) (float64, bool) {
@@ -104,14 +108,15 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 	return sum / counted
 }
 
-// fitGaps fits a line to the differences between fine islands and pilot runs, by the number of
-// parents, and returns it with the standard deviation around it. A pilot run with one parent finds
-// nearly all of the evidence, and with many parents it misses more for more rows: one shift for all
-// would favour families with only a pilot run.
+// fitGaps fits a line to the gaps between fine islands and pilot runs as a function of the number
+// of parents. It returns the line and the standard deviation around it. A pilot run with one parent
+// finds nearly all of the evidence; with many parents it misses more, and the more the more rows
+// there are. One gap for all numbers of parents would favour families with only a pilot run.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)
-	// as if there were an additional family, with one parent more or less and no gap
+	// as if there were one more family, with one parent more or less than the mean and an average
+	// gap
 	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)
@@ -126,7 +131,8 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
-// meanAndSpread returns mean and standard deviation, the latter otherwise for fewer than 8 values.
+// meanAndSpread returns the mean and the standard deviation of values. For fewer than 8 values the
+// standard deviation is replaced by otherwise.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

@@ -12,16 +12,18 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// pooledWindow is the distance in nats below the best family of a node up to which families are
-// pooled. Standard deviations of effects and of deviations are weighted by their likelihoods.
+// Families of a node are pooled if their log evidence is at most pooledWindow nats below the best
+// of the node. effectSDs and deviationSDs are the candidates for the standard deviations of effects
+// and of deviations, in nats; results are averaged over them with weights by their likelihoods.
 const pooledWindow = 25
 
 var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 
-// pool replaces the estimates for the probable families of each node by their posterior given all
-// of them, where log evidences are a sum of effects of parents and a deviation of the family. Pilot
-// runs are off by nats, and the best of hundreds by most: alone they would have most of the
-// probability. With 5 to 13 parents, deviations from sums are about a nat.
+// pool replaces the estimates for the probable families of each node by their posterior given the
+// estimates for all of them. In this model a log evidence is a sum of effects of the parents and a
+// deviation of the family. Pilot runs have errors of some nats, and the best of hundreds has the
+// largest error: without pooling such families would have most of the probability. With 5 to 13
+// parents, deviations from sums of effects are about a nat.
 func pool(scores *score.Scores, nodes int) {
 	for j := range nodes {
 		best, families := math.Inf(-1), []int(nil)
@@ -39,7 +41,7 @@ func pool(scores *score.Scores, nodes int) {
 		}
 		weights := logsum.Shares(logLik)
 		for _, i := range families {
-			mean, square := 0.0, 0.0 // of the distance from the best
+			mean, square := 0.0, 0.0 // distance from the best family, and its square
 			for k, fit := range fits {
 				value, se := fit.posterior(scores.Families[i], scores.LogEvidence[i]-best, scores.SE[i])
 				mean, square = mean+weights[k]*value, square+weights[k]*(value*value+se*se)
@@ -49,11 +51,11 @@ func pool(scores *score.Scores, nodes int) {
 	}
 }
 
-// additiveFit is a regression of log evidences above an origin on indicators of parents, and a
-// constant at the end.
+// additiveFit is a regression of log evidences, less an origin, on indicators of the parents and a
+// constant.
 type additiveFit struct {
 	deviationSD, logLik float64
-	effects             []float64 // their posterior means [N+1]
+	effects             []float64 // posterior means of the effects of parents and of the constant [N+1]
 	precision           dense.Factor
 }
 
@@ -77,15 +79,15 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 		}
 		fit.logLik -= (value*value/variance + math.Log(variance)) / 2
 	}
-	fit.precision, _ = dense.Factorize(gram, order, 0) // exists: the prior is proper
+	fit.precision, _ = dense.Factorize(gram, order, 0) // exists because the prior is proper
 	fit.precision.SolveLower(pull)
 	fit.logLik += floats.Dot(pull, pull)/2 - fit.precision.LogDet()/2
 	fit.precision.SolveUpper(pull)
 	return fit
 }
 
-// posterior is the log evidence of a family above the origin, with its standard error, given its
-// own estimate and the effects.
+// posterior returns the log evidence of a family, less the origin, and its standard error, given
+// the family's own estimate and the effects.
 func (a *additiveFit) posterior(f dgraph.Family, estimate, se float64) (logEvidence, posteriorSE float64) {
 	row := make([]float64, len(a.effects))
 	for _, k := range append(f.Parents.List(), len(row)-1) {

@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Families whose log evidences are sums of effects and deviations of a nat, known to three nats by
-// pilot runs and to 0.3 by islands for every tenth: pooled estimates have errors as large as they
-// say, half as large as without for those with pilot runs. With deviations as large as the errors
-// of pilot runs, they hardly change.
+// Log evidences are sums of effects and deviations of a nat. They are known with an error of three
+// nats from pilot runs, and of 0.3 from islands for every tenth family. Pooled estimates have
+// errors as large as stated, and for families with pilot runs these are half as large as without
+// pooling. With deviations as large as the errors of pilot runs, pooling changes almost nothing.
 func TestPooledScores(t *testing.T) {
 	for _, test := range []struct{ deviation, most float64 }{{1, 0.4}, {4, 0.9}} {
 		random := dagtest.Random(3)

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// shareIslands makes an island for every entry of a batch of families by work, shared among
-// processes. places, if not nil, are the indices of the islands in their families.
+// shareIslands calls work to make an island for every entry of batch, a list of families, and
+// shares this work among processes. places, if not nil, holds the index of each island in its
+// family.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
 	part := s.Shard
 	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {

@@ -1,6 +1,7 @@
-// Package query answers questions about a node given observations of others and values set from
-// outside, as P(sick=yes | region=1, do(drug=yes)), averaged over draws of graphs with parameters.
+// Package query answers questions about a node given observations of other nodes and values that
+// are set from outside, such as P(sick=yes | region=1, do(drug=yes)), averaged over draws of graphs
+// with parameters.
 //
-// Categories are summed exactly for each graph by variable elimination; numbers have closed forms
-// given graph and parameters; mixed tables are simulated.
+// Answers for categories are exact sums for each graph, by variable elimination. Answers for
+// numbers have closed forms given graph and parameters. Answers for mixed tables are simulated.
 package query

@@ -9,24 +9,25 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Query asks for the distribution of a node given observations of, and interventions on, other
-// nodes. [ParseQuery] reads its text: P(sick=yes | region=1, do(drug=yes)).
+// Query asks for the distribution of a node given observations of other nodes and interventions on
+// other nodes. [ParseQuery] reads it from a text such as P(sick=yes | region=1, do(drug=yes)).
 type Query struct {
-	// Expectation asks for the mean of the node and not for probabilities.
+	// Expectation asks for the mean of the node instead of probabilities.
 	Expectation bool
-	// Target is the node in question. Sign and Value, if not empty, select its values: = for
-	// categories, < or > for numbers.
+	// Target is the node in question. Sign and Value, if not empty, select some of its values. Sign
+	// is = for categories, and < or > for numbers.
 	Target, Sign, Value string
-	// Given are observed, Do set from outside.
+	// Given holds the values of observed nodes, and Do the values to which nodes are set from
+	// outside.
 	Given, Do []Assignment
 }
 
-// Assignment is a node with a value, as a text.
+// Assignment is a node with a value, given as text.
 type Assignment struct{ Node, Value string }
 
 // ParseQuery reads P(NODE | …), P(NODE=value | …), P(NODE<number | …), P(NODE>number | …) or E(NODE
-// | …), where conditions are NODE=value and do(NODE=value), separated by commas. Names and values
-// with punctuation are put in double or single quotes.
+// | …). The conditions are NODE=value and do(NODE=value), separated by commas. Names and values
+// that contain punctuation must be in double or single quotes.
 func ParseQuery(text string) (q Query, err error) {
 	const want = `want P(NODE | CONDITIONS), P(NODE=VALUE | CONDITIONS) or E(NODE | CONDITIONS), with conditions NODE=VALUE or do(NODE=VALUE)`
 	trimmed := strings.TrimSpace(text)
@@ -79,7 +80,7 @@ func ParseQuery(text string) (q Query, err error) {
 	return q, nil
 }
 
-// splitOutside cuts a text at marks that are in no quotes and no brackets.
+// splitOutside cuts a text at marks that are outside quotes and brackets.
 func splitOutside(text, marks string) (parts []string, err error) {
 	depth, start, quote := 0, 0, rune(0)
 	for at, c := range text {
@@ -107,7 +108,7 @@ func splitOutside(text, marks string) (parts []string, err error) {
 	return append(parts, text[start:]), nil
 }
 
-// comparison reads NODE, or NODE, a sign and a value.
+// comparison reads NODE, or NODE followed by a sign and a value.
 func comparison(text string) (node, sign, value string, err error) {
 	parts, err := splitOutside(text, "=<>")
 	if err != nil {
@@ -126,7 +127,7 @@ func comparison(text string) (node, sign, value string, err error) {
 	return node, sign, value, nil
 }
 
-// unquote takes spaces and a pair of quotes away.
+// unquote removes surrounding spaces and then a pair of quotes.
 func unquote(text string) string {
 	text = strings.TrimSpace(text)
 	if n := len(text); n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
@@ -135,8 +136,8 @@ func unquote(text string) string {
 	return text
 }
 
-// resolvedQuery is a query in the numbers of a problem: nodes by place, values as the table has
-// them, of categories their places among the levels.
+// resolvedQuery is a query in the numbers of a problem. Nodes are indices. Values of numbers are as
+// in the table, and values of categories are indices of levels.
 type resolvedQuery struct {
 	target   int
 	sign     string
@@ -181,7 +182,7 @@ func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
 	return r, err
 }
 
-// value reads a value of a node: a number, or one of its levels as its place.
+// value reads a value of node j: a number, or a level, of which it returns the index.
 func value(p *score.Problem, j int, text string) (float64, error) {
 	if p.Data.Category(j) {
 		at := slices.Index(p.Data.Levels[j], text)
@@ -197,5 +198,5 @@ func value(p *score.Problem, j int, text string) (float64, error) {
 	return x, nil
 }
 
-// answerSchema names the schema of Answer.
+// answerSchema is the name of the schema of Answer.
 const answerSchema = "vti/query/1"

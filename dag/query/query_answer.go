@@ -18,38 +18,46 @@ import (
 
 // Answer is the answer of a run to a [Query], averaged over graphs and parameters.
 type Answer struct {
+	// Schema names the schema of the object, with its version. RunDir is the directory of the run,
+	// Query the text of the query and Target the node in question. Verdict is the verdict on the
+	// run.
 	Schema  string `json:"schema"`
 	RunDir  string `json:"run_dir"`
 	Query   string `json:"query"`
 	Target  string `json:"target"`
 	Verdict string `json:"verdict"`
-	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
-	// graphs among them. They are weighted by the probability of the observations, and count as
-	// Effective independent draws.
-	Draws         int                 `json:"draws"`
-	Graphs        int                 `json:"graphs"`
-	Effective     report.Number       `json:"effective_draws"`
+	// Draws is the number of draws of graphs with parameters, and Graphs the number of different
+	// graphs among them. The draws are weighted by the probability of the observations, and
+	// Effective is the number of independent draws that they are then worth.
+	Draws     int           `json:"draws"`
+	Graphs    int           `json:"graphs"`
+	Effective report.Number `json:"effective_draws"`
+	// Probabilities holds the answer about probabilities, with one entry for each value asked for.
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
-	// Expectation is present for numbers.
+	// Expectation is the answer about a mean; nil for probabilities.
 	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
-	Notes       []string           `json:"notes,omitempty"`
+	// Notes states reservations about the answer.
+	Notes []string `json:"notes,omitempty"`
 }
 
-// ProbabilityAnswer is the probability that the node has a value, or is above or below one.
+// ProbabilityAnswer is the probability that the node has a value, or that it is above or below a
+// value.
 type ProbabilityAnswer struct {
+	// Value is the level, or < or > with a number.
 	Value string `json:"value"`
-	// Prob is the probability for a new row: graphs and parameters are weighted by their posterior
-	// probability given the table and the observations of this row. SE is its Monte Carlo standard
-	// error.
+	// Prob is the probability for a new row. Graphs and parameters are weighted by their posterior
+	// probability given the table and the observations in this row. SE is the Monte Carlo standard
+	// error of Prob.
 	Prob report.Number `json:"prob"`
 	SE   report.Number `json:"prob_se"`
 	Spread
 }
 
-// ExpectationAnswer is the mean of a node.
+// ExpectationAnswer is the answer about the mean of a node.
 type ExpectationAnswer struct {
-	// Mean is the mean of a new row, as for probabilities, with its Monte Carlo standard error;
-	// PredictiveSD and the interval of 90% belong to its value.
+	// Mean is the mean for a new row, with the weights described in ProbabilityAnswer, and SE its
+	// Monte Carlo standard error. PredictiveSD is the standard deviation of the value in a new row,
+	// and PredictiveQ05 and PredictiveQ95 are the ends of its central 90% interval.
 	Mean          report.Number `json:"expected"`
 	SE            report.Number `json:"expected_se"`
 	PredictiveSD  report.Number `json:"predictive_sd"`
@@ -58,9 +66,9 @@ type ExpectationAnswer struct {
 	Spread
 }
 
-// Spread is the uncertainty of a probability or a mean: its posterior over graphs and parameters
-// given the table. SDGraphs is the part of the standard deviation between graphs; null where no
-// graph was drawn twice.
+// Spread is the uncertainty of a probability or a mean: its posterior mean, standard deviation and
+// central 90% interval over graphs and parameters given the table. SDGraphs is the part of the
+// standard deviation that is between graphs. It is null where no graph was drawn twice.
 type Spread struct {
 	PosteriorMean report.Number `json:"posterior_mean"`
 	SD            report.Number `json:"posterior_sd"`
@@ -69,12 +77,12 @@ type Spread struct {
 	Q95           report.Number `json:"posterior_q95"`
 }
 
-// rareEvidence is the number of effective draws below which an answer is noted to be uncertain: its
-// mean then has an error above a tenth of a standard deviation.
+// rareEvidence is the number of effective draws below which an answer has a note that it is
+// uncertain. With fewer draws the error of a mean exceeds a tenth of a standard deviation.
 const rareEvidence = 100
 
-// Ask answers a query from draws of graphs with parameters; independent is the number of
-// independent draws that they are worth.
+// Ask answers a query from draws of graphs with parameters. independent is the number of
+// independent draws that the draws are worth.
 func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, independent float64, random *rand.Rand) (*Answer, error) {
 	q, err := ParseQuery(text)
 	if err != nil {
@@ -134,17 +142,18 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 	return nil
 }
 
-// conditional is the distribution of the target given one graph, observations and interventions.
+// conditional is the distribution of the target for one graph, given observations and
+// interventions.
 type conditional struct {
-	logEvidence float64 // of the observations
-	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
-	// their posterior. Of numbers: the mean.
+	logEvidence float64 // log probability or density of the observations
+	// For a category, mean holds the probabilities of the levels by the posterior means of the
+	// tables, and drawn by tables drawn from their posterior. For a number, mean holds the mean.
 	mean, drawn []float64
-	sd          float64         // of numbers
-	rows        []score.Outcome // of mixed tables: those that were simulated
+	sd          float64         // standard deviation of a number
+	rows        []score.Outcome // distributions in the simulated rows, for mixed tables
 }
 
-// below is the probability that a number is at most x.
+// below returns the probability that a number is at most x.
 func (c *conditional) below(x float64) (p float64) {
 	if c.rows == nil {
 		return normalBelow(x, c.mean[0], c.sd)
@@ -155,6 +164,7 @@ func (c *conditional) below(x float64) (p float64) {
 	return p
 }
 
+// above returns the probability that a number is at least x.
 func (c *conditional) above(x float64) (p float64) {
 	if c.rows == nil {
 		return normalBelow(-x, -c.mean[0], c.sd)
@@ -180,7 +190,7 @@ func newAnswerer(p *score.Problem, r resolvedQuery) answerer {
 	return newGivenNumbers(p, r)
 }
 
-// graphNumbers numbers the different graphs of draws [draws].
+// graphNumbers returns, for each draw, the number of its graph among the different graphs.
 func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	place := map[string]int{}
 	for _, parents := range d.Parents {
@@ -195,8 +205,8 @@ func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	return numbers
 }
 
-// weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth
-// the given number of independent ones.
+// weightedMean returns Σ w x for weights w that add up to one, and its standard error if the draws
+// are worth the given number of independent draws.
 func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
 	sum, squares := 0.0, 0.0
 	for k, w := range weights {
@@ -208,7 +218,7 @@ func weightedMean(x, weights []float64, independent float64) (mean, se report.Nu
 	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
 }
 
-// spreadOf summarises values by draw; graphs are the numbers of their graphs.
+// spreadOf summarises the values of draws. graphs holds the number of the graph of each draw.
 func spreadOf(values []float64, graphs []int) (s Spread) {
 	sums, counts := make([]float64, len(values)), make([]float64, len(values))
 	for k, g := range graphs {
@@ -222,7 +232,8 @@ func spreadOf(values []float64, graphs []int) (s Spread) {
 			between += count * dgraph.Square(sums[g]/count-mean) / float64(len(values))
 		}
 	}
-	// Means of few draws differ by chance, by the variance within graphs.
+	// The means of graphs differ by chance too, because each is over few draws. This part of the
+	// variance follows from the variance within graphs, and is subtracted.
 	within, degrees, different := 0.0, 0.0, 0.0
 	for k, g := range graphs {
 		within += dgraph.Square(values[k] - sums[g]/counts[g])

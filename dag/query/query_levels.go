@@ -14,14 +14,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// givenLevels answers queries about categories: for each graph a sum over all values of the nodes
-// outside the query, one node after the other (variable elimination).
+// givenLevels answers queries about categories. For each graph it sums over all values of the nodes
+// that are not in the query, one node after the other (variable elimination).
 type givenLevels struct {
 	problem *score.Problem
 	query   resolvedQuery
-	fixed   map[int]int // levels of the nodes observed and set
+	fixed   map[int]int // levels of the observed nodes and of the nodes that are set
 	forms   []score.Form
-	counts  map[dgraph.Family][]float64 // rows by combination and level
+	counts  map[dgraph.Family][]float64 // number of rows by combination of values of the parents and level of the node
 }
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
@@ -38,7 +38,7 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 	var means, draws []factor
 	for j := range g.query.relevant(parents).Nodes() {
 		if _, set := g.query.do[j]; set {
-			continue // whatever its parents are
+			continue // a node that is set does not depend on its parents
 		}
 		mean, drawn, err := g.factors(dgraph.Family{Node: j, Parents: parents[j]}, random)
 		if err != nil {
@@ -57,14 +57,14 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 	floats.Scale(1/total, c.mean)
 	if total := floats.Sum(c.drawn); total > 0 {
 		floats.Scale(1/total, c.drawn)
-	} else { // the drawn tables have no digits for the observations
+	} else { // the probability of the observations by the drawn tables has no digits
 		c.drawn = c.mean
 	}
 	return c, nil
 }
 
-// relevant are the target and the observed nodes with their ancestors, in the graph in which nodes
-// that are set have no parents: the others sum to one.
+// relevant returns the target, the observed nodes and the ancestors of all these, in the graph in
+// which nodes that are set have no parents. The probabilities of the other nodes sum to one.
 func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
 	links, from := slices.Clone(parents), dgraph.SetOf(q.target)
 	for j := range q.do {
@@ -76,16 +76,16 @@ func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
 	return dgraph.Reach(from, links)
 }
 
-// factor is a table over the combinations of values of some nodes, ascending, the last of which
-// changes fastest.
+// factor is a table over the combinations of values of some nodes. The nodes are in ascending
+// order, and the value of the last node changes fastest.
 type factor struct {
 	nodes  []int
 	values []float64
 }
 
-// factors are the probabilities of a family over the nodes that are not fixed: by the posterior
-// means of its table, and by a table drawn from its posterior, which is a Dirichlet distribution
-// for each combination of values of the parents.
+// factors returns the probabilities of a family as tables over the nodes that are not fixed. One
+// table has the posterior means of the probabilities. The other is drawn from their posterior,
+// which is a Dirichlet distribution for each combination of values of the parents.
 func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn factor, err error) {
 	counts, size, err := g.table(f)
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 		rowCounts := counts[row*r : (row+1)*r]
 		total := floats.Sum(rowCounts) + cell*float64(r)
 		logs := make([]float64, r)
-		for level, n := range rowCounts { // a gamma variable of a larger shape, which may be tiny
+		for level, n := range rowCounts { // log of a gamma variable, which may be too small for a float64, from a variable with a larger shape
 			logs[level] = math.Log(stream.Gamma(n+cell+1, random)) + math.Log(1-random.Float64())/(n+cell)
 		}
 		logTotal := logsum.Of(logs)
@@ -129,8 +129,8 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 	return mean, drawn, nil
 }
 
-// table is the number of rows with each combination of values of the parents and each level of the
-// node, and the weight of the prior in rows.
+// table returns the number of rows with each combination of values of the parents and each level of
+// the node, and the weight of the prior in rows.
 func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
 	form := score.Usual(g.forms[f.Node]).(*score.BDeu)
 	if counts, known := g.counts[f]; known {
@@ -154,7 +154,7 @@ func (g *givenLevels) cells(nodes []int) int {
 	return cells
 }
 
-// place is the entry of a factor over some nodes.
+// place returns the index of an entry of a factor over some nodes, given the levels of the nodes.
 func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	for _, j := range nodes {
 		place = place*len(g.problem.Data.Levels[j]) + codes[j]
@@ -162,8 +162,8 @@ func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	return place
 }
 
-// marginal is the product of factors, summed over all nodes but the target [levels of it]. The next
-// node to sum over is always the one whose table is smallest.
+// marginal returns the product of factors, summed over all nodes except the target, by level of the
+// target. The next node to sum over is always the one with the smallest table.
 func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 	for {
 		best, least := -1, 0
@@ -203,7 +203,7 @@ func (g *givenLevels) names(nodes []int) (names []string) {
 	return names
 }
 
-// joined are the nodes of the factors that have a node, ascending.
+// joined returns the nodes of all factors that contain a node, in ascending order.
 func joined(factors []factor, node int) (nodes []int) {
 	for _, f := range factors {
 		if slices.Contains(f.nodes, node) {
@@ -214,13 +214,13 @@ func joined(factors []factor, node int) (nodes []int) {
 	return slices.Compact(nodes)
 }
 
-// sum is the product of factors over some nodes, which are all that they have, summed over one of
-// them, or none if it is negative.
+// sum returns the product of factors, summed over the node over, or over no node if over is
+// negative. nodes are all nodes of the factors.
 func (g *givenLevels) sum(factors []factor, nodes []int, over int) factor {
 	levels := g.problem.Data.Levels
 	kept := slices.DeleteFunc(slices.Clone(nodes), func(j int) bool { return j == over })
 	out := factor{kept, make([]float64, g.cells(kept))}
-	steps := make([][]int, len(factors)+1) // by how much an entry moves with each node
+	steps := make([][]int, len(factors)+1) // by how much the index in each factor changes with the level of each node
 	for k, term := range append(slices.Clone(factors), out) {
 		steps[k] = make([]int, len(nodes))
 		step := 1

@@ -10,17 +10,18 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mixedRows is the number of rows simulated for each graph and its parameters. The error over
-// thousands of graphs falls with their product. Not tuned.
+// mixedRows is the number of rows simulated for each graph with its parameters. The error of an
+// answer falls with the product of this number and the number of draws, which are thousands. Not
+// tuned.
 const mixedRows = 50
 
-// givenMixed answers queries about mixed tables by simulation: nodes are drawn after their parents,
-// observed or set nodes have their values, and a row counts by the density of the observations in
-// it (likelihood weighting).
+// givenMixed answers queries about mixed tables by simulation. Nodes are drawn after their parents,
+// and nodes that are observed or set have their given values. A row has a weight, the density of
+// the observations in it (likelihood weighting).
 type givenMixed struct {
 	problem *score.Problem
 	query   resolvedQuery
-	fixed   map[int]float64 // on the working scale, observed and set
+	fixed   map[int]float64 // values of nodes that are observed or set, on the working scale
 	table   *score.MixedColumns
 	draws   map[dgraph.Family]func(*rand.Rand) []float64
 }
@@ -59,7 +60,8 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 		}
 	}
 	d, target := g.problem.Data, g.query.target
-	// an observation below the target weighs its values, not its distribution
+	// if a descendant of the target is observed, weights depend on the drawn value of the target,
+	// so that this value is used instead of the target's distribution
 	weighed := false
 	below := score.Descendants(target, parents, order)
 	for j := range g.query.observed {
@@ -92,7 +94,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	if math.IsNaN(norm) {
 		return c, fmt.Errorf("the density of what is observed is not a number: its values are too far from those of the table")
 	}
-	if math.IsInf(norm, -1) { // no row is possible here
+	if math.IsInf(norm, -1) { // the observations are impossible in all rows
 		clear(logs)
 	}
 	weights := logsum.Shares(logs)

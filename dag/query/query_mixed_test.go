@@ -28,14 +28,14 @@ func askDraws(t *testing.T, p *score.Problem, d score.Sample, text string) *Answ
 	return a
 }
 
-// With one graph x → k → y, x → y and known parameters answers agree with integrals over x, within
-// 5 standard errors of 1,000 draws.
+// In a graph with the edges x → k, k → y and x → y and known parameters, answers agree with
+// integrals over x, within 5 standard errors of 1,000 draws.
 func TestQueriesOfAMixedGraph(t *testing.T) {
 	p := dagtest.Mixed(t, "x,k,y\n-1,a,0\n1,b,2\n0.25,a,1\n0,b,4\n-0.5,b,3.5\n", score.ModelOptions{Mechanism: sem.Mixed})
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}
 	half := 1 / math.Sqrt2
 	thetas := [][]float64{{0.3, math.Log(0.8)}, {0.4, -1.1}, {0.2, 0.5, 0.9, math.Log(0.6)}}
-	// by hand on the working scale: levels a and b are at ±1/√2 of one contrast
+	// computed by hand for the working columns, where levels a and b are at ±1/√2 of one contrast
 	probability := func(x float64) float64 { return 1 / (1 + math.Exp(math.Sqrt2*(0.4-1.1*x))) }
 	side := p.MixedTable().Contrasts[1][1][0]
 	require.InDelta(t, half, math.Abs(side), 1e-12)
@@ -45,7 +45,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	mean := func(x float64, level int) float64 { return 0.2 + 0.5*x + 0.9*side*float64(2*level-1) }
 	inTable := func(j int, x float64) float64 { return x*p.Data.Scale[j] + p.Data.Shift[j] }
 	working := func(j int, x float64) float64 { return (x - p.Data.Shift[j]) / p.Data.Scale[j] }
-	// integrate gives E[value · weight] / E[weight] over x and the level
+	// integrate returns E[value · weight] / E[weight] over x and the level of k.
 	integrate := func(weight, value func(x float64, level int) float64) float64 {
 		total, sum := 0.0, 0.0
 		for x := -6.0; x < 6; x += 0.01 {
@@ -119,7 +119,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	}
 }
 
-// Numbers alone have the answers of BGe, which has closed forms.
+// Answers for a table of numbers only agree with the answers of BGe, which are in closed form.
 func TestQueriesOfMixedNumbersAreThoseOfBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 3, Rows: 40, EdgeProbability: 0.6, Seed: 3})
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// givenNumbers answers queries about numbers with linear mechanisms: given graph and parameters all
-// nodes together are normal, and so is each given others.
+// givenNumbers answers queries about numbers with linear mechanisms. Given graph and parameters all
+// nodes together are normally distributed, and so is each node given other nodes.
 type givenNumbers struct {
 	problem  *score.Problem
 	query    resolvedQuery
@@ -70,14 +70,14 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 	return c, nil
 }
 
-// joint are the means and covariances of all nodes on the working scale, where set nodes have their
-// values whatever their parents are.
+// joint returns the means and covariances of all nodes on the working scale. Nodes that are set
+// have their given values, whatever their parents are.
 func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) ([]float64, *mat.SymDense) {
 	l, nodes := g.problem.Layout(), len(parents)
 	order, _ := dgraph.FromParents(parents).Order()
 	means, covariance := make([]float64, nodes), mat.NewSymDense(nodes, nil)
 	for at, j := range order {
-		intercept := g.intercept(j, parents[j], thetas[j], random) // drawn in any case: streams do not depend on the query
+		intercept := g.intercept(j, parents[j], thetas[j], random) // always drawn, so that random streams do not depend on the query
 		if x, set := g.query.do[j]; set {
 			means[j] = scaled(g.problem.Data, j, x)
 			continue
@@ -102,8 +102,9 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 	return means, covariance
 }
 
-// intercept draws the intercept of a mechanism given its other parameters. With independent weights
-// it is the least-squares intercept where columns are centred, and zero otherwise.
+// intercept draws the intercept of a mechanism given its other parameters. For mechanisms with
+// independent weights it returns the least-squares intercept where columns are centred for each
+// node, and zero otherwise.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
 	form, normalWishart := score.Usual(g.forms[j]).(*score.BGe)
@@ -116,7 +117,7 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 	return form.Intercept(parents, theta, random)
 }
 
-// answerNumbers fills an answer about a number. weights add up to one.
+// answerNumbers fills in an answer about a number. weights add up to one.
 func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	values := make([]float64, len(answers))
 	if r.sign != "" {
@@ -159,7 +160,8 @@ func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []condi
 	a.Expectation = &ExpectationAnswer{Mean: mean, SE: se, PredictiveSD: report.Number(math.Sqrt(squares)), PredictiveQ05: quantile(0.05), PredictiveQ95: quantile(0.95), Spread: spreadOf(values, graphs)}
 }
 
-// normalBelow is the probability that a normal variable, which may have no variance, is at most x.
+// normalBelow returns the probability that a normal variable, whose variance may be zero, is at
+// most x.
 func normalBelow(x, mean, sd float64) float64 {
 	if sd == 0 {
 		return dgraph.Indicator(mean <= x)

@@ -37,7 +37,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// enumerateQuery is the answer by a loop over all graphs and all combinations of levels.
+// enumerateQuery returns the answer by a loop over all graphs and all combinations of levels.
 func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []float64) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)
@@ -77,9 +77,10 @@ func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []f
 	return answer
 }
 
-// Answers about categories against a loop over all graphs and combinations of levels: observed,
-// set, and both, with interventions in the table. Within 4 of their standard errors of 2,000 drawn
-// graphs, of 26 probabilities a false alarm in 1 of 600; one graph alone is exact.
+// Answers about categories agree with a loop over all graphs and combinations of levels, for nodes
+// that are observed, set, and both, with interventions in the table. They agree within 4 of their
+// standard errors for 2,000 drawn graphs; with 26 probabilities this fails by chance in 1 of 600
+// seeds. For one graph alone they are exact.
 func TestQueriesOfCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
 		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, interventions), score.ModelOptions{}, tables.Constraints{})
@@ -127,8 +128,8 @@ func TestQueriesOfCategories(t *testing.T) {
 	}
 }
 
-// Tables that are drawn have the posterior mean tables for a mean: of a root node, whose
-// probabilities are tables themselves, within 5 standard errors.
+// The mean of drawn tables is the table of posterior means, within 5 standard errors. This is
+// checked for a node without parents, whose probabilities are the table itself.
 func TestDrawnTables(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 8, false), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -149,8 +150,9 @@ func TestDrawnTables(t *testing.T) {
 	}
 }
 
-// Given graph and parameters, numbers are normal with the covariance (I − B)⁻¹ D (I − B)⁻ᵀ; here
-// matrices condition it on observations and interventions, in units of the table.
+// Given graph and parameters, numbers are normal with the covariance (I − B)⁻¹ D (I − B)⁻ᵀ, where B
+// holds the weights and D the noise variances. The test conditions this distribution on
+// observations and interventions by matrices, in units of the table.
 func TestQueriesOfNumbers(t *testing.T) {
 	for _, model := range []score.ModelOptions{{}, {Mechanism: sem.Linear}} {
 		p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), model, tables.Constraints{})
@@ -166,7 +168,7 @@ func TestQueriesOfNumbers(t *testing.T) {
 			require.NoError(t, err)
 			return c
 		}
-		intercepts := make([]float64, 3) // as drawn with that seed
+		intercepts := make([]float64, 3) // as drawn with this seed
 		if model.Mechanism == sem.AnyMechanism {
 			random := rand.New(rand.NewPCG(2, 0))
 			for j := range intercepts {
@@ -202,8 +204,8 @@ func TestQueriesOfNumbers(t *testing.T) {
 	}
 }
 
-// A new row of a normal regression has a t distribution: probabilities, means and quantiles of the
-// answer against rows from the same draws, within 4 standard errors.
+// A new row of a normal regression has a t distribution. The probabilities, means and quantiles of
+// the answer agree with rows simulated from the same draws, within 4 standard errors.
 func TestAnswersAboutNumbers(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -241,12 +243,12 @@ func TestAnswersAboutNumbers(t *testing.T) {
 		}
 	}
 	error := 4 * float64(mean.PredictiveSD) / math.Sqrt(float64(each*len(d.Parents)))
-	require.InDelta(t, simulated, float64(mean.Mean), error+0.01*float64(mean.PredictiveSD)) // intercepts are drawn anew
+	require.InDelta(t, simulated, float64(mean.Mean), error+0.01*float64(mean.PredictiveSD)) // intercepts are drawn again
 	require.InDelta(t, over, float64(above.Prob), 0.01)
 	require.InDelta(t, 0.05, under05, 0.01)
 	require.InDelta(t, 0.95, under95, 0.01)
 	require.Greater(t, float64(mean.PredictiveSD), float64(mean.SD))
-	// An observation far from all draws rests on few of them, which the answer reports.
+	// For an observation far from all draws the answer rests on few draws, which it reports.
 	require.Less(t, float64(asked("E(b | a=60)").Effective), 50.0)
 }
 
@@ -277,8 +279,8 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// FuzzParseQuery checks that any text is an error that names the expected form, or a query, which
-// is the same after it was spelled with quotes.
+// FuzzParseQuery checks that any text gives a query or an error that names the expected form, and
+// that a query is unchanged after it is written with quotes and read again.
 func FuzzParseQuery(f *testing.F) {
 	for _, seed := range []string{
 		"P(sick)", " P ( sick | region=1 ) ", "P(sick=yes | do(region = 1))", "E(y | do(a=1, b=-2), c=1e3)", "P(y > 2.5 | a=1)",
@@ -301,7 +303,7 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// spell writes a query with quotes; not ok if a name has quotes of both kinds.
+// spell writes a query with quotes. ok is false if a name contains quotes of both kinds.
 func spell(q Query) (text string, ok bool) {
 	ok = true
 	quoted := func(name string) string {

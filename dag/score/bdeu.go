@@ -10,20 +10,21 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// BDeu is the closed form of categories with conditional probability tables: given each combination
+// BDeu is the closed form of categories with conditional probability tables. Given each combination
 // of values of the parents, the node has a probability for each of its levels, with an independent
-// Dirichlet prior. With α the imaginary sample size, q the number of combinations and r of levels,
-// its parameters are all α/(q r): the BDeu score (Heckerman, Geiger and Chickering 1995, equation
-// 35), which is the same for all graphs of an equivalence class. Rows in which the node was set
-// from outside do not count (Cooper and Yoo 1999).
+// Dirichlet prior. All parameters of the prior are α/(q r), with α the imaginary sample size, q the
+// number of combinations and r the number of levels of the node. This is the BDeu score (Heckerman,
+// Geiger and Chickering 1995, equation 35), which is the same for all graphs of an equivalence
+// class. Rows in which the node was set from outside do not count (Cooper and Yoo 1999).
 type BDeu struct {
 	node   int
-	Size   float64   // α
-	levels []int     // of all nodes
-	codes  [][]int32 // of all nodes, over the rows that count for this one [N][n]
-	risen  sync.Map  // logRising of a for 0 to n rows, by a
+	Size   float64   // α, the imaginary sample size
+	levels []int     // number of levels of every node [N]
+	codes  [][]int32 // codes of every node, in the n rows that count for this node [N][n]
+	risen  sync.Map  // by a: the slice of LogRising(a, k) for k from 0 to n
 }
 
+// NewBDeuForm returns the form of a node. size is the imaginary sample size.
 func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	b := &BDeu{node: node, Size: size, codes: make([][]int32, d.Nodes())}
 	for j, levels := range d.Levels {
@@ -35,13 +36,14 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	return b
 }
 
-// combinations returns the combination of values of the parents in each row, numbered in the order
-// of first rows, the number seen, and the number that is possible.
+// combinations returns the number of the combination of values of the parents in each row, where
+// combinations are numbered in the order of their first rows. It also returns how many combinations
+// were seen and how many are possible.
 func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, possible float64) {
 	combination, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {
 		levels := b.levels[i]
-		next := make([]int32, seen*levels) // by combination and level, from 1
+		next := make([]int32, seen*levels) // number of each combination and level, from 1; 0 if not seen yet
 		possible *= float64(levels)
 		seen = 0
 		for row, code := range b.codes[i] {
@@ -56,7 +58,8 @@ func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, 
 	return combination, seen, possible
 }
 
-// count is the number of rows with each combination and each level of the node [seen][r].
+// count returns the number of rows with each combination that was seen and each level of the node
+// [seen][r], and how many combinations are possible.
 func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	combination, seen, possible := b.combinations(parents)
 	counts = make([][]int, seen)
@@ -70,11 +73,12 @@ func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	return counts, possible
 }
 
-// ErrTooManyCells is the error of a table of probabilities that is too large to hold.
+// ErrTooManyCells is the error for a table of probabilities that is too large to hold in memory.
 var ErrTooManyCells = fmt.Errorf("with its parents it has more than %d combinations of values", MostCells)
 
-// Table is the number of rows with every possible combination of values of the parents, in their
-// order with the last changing fastest, and each level of the node [q·r].
+// Table returns the number of rows with each possible combination of values of the parents and each
+// level of the node [q·r]. The level of the node changes fastest, then the value of the last
+// parent.
 func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	cells, parentColumns := b.levels[b.node], parents.List()
 	for _, i := range parentColumns {
@@ -93,11 +97,11 @@ func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	return counts, nil
 }
 
-// mostDense bounds the tables that are counted cell by cell, cells without rows included. Beyond
-// it, rows are fewer than cells.
+// mostDense is the largest number of cells of a table whose cells are all counted, including cells
+// without rows. Larger tables are assumed to have fewer rows than cells.
 const mostDense = 1 << 12
 
-// LogEvidence is the BDeu score. Combinations that no row has contribute nothing.
+// LogEvidence returns the BDeu score. Combinations that occur in no row contribute nothing.
 func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	levels, possible := b.levels[b.node], 1
 	for i := range parents.Nodes() {
@@ -129,7 +133,8 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// rising is logRising(a, n) for every n up to the number of rows, computed once.
+// rising returns LogRising(a, n) for every n up to the number of rows. It computes them once for
+// each a.
 func (b *BDeu) rising(a float64) []float64 {
 	if known, ok := b.risen.Load(a); ok {
 		return known.([]float64)
@@ -142,7 +147,7 @@ func (b *BDeu) rising(a float64) []float64 {
 	return list
 }
 
-// sparseEvidence is the same for tables of too many cells.
+// sparseEvidence returns the BDeu score of tables with too many cells for counting each of them.
 func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
 	counts, possible := b.count(parents)
 	whole := b.Size / possible
@@ -158,9 +163,9 @@ func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// LogRising is log Γ(a + n) − log Γ(a), which keeps its digits for small a.
+// LogRising returns log Γ(a + n) − log Γ(a), without loss of digits for small a.
 func LogRising(a float64, n int) (sum float64) {
-	const direct = 16 // factors up to which a product is as exact as it is fast
+	const direct = 16 // number of factors up to which a product is as exact and as fast
 	if n <= direct {
 		product := 1.0
 		for k := range n {
@@ -173,7 +178,8 @@ func LogRising(a float64, n int) (sum float64) {
 	return above - below
 }
 
-// bic is the multinomial log likelihood at its maximum less ½ log n for each free probability.
+// bic returns the maximum of the multinomial log likelihood less ½ log n for each free probability,
+// with n the number of rows.
 func (b *BDeu) bic(parents dgraph.Set) (sum float64) {
 	counts, possible := b.count(parents)
 	for _, levels := range counts {
@@ -190,16 +196,17 @@ func (b *BDeu) bic(parents dgraph.Set) (sum float64) {
 	return sum - possible*float64(b.levels[b.node]-1)*math.Log(float64(len(b.codes[b.node])))/2
 }
 
-// Posterior draws nothing: tables of probabilities are no coordinates.
+// Posterior returns a function that draws nothing: tables of probabilities are integrated out and
+// have no coordinates in θ.
 func (b *BDeu) Posterior(dgraph.Set) func(*rand.Rand) []float64 {
 	return func(*rand.Rand) []float64 { return nil }
 }
 
-// Moments returns nil: tables have no moments.
+// Moments returns nil, because tables have no weights.
 func (b *BDeu) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
-// LogJoint has the tables integrated out.
+// LogJoint returns the log evidence, because the tables are integrated out.
 func (b *BDeu) LogJoint(parents dgraph.Set, _ []float64) float64 { return b.LogEvidence(parents) }
 
-// MostCells bounds the combinations of values that a table of an answer holds: 32 MB.
+// MostCells is the largest number of cells of a table of probabilities in an answer: 32 MB.
 const MostCells = 1 << 22

@@ -14,24 +14,26 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// BGe is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score
-// (Geiger and Heckerman 2002, as corrected by Kuipers, Moffa and Heckerman 2014): all graphs of an
-// equivalence class have the same evidence. All nodes together have the mean μ ~ N(0, Σ/α_μ) and
-// the precision Σ⁻¹ ~ W(α_w, T⁻¹), with α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ (α_w − N −
-// 1) / (α_μ + 1).
+// BGe is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score (Geiger
+// and Heckerman 2002, as corrected by Kuipers, Moffa and Heckerman 2014). All graphs of an
+// equivalence class have the same evidence. The N nodes together are normal with mean μ ~ N(0,
+// Σ/α_μ) and precision Σ⁻¹ ~ W(α_w, T⁻¹), where α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ
+// (α_w − N − 1) / (α_μ + 1).
 //
-// For a node j with k parents this is a regression with intercept: with S = α_w − N + k + 1,
+// For a node j with k parents this is a regression with an intercept. With S = α_w − N + k + 1 its
+// prior is
 //
 //	σ² ~ IG(S/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
 type BGe struct {
 	node, rows int
 	layout     sem.Layout
-	// root is upper triangular with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ over the
-	// rows that count for the node: its columns have the digits of the table.
+	// root is the upper triangular R with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ,
+	// over the n rows x that count for the node. It is computed from the rows and not from RᵀR, and
+	// so loses no digits of the table.
 	root  *mat.Dense
-	data  *mat.Dense // the same without T
+	data  *mat.Dense // triangular factor of the same sum without T
 	gram  []float64  // RᵀR [N·N]
-	means []float64  // of all columns over the rows [N]
+	means []float64  // means of all columns over the rows that count [N]
 }
 
 const (
@@ -46,7 +48,7 @@ func newBGeForm(p *Problem, node int) *BGe {
 	return b
 }
 
-// bgeFormOf is the form of a column, given the rows that count for it.
+// bgeFormOf returns the form of a node, given the rows that count for it.
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])
 	means := make([]float64, nodes)
@@ -55,7 +57,7 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	}
 	n := float64(len(rows))
 	floats.Scale(1/n, means)
-	stacked := make([][]float64, nodes) // by columns: the data, their mean, and the prior
+	stacked := make([][]float64, nodes) // columns of a matrix with the rows of the data, their mean, and the prior
 	for j := range stacked {
 		for _, row := range rows {
 			stacked[j] = append(stacked[j], row[j]-means[j])
@@ -74,14 +76,16 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	return b
 }
 
-// forNode returns the form of another node for which the same rows count.
+// forNode returns the form of another node for which the same rows count. The two forms share their
+// matrices.
 func (b *BGe) forNode(node int) *BGe {
 	ofNode := *b
 	ofNode.node = node
 	return &ofNode
 }
 
-// rootOf is R of the first rows of some columns, [N,N] upper triangular.
+// rootOf returns the upper triangular factor R [N,N] of the first rows of the matrix with the given
+// columns.
 func rootOf(columns [][]float64, rows int) *mat.Dense {
 	nodes := len(columns)
 	stacked := make([][]float64, nodes)
@@ -96,8 +100,9 @@ func rootOf(columns [][]float64, rows int) *mat.Dense {
 	return root
 }
 
-// regression returns the triangular root of the parents by columns [k][k], the node along it [k],
-// and the root of the residual sum of squares.
+// regression returns the triangular factor of the regression of the node on the columns of, by
+// columns [k][k], the projections of the node on the orthonormal basis of these columns [k], and
+// the root of the residual sum of squares.
 func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest float64) {
 	columns := make([][]float64, 0, len(parents)+1)
 	for _, i := range append(append([]int(nil), parents...), b.node) {
@@ -107,15 +112,16 @@ func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest
 	return columns[:len(parents)], columns[len(parents)][:len(parents)], math.Abs(columns[len(parents)][len(parents)])
 }
 
-// degrees is S of a family with k parents.
+// degrees returns S of a family with the given number of parents.
 func (b *BGe) degrees(parents int) float64 { return bgeExcess + float64(parents) + 1 }
 
+// LogEvidence returns log p(x_j | x_pa).
 func (b *BGe) LogEvidence(parents dgraph.Set) float64 {
 	columns := parents.List()
 	return b.evidenceOf(columns, b.degrees(len(columns)))
 }
 
-// evidenceOf is the log evidence given columns, with S.
+// evidenceOf returns the log evidence of the regression of the node on some columns, with s for S.
 func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	logRoot, rest, ok := b.fromGram(columns)
 	if !ok {
@@ -133,13 +139,13 @@ func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
-// leastOutside is the least share of the squares of a node outside its parents for which the Gram
-// matrix has the digits of the table: of 1,000 rows less than 1e-9 nats are lost.
+// leastOutside is the least share of the squares of a node that its parents must leave unexplained
+// for the Gram matrix to be used. At this share, less than 1e-9 nats are lost with 1,000 rows.
 const leastOutside = 1e-3
 
-// fromGram returns the log determinant of the root of the parents and the root of the residual sum
-// of squares by a Cholesky factor of entries of RᵀR, in a fifth of the time of columns of R; ok is
-// false where the entries have too few digits.
+// fromGram returns the log determinant of the factor of the parents, and the root of the residual
+// sum of squares, from a Cholesky factor of entries of RᵀR. This takes a fifth of the time of
+// regression. ok is false where the entries do not have enough digits.
 func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 	nodes, size := len(b.means), len(columns)+1
 	gram := make([]float64, 0, size*size)
@@ -160,7 +166,8 @@ func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 	return factor.LogDet()/2 - math.Log(rest), rest, true
 }
 
-// bic is the BIC of a least-squares regression with intercept.
+// bic returns the BIC of a least-squares regression with intercept, as a log likelihood less a
+// penalty.
 func (b *BGe) bic(parents dgraph.Set) float64 { return b.bicOf(parents.List()) }
 
 func (b *BGe) bicOf(parents []int) float64 {
@@ -175,7 +182,8 @@ func (b *BGe) bicOf(parents []int) float64 {
 	return -n/2*(math.Log(squares/n)+1+2*HalfLog2Pi) - float64(len(columns)-1)*math.Log(n)/2
 }
 
-// Posterior draws σ² from its inverse gamma distribution and the weights given it.
+// Posterior returns a function that draws σ² from its inverse gamma distribution, and then the
+// weights given σ².
 func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	columns := parents.List()
 	draw := b.draws(columns, b.degrees(len(columns)))
@@ -190,12 +198,12 @@ func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	}
 }
 
-// draws draws σ and the weights of columns, with S.
+// draws returns a function that draws σ and the weights of some columns, with s for S.
 func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
 	left, right, rest := b.regression(columns)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
-		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // of χ²
-		weights = make([]float64, len(columns))                                 // R w = right + σ e
+		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // σ² = rest²/χ²
+		weights = make([]float64, len(columns))                                 // solves R w = right + σ e, with e standard normal
 		for a := len(columns) - 1; a >= 0; a-- {
 			value := right[a] + sigma*random.NormFloat64()
 			for c := a + 1; c < len(columns); c++ {
@@ -207,7 +215,8 @@ func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma flo
 	}
 }
 
-// Moments are the moments of a multivariate t distribution: the variances are E[σ²] (RᵀR)⁻¹.
+// Moments returns the moments of a multivariate t distribution. The variances are the diagonal of
+// E[σ²] (RᵀR)⁻¹.
 func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	left, right, rest := b.regression(parents.List())
 	k := len(left)
@@ -229,19 +238,20 @@ func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	return means, variances
 }
 
-// Intercept draws the intercept of a family given its other parameters: normal around the
-// least-squares intercept, drawn towards zero by the weight of the prior.
+// Intercept draws the intercept of a family given its other parameters. It is normal around the
+// least-squares intercept, which the prior shrinks towards zero.
 func (b *BGe) Intercept(parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	return b.interceptGiven(ResidualMean(b.means, b.node, parents, theta), math.Exp(theta[b.layout.Weights()]), random)
 }
 
-// interceptGiven draws the intercept given the least-squares intercept and σ.
+// interceptGiven draws the intercept given the least-squares intercept mean, and σ.
 func (b *BGe) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	n := float64(b.rows)
 	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
 }
 
-// LogJoint has the intercept integrated out; θ has log σ.
+// LogJoint returns log p(x_j, θ | x_pa), where θ contains log σ and the intercept is integrated
+// out.
 func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	logSigma := theta[b.layout.Weights()]
 	precision, n, s := math.Exp(-2*logSigma), float64(b.rows), b.degrees(parents.Len())
@@ -257,7 +267,7 @@ func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - gamma - s*logSigma - bgeScale*precision/2
 }
 
-// ResidualMean is the mean of a node less the part that its parents explain.
+// ResidualMean returns the mean of node j less the part that its parents explain.
 func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) float64 {
 	mean := means[j]
 	for i := range parents.Nodes() {
@@ -266,8 +276,9 @@ func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) f
 	return mean
 }
 
-// triangulate replaces columns [k][m], m ≥ k, by the columns of R in X = QR, by Householder
-// reflections. Each column keeps its own relative precision, whatever the scales of the others.
+// triangulate replaces the k columns of length m ≥ k of a matrix X by the columns of R in X = QR,
+// by Householder reflections. Each column keeps its own relative precision, whatever the scales of
+// the other columns.
 func triangulate(columns [][]float64) {
 	for k, column := range columns {
 		part := column[k:]

@@ -2,9 +2,9 @@ package score
 
 import dgraph "github.com/transdim/vti/dag/graph"
 
-// changedForm is the closed form of a node with several mechanisms that have the same parents: the
-// form of the rows without soft interventions, whose parameters are the answer, and others, whose
-// parameters are integrated out.
+// changedForm is the closed form of a node with soft interventions: it has several mechanisms with
+// the same parents, each in some of the rows. The parameters of the mechanism without intervention
+// are part of the answer. The parameters of the other mechanisms are integrated out.
 type changedForm struct {
 	Form
 	others []Form
@@ -25,7 +25,7 @@ func (p *Problem) withRegimes(node int, form Form) Form {
 	return &changedForm{form, others}
 }
 
-// Usual is the form of the rows without soft interventions.
+// Usual returns the form of the rows without soft interventions.
 func Usual(form Form) Form {
 	if changed, ok := form.(*changedForm); ok {
 		return changed.Form
@@ -33,7 +33,7 @@ func Usual(form Form) Form {
 	return form
 }
 
-// FormsOf are the forms of all mechanisms of a node, by their places.
+// FormsOf returns the forms of all mechanisms of a node, the one without soft interventions first.
 func FormsOf(form Form) []Form {
 	if changed, ok := form.(*changedForm); ok {
 		return append([]Form{changed.Form}, changed.others...)
@@ -41,6 +41,7 @@ func FormsOf(form Form) []Form {
 	return []Form{form}
 }
 
+// LogEvidence returns the sum of the log evidences of all mechanisms.
 func (c *changedForm) LogEvidence(parents dgraph.Set) float64 {
 	sum := c.Form.LogEvidence(parents)
 	for _, other := range c.others {
@@ -57,7 +58,8 @@ func (c *changedForm) bic(parents dgraph.Set) float64 {
 	return sum
 }
 
-// LogJoint has the parameters of the other mechanisms integrated out.
+// LogJoint returns the log joint density with the parameters of the usual mechanism; the parameters
+// of the other mechanisms are integrated out.
 func (c *changedForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	sum := c.Form.LogJoint(parents, theta)
 	for _, other := range c.others {

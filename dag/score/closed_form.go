@@ -12,24 +12,26 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Form is the exact evidence and posterior of the families of one node.
+// Form computes evidences and posteriors of the families of one node j.
 type Form interface {
-	// LogEvidence is log p(x_j | x_pa), in nats; NaN where squares of the table overflow.
+	// LogEvidence returns log p(x_j | x_pa) in nats, or NaN where squares of values in the table
+	// overflow.
 	LogEvidence(parents dgraph.Set) float64
-	// bic is the log likelihood at its maximum less ½ log n for each parameter, in nats.
+	// bic returns the maximum of the log likelihood less ½ log n for each parameter, in nats, with
+	// n the number of rows.
 	bic(parents dgraph.Set) float64
-	// Posterior returns a function that draws the parameters of a family, θ [D] in the layout of
-	// the problem, zero where not in use.
+	// Posterior returns a function that draws the parameters θ of a family. They have the layout of
+	// the problem, with zeros in coordinates that the family does not use.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
-	// Moments are the posterior means and variances of the weights of the parents, in their order;
-	// nil for categories, which have none.
+	// Moments returns the posterior means and variances of the weights of the parents, in ascending
+	// order of the parents. It returns nil where parents have no such weights, as for categories.
 	Moments(parents dgraph.Set) (means, variances []float64)
-	// LogJoint is log p(x_j, θ | x_pa).
+	// LogJoint returns log p(x_j, θ | x_pa).
 	LogJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// ClosedForm prepares the families of a node, without soft interventions. Networks get linear
-// mechanisms in their place, as a first guess.
+// ClosedForm returns the form of a node for the rows without soft interventions. For networks it
+// returns the form of linear mechanisms, as a first approximation.
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:
@@ -42,12 +44,12 @@ func (p *Problem) ClosedForm(node int) Form {
 	return p.LinearForm(node)
 }
 
-// LinearForm is the closed form of linear mechanisms, whatever mechanisms the problem has.
+// LinearForm returns the closed form of linear mechanisms, whatever mechanisms the problem has.
 func (p *Problem) LinearForm(node int) *LinearForm {
 	return NewLinearForm(p.Data, node, p.Layout(), p.Model.PriorSD)
 }
 
-// Forms prepares the families of all nodes.
+// Forms returns the forms of all nodes.
 func (p *Problem) Forms() []Form {
 	if p.Mixed != nil {
 		return p.Mixed
@@ -58,7 +60,7 @@ func (p *Problem) Forms() []Form {
 func (p *Problem) newForms() []Form {
 	forms := make([]Form, p.Data.Nodes())
 	for j := range forms {
-		switch first := forms[0].(type) { // where the same rows count, nodes share factors
+		switch first := forms[0].(type) { // nodes for which the same rows count share their factors
 		case *BGe:
 			if p.Data.Counted == nil {
 				forms[j] = first.forNode(j)
@@ -75,7 +77,7 @@ func (p *Problem) newForms() []Form {
 	return forms
 }
 
-// CheckClosedForm fails unless families have a closed form.
+// CheckClosedForm returns an error unless the evidences of families have a closed form.
 func (p *Problem) CheckClosedForm() error {
 	if !p.Model.Mechanism.Closed() {
 		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear, bge, or those of categories", p.Model.Mechanism)
@@ -83,8 +85,8 @@ func (p *Problem) CheckClosedForm() error {
 	return nil
 }
 
-// ExactScores are the log evidences of all families in closed form. An unknown noise scale of
-// linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
+// ExactScores returns the log evidences of all families, by closed forms. An unknown noise scale σ
+// of linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
 // the number of families done.
 func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
 	if err := errors.Join(p.CheckClosedForm(), p.Data.CheckComplete()); err != nil {
@@ -95,7 +97,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
 	}
 	forms := p.Forms()
-	if p.Weighs() { // weights take long, and are kept
+	if p.Weighs() { // computed in parallel and kept, because importance weights take long
 		if err := p.weighFamilies(ctx, forms, progress); err != nil {
 			return Scores{}, err
 		}
@@ -134,7 +136,7 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 	})
 }
 
-// ExactParameters draws the parameters of families from their posterior.
+// ExactParameters returns a source that draws the parameters of families from their posterior.
 func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
 	forms := p.Forms()
 	known := map[int]func(*rand.Rand) []float64{}
@@ -152,5 +154,6 @@ func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) P
 	}
 }
 
-// MostKept bounds the families whose posterior is kept for more draws: about 10 kB each.
+// MostKept is the largest number of families whose posterior is kept for further draws, at about 10
+// kB each.
 const MostKept = 1 << 14

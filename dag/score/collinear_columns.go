@@ -13,12 +13,14 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless is the share of squares of a column below which its residual given others is rounding.
+// noiseless bounds the share of the squares of a column that remains after regression on other
+// columns. A smaller share is taken for rounding.
 const noiseless = 1e-20
 
-// checkNoise fails for a column that others determine without noise: a copy, another unit, a sum.
-// An unknown noise scale would then be the scale of rounding. With few rows, combinations of many
-// columns give any column; they are no reason.
+// checkNoise returns an error if other columns determine a column without noise, such as a copy, a
+// column in another unit, or a sum. An unknown noise scale would then be the scale of rounding.
+// Linear functions of nearly as many columns as there are rows are not refused, since they can
+// reproduce any column.
 func checkNoise(d *tables.Data) error {
 	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
 	columns := make([][]float64, d.Nodes())
@@ -30,7 +32,7 @@ func checkNoise(d *tables.Data) error {
 			}
 		}
 	}
-	for j, column := range columns { // what the columns before leave of one is on the diagonal
+	for j, column := range columns { // the diagonal entry is the residual of a column given the columns before it
 		if j > d.Rows()-2 {
 			return nil
 		}
@@ -41,8 +43,8 @@ func checkNoise(d *tables.Data) error {
 	return nil
 }
 
-// checkNumbers is checkNoise of the numbers of a table. Beside categories, a number that is the
-// same in all rows of each level is determined without noise too.
+// checkNumbers calls checkNoise for the columns of numbers. Beside categories, it also returns an
+// error for a number that has one value in each level of a category.
 func checkNumbers(d *tables.Data) error {
 	if d.Levels == nil {
 		return checkNoise(d)
@@ -71,7 +73,8 @@ func checkNumbers(d *tables.Data) error {
 	return checkNoise(numbers)
 }
 
-// withinLevels is the mean square of some values within the levels of a category.
+// withinLevels returns the variance of values within the levels of a category, averaged over the
+// rows.
 func withinLevels(d *tables.Data, values []float64, category int) (variance float64) {
 	byLevel := make([][]float64, len(d.Levels[category]))
 	for row, x := range values {
@@ -86,21 +89,21 @@ func withinLevels(d *tables.Data, values []float64, category int) (variance floa
 	return variance
 }
 
-// without is x less its part along a direction.
+// without returns x less its projection on a direction.
 func without(x, direction []float64) []float64 {
 	rest := slices.Clone(x)
 	floats.AddScaled(rest, -floats.Dot(x, direction)/floats.Dot(direction, direction), direction)
 	return rest
 }
 
-// involved lists the columns in a combination that gives x.
+// involved lists the columns that have a weight in the linear combination that gives x.
 func involved(columns [][]float64, x []float64) (list []int) {
 	left := mat.NewDense(len(x), len(columns), nil)
 	for k, column := range columns {
 		left.SetCol(k, column)
 	}
 	var weights mat.VecDense
-	// an ill-conditioned solution names too many columns at worst
+	// an ill-conditioned solution at worst names too many columns
 	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x))
 	for k, column := range columns {
 		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {
@@ -110,7 +113,7 @@ func involved(columns [][]float64, x []float64) (list []int) {
 	return list
 }
 
-// dependence is the error that names a column and the columns that determine it.
+// dependence returns the error that names a column and the columns that determine it.
 func dependence(d *tables.Data, response int, predictors []int) error {
 	var names []string
 	for _, i := range predictors {

@@ -9,25 +9,25 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Sample are draws of graphs with the parameters of all nodes.
+// Sample holds draws of graphs with the parameters of all nodes.
 type Sample struct {
 	Parents [][]dgraph.Set // [draw][node]
-	Thetas  [][][]float64  // [draw][node], on the working scale, zero where not in use
-	Chain   []int32        // of each draw, from 1; nil for independent draws
+	Thetas  [][][]float64  // parameters [draw][node], for the working columns, zero where not in use
+	Chain   []int32        // number of the chain of each draw, from 1; nil for independent draws
 }
 
-// Count lists the different graphs, the most frequent first.
+// Count returns the different graphs, the most frequent first.
 func (d Sample) Count() []Draw {
 	m, families := FamiliesOf(d.Parents)
 	return CountDraws(m, families)
 }
 
-// Thin keeps about most draws of chains, evenly spread: they are in order of time, the chains side
-// by side.
+// Thin keeps about most draws of chains, evenly spread. Draws are ordered by time, and at each time
+// by chain.
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
-		every++ // otherwise only few chains would be kept
+		every++ // with a common divisor some chains would not be kept
 	}
 	for k := 0; k < len(d.Parents); k += every {
 		kept.Parents, kept.Thetas, kept.Chain = append(kept.Parents, d.Parents[k]), append(kept.Thetas, d.Thetas[k]), append(kept.Chain, d.Chain[k])
@@ -35,13 +35,13 @@ func (d Sample) Thin(most int) (kept Sample) {
 	return kept
 }
 
-// Each keeps every k-th draw.
+// Each keeps the draws with the indices 0, every, 2·every and so on.
 func (d Sample) Each(every int) Sample {
 	return Sample{Parents: EachOf(d.Parents, every), Thetas: EachOf(d.Thetas, every), Chain: EachOf(d.Chain, every)}
 }
 
-// Split divides the draws by node: the families in them, with their shares, and a source of the
-// parameters drawn with each.
+// Split returns the families in the draws, with their shares of the draws, and a source of
+// parameters that picks at random among the parameters drawn with a family.
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	m, families := FamiliesOf(d.Parents)
 	thetas := make([][][]float64, len(m.Families))
@@ -53,8 +53,8 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
 }
 
-// FamiliesOf are the families of graphs with their shares, and the places among them of each graph
-// by node.
+// FamiliesOf returns the families in graphs with their shares, and for each graph and node the
+// place of the family in this list.
 func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {
@@ -75,7 +75,7 @@ func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	return m, byGraph
 }
 
-// divisor is the greatest common one.
+// divisor returns the greatest common divisor.
 func divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -83,7 +83,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// SampleFrom draws the parameters of graphs that are lists of families, node by node.
+// SampleFrom draws the parameters of graphs, node by node. Each graph is a list of places in
+// families.
 func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
 	for _, graphFamilies := range graphs {
 		parents, thetas := make([]dgraph.Set, len(graphFamilies)), make([][]float64, len(graphFamilies))
@@ -95,7 +96,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws lists the different graphs, the most frequent first, each a list of families of m.
+// CountDraws returns the different graphs, the most frequent first. Each graph is a list of places
+// among the families of m.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
@@ -105,7 +107,7 @@ func CountDraws(m Mixture, graphs [][]int) []Draw {
 		if !seen {
 			at = len(draws)
 			place[key] = at
-			// the chains give errors for edges
+			// standard errors of chains are computed elsewhere, for edges
 			draws = append(draws, Draw{Graph: m.Graph(graphFamilies), Families: graphFamilies, SE: math.NaN()})
 		}
 		draws[at].Count++
@@ -117,7 +119,7 @@ func CountDraws(m Mixture, graphs [][]int) []Draw {
 	return draws
 }
 
-// EachOf keeps every k-th element.
+// EachOf keeps the elements with the indices 0, every, 2·every and so on.
 func EachOf[T any](list []T, every int) (kept []T) {
 	for k := 0; k < len(list); k += every {
 		kept = append(kept, list[k])
@@ -125,7 +127,8 @@ func EachOf[T any](list []T, every int) (kept []T) {
 	return kept
 }
 
-// Descendants are the descendants of a node, itself among them.
+// Descendants returns the descendants of a node, including the node itself. order is a topological
+// order of the graph.
 func Descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
 	below := dgraph.SetOf(from)
 	for _, j := range order {

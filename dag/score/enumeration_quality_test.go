@@ -16,8 +16,9 @@ import (
 
 var enumerationSeed = flag.Uint64("enumeration.seed", 0, "of the tables of TestChainsAgainstEnumeration and of chains")
 
-// harderSets are further tables: nodes that are set from outside in all rows but three or eight,
-// levels that only such rows have, near copies of 3 to 8 rows, and categories in 3 to 8 rows.
+// harderSets returns further tables: nodes that are set from outside in all rows except three or
+// eight, levels that occur only in such rows, near copies in 3 to 8 rows, and categories in 3 to 8
+// rows.
 func harderSets() (sets []enumerationSet) {
 	allBut := func(count int) func(row int) int {
 		return func(row int) int {
@@ -47,9 +48,9 @@ func harderSets() (sets []enumerationSet) {
 	return sets
 }
 
-// TestChainsAgainstEnumeration runs chains over graphs on all 30 tables and on harder ones, whose
-// exact sums are compared too. Of 800 edges one would be off by 4 standard errors in 1 of 20 such
-// runs:
+// TestChainsAgainstEnumeration runs chains over graphs on all 30 tables and on harder tables, and
+// compares exact sums too. Of the 800 edges one is off by 4 standard errors by chance in 1 of 20
+// such runs:
 //
 //	go test -tags quality -run ChainsAgainstEnumeration -v ./dag -args -enumeration.seed 100
 func TestChainsAgainstEnumeration(t *testing.T) {

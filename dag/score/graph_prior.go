@@ -13,20 +13,22 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// GraphPrior is the prior over graphs without priors of single edges.
+// GraphPrior is a prior over graphs that treats all nodes alike.
 type GraphPrior int
 
 const (
-	// SparseGraphs is uniform over the number of parents of a node, then over the sets of that size
-	// (Friedman and Koller 2003), and the same for all graphs of an equivalence class.
+	// SparseGraphs is uniform over the number of parents of a node, and then uniform over the sets
+	// of this size (Friedman and Koller 2003). It is the same for all graphs of an equivalence
+	// class.
 	SparseGraphs GraphPrior = iota
-	// UniformGraphs gives all graphs the same probability: most of them have half of all edges.
+	// UniformGraphs gives all graphs the same probability. Most graphs have about half of all
+	// possible edges.
 	UniformGraphs
 )
 
 var graphPriors = enum.New[GraphPrior]("prior over graphs", "sparse", "uniform")
 
-// String is the name of the prior.
+// String returns the name of the prior.
 func (g GraphPrior) String() string { return graphPriors.String(g) }
 
 // MarshalText writes the name.
@@ -35,17 +37,18 @@ func (g GraphPrior) MarshalText() ([]byte, error) { return graphPriors.Marshal(g
 // UnmarshalText reads sparse or uniform.
 func (g *GraphPrior) UnmarshalText(text []byte) error { return graphPriors.Unmarshal(text, g) }
 
-// EdgePrior are the prior probabilities of edges, ignoring acyclicity: p(A) ∝ Π p_ij^A_ij
-// (1−p_ij)^(1−A_ij).
+// EdgePrior holds the prior probabilities p_ij of edges, ignoring acyclicity: p(A) ∝ Π p_ij^A_ij
+// (1−p_ij)^(1−A_ij), for A_ij = 1 if the graph has the edge from i to j and 0 if not.
 type EdgePrior struct {
+	// Nodes holds the names of the nodes.
 	Nodes []string `json:"nodes"`
-	// Probabilities are by cause and effect, in the order of Nodes [N][N]; the diagonal is not
-	// used.
+	// Probabilities is indexed by cause and effect, in the order of Nodes [N][N]. The diagonal is
+	// not used.
 	Probabilities [][]float64 `json:"probabilities"`
 }
 
-// ReadEdgePrior reads a table with a column of names of causes and a column for each effect, of
-// probabilities between 0 and 1, both excluded. The diagonal is not read.
+// ReadEdgePrior reads a table with a column of names of causes, and a column of probabilities for
+// each effect. Probabilities must be above 0 and below 1. The diagonal is not read.
 func ReadEdgePrior(path string) (*EdgePrior, error) {
 	t, err := table.ReadFile(path)
 	if err != nil {
@@ -82,7 +85,7 @@ func ReadEdgePrior(path string) (*EdgePrior, error) {
 	return prior, nil
 }
 
-// logOdds are the log odds of the edges between the nodes of the data [N][N].
+// logOdds returns the log odds of the edges between the nodes of the data [N][N].
 func (e *EdgePrior) logOdds(d *tables.Data) ([][]float64, error) {
 	place := make([]int, d.Nodes())
 	for j, name := range d.Names {

@@ -13,7 +13,7 @@ import (
 )
 
 // The default prior is uniform over the number of parents: the weights of all sets of k parents add
-// up to one for every k. Turning a covered edge leaves it as it is.
+// up to one for every k. Turning a covered edge does not change the prior of a graph.
 func TestSparsePrior(t *testing.T) {
 	p, err := NewProblem(chainData(t, 20, tables.DataOptions{}), ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -30,8 +30,8 @@ func TestSparsePrior(t *testing.T) {
 	require.Contains(t, p.Priors()[len(p.Priors())-1], "sparse")
 }
 
-// Without data an edge that every graph may have or not has the probability in the file; the order
-// of rows and columns is free.
+// Without data, an edge that is present or absent independently of the other edges has the
+// probability in the file. The order of rows and columns in the file does not matter.
 func TestEdgePrior(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prior.csv")
 	require.NoError(t, os.WriteFile(path, []byte("node,c,a,b\nb,0.9,0.3,NA\nc,,.2,.4\na,0.25,0,0.6\n"), 0o644))
@@ -59,7 +59,7 @@ func TestEdgePrior(t *testing.T) {
 	}
 }
 
-// Constraints are part of the description of the priors.
+// The description of the priors includes the constraints.
 func TestPriorsTellConstraints(t *testing.T) {
 	p, err := NewProblem(chainData(t, 10, tables.DataOptions{}), ModelOptions{EdgePenalty: -5}, tables.Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
 	require.NoError(t, err)

@@ -10,18 +10,19 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// GreedyBIC is a local maximum of the log likelihood at its maximum less ½ log n for each
-// parameter, with linear mechanisms in the place of networks and a separate variance for each node.
-// The error is the error of ctx.
+// GreedyBIC returns a graph at a local maximum of the BIC: the maximum of the log likelihood less ½
+// log n for each parameter, with n the number of rows. Networks are replaced by linear mechanisms,
+// and each node has its own noise variance. The error wraps the error of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 	forms := p.Forms()
 	return p.climb(ctx, func(j int, parents dgraph.Set) float64 { return forms[j].bic(parents) })
 }
 
-// SplineGain is by how much the log evidence of a graph that a greedy search finds with splines
-// exceeds the log evidence of a graph with the mechanisms of the problem, in nats. Where all graphs
-// have the same prior probability, the log evidence of all graphs together rises by at least the
-// gain + log p, with p the posterior probability of the graph. The error is the error of ctx.
+// SplineGain finds a graph with spline mechanisms by greedy search. It returns by how many nats the
+// log evidence of this graph exceeds the log evidence of the given graph with the mechanisms of the
+// problem. Where all graphs have the same prior probability, splines raise the log evidence of all
+// graphs together by at least gain + log p, with p the posterior probability of the given graph.
+// The error wraps the error of ctx.
 func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain float64, err error) {
 	curved := *p
 	curved.Model.Mechanism = sem.Spline
@@ -41,9 +42,9 @@ func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain f
 	return gain, nil
 }
 
-// climb goes from the empty graph to the neighbour with the largest sum of scores, by adding,
-// removing or turning an edge, until none has a larger one, and returns the last graph. It keeps to
-// the constraints and starts from the required edges.
+// climb starts from the graph with only the required edges. It moves to the neighbour with the
+// largest sum of scores, by adding, removing or turning an edge within the constraints, until no
+// neighbour has a larger sum, and returns the last graph.
 func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgraph.Set) float64) (*dgraph.Graph, error) {
 	s, pairs := p.Structure, dgraph.OrderedPairs(p.Structure.Nodes)
 	known := map[dgraph.Family]float64{}
@@ -57,7 +58,8 @@ func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgrap
 		return value
 	}
 	parents := slices.Clone(s.Required)
-	// the gain of each node by toggling a parent, −Inf where that is not allowed [N][N]
+	// gains[j][i] is the gain of node j when parent i is added or removed, −Inf where that is not
+	// allowed
 	gains, stale := dgraph.Zeros(s.Nodes), dgraph.Below(s.Nodes)
 	for {
 		for j := range stale.Nodes() {

@@ -10,28 +10,30 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Joint is the joint distribution of columns, parameters integrated out. With L(S) the log evidence
-// of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa): one number serves
-// all nodes of a set, and sets that differ in one column are evaluated side by side. It is exact
-// for BDeu and BGe. Linear mechanisms with independent weights and mixed tables have no such
-// distribution, and use BGe of standardised columns and contrasts in its place, to guide a search.
-// Splines have the distribution of their lines.
+// Joint is the joint distribution of columns with the parameters integrated out. With L(S) the log
+// evidence of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa). One
+// value of L serves all nodes of a set, and sets that differ in one column are evaluated together.
+// Joint is exact for BDeu and BGe. Linear mechanisms with independent weights and mixed tables have
+// no such distribution. For these, BGe of standardised columns and contrasts takes its place to
+// guide a search. Splines are replaced by lines.
 type Joint interface {
-	// Stack begins with some columns; the others are numbered by their places among items. It also
-	// returns L of the first columns.
+	// Stack returns a stack that holds the columns of base, and L of these columns. Further columns
+	// are chosen from items and named by their places in items.
 	Stack(base dgraph.Set, items []int) (stack JointStack, evidence float64)
 }
 
-// JointStack is a set of columns that grows by places, each lower than the one before.
+// JointStack is a set of columns that grows by columns of items. Each pushed place must be lower
+// than the place before.
 type JointStack interface {
 	Push(place int)
 	Pop()
-	// Evidences fills in L of the set with one column more, for those at the first places.
+	// Evidences sets out[k] to L of the set with the column at place k in addition, for the first
+	// len(out) places.
 	Evidences(out []float64)
 }
 
-// NewJoint is the joint distribution over the rows that count for a node, those with soft
-// interventions left out.
+// NewJoint returns the joint distribution over the rows that count for a node. Rows with soft
+// interventions on the node are left out.
 func (p *Problem) NewJoint(node int) Joint {
 	switch p.Model.Mechanism {
 	case sem.Categorical:
@@ -45,7 +47,8 @@ func (p *Problem) NewJoint(node int) Joint {
 	return &jointNormal{bgeFormOf(standardized(p.Data.RowsFor(node)), node), nil}
 }
 
-// standardized is a copy of rows whose columns have mean 0 and standard deviation 1, or 0.
+// standardized returns a copy of rows whose columns have mean 0 and standard deviation 1. Constant
+// columns become 0.
 func standardized(rows [][]float64) [][]float64 {
 	x := mat.NewDense(len(rows), len(rows[0]), nil)
 	for i, row := range rows {
@@ -68,8 +71,9 @@ func standardized(rows [][]float64) [][]float64 {
 	return out
 }
 
-// JointCost is about the time in nanoseconds for L of a set with the given number of columns
-// besides a base. Measured on one machine: it only decides how far a search goes.
+// JointCost returns about the time in nanoseconds to compute L of a set with size columns in
+// addition to base. The numbers were measured on one machine; they only decide how far a search
+// goes.
 func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	if p.Model.Mechanism != sem.Categorical {
 		return 25 + 2*float64(size+base.Len())

@@ -7,14 +7,16 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// jointCounts is the joint distribution of BDeu: a Dirichlet distribution over all cells of a
-// table, each of weight α over their number. L(S) = Σ over cells of log Γ(a + n) − log Γ(a).
+// jointCounts is the joint distribution of BDeu: a Dirichlet distribution over the cells of a table
+// of all columns in a set. Its parameters are all a = α divided by the number of cells, and L(S) is
+// the sum of log Γ(a + n) − log Γ(a) over cells with n rows.
 type jointCounts struct{ form *BDeu }
 
-// countStack counts the rows of cells. The cells of the first two columns, with the base, are found
-// row by row, and the rows sorted by them, so that the rows of each cell are bits of separate
-// words. Each level of every other column is a word there too, and cells of more columns are
-// counted 64 rows at a time, as long as that takes fewer steps than there are rows.
+// countStack counts the rows in the cells of a table. Cells of base and the first two pushed
+// columns are counted row by row. If it is worth it, the rows are then sorted by these cells into
+// 64-bit words, such that a word holds rows of one cell only. Each level of every other column
+// becomes a bit mask over these rows (a plane). Cells of more columns are then counted 64 rows at a
+// time, as long as this takes fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int
@@ -27,22 +29,22 @@ type countStack struct {
 	first  []int    // first plane of each place
 
 	counts []int32
-	known  map[int][]float64 // rising by the number of cells
+	known  map[int][]float64 // result of rising by the number of cells
 }
 
-// countFrame are the combinations of the columns so far.
+// countFrame holds the combinations of values of the columns pushed so far.
 type countFrame struct {
 	place       int
-	cells       int     // that are possible, at most moreCells
-	rows        bool    // whether of is known
-	combination []int32 // the combination of each row, numbered as they come, and
-	seen        int     // how many
-	sorted      bool    // whether masks are known
+	cells       int     // number of possible combinations, at most moreCells
+	rows        bool    // whether combination and seen are known
+	combination []int32 // number of the combination in each row, in order of first rows
+	seen        int     // number of combinations in some row
+	sorted      bool    // whether masks and totals are known
 	masks       []uint64
 	totals      []int32
 }
 
-// moreCells stands for all larger numbers of cells, none with more than a few rows.
+// moreCells stands for every larger number of cells. With it no cell has more than a few rows.
 const moreCells = 1 << 40
 
 func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -56,7 +58,7 @@ func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
 	return s, s.sum(counts, s.frames[0].cells)
 }
 
-// sum is L of cells.
+// sum returns L for the counts of rows in a table with the given number of cells.
 func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	table := s.table(cells)
 	for _, n := range counts {
@@ -71,7 +73,8 @@ func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	return sum
 }
 
-// table is rising of the cells of a table; nil if there are too many.
+// table returns the result of rising for a table with the given number of cells, or nil if there
+// are more than mostDense cells.
 func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil
@@ -132,7 +135,7 @@ func (s *countStack) cleared(size int) []int32 {
 	return s.counts[:size]
 }
 
-// sort gives the rows of each combination words of their own, if that is worth it.
+// sort arranges the rows such that each combination has words of its own, if this takes few words.
 func (s *countStack) sort() {
 	f := s.combinationsOf(s.depth)
 	f.totals = append(f.totals[:0], make([]int32, f.seen)...)
@@ -174,7 +177,8 @@ func (s *countStack) sort() {
 	}
 }
 
-// split divides masks by the levels of one more column, if that is worth it.
+// split divides the masks by the levels of the column pushed last, if this takes fewer steps than
+// there are rows.
 func (s *countStack) split() {
 	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
 	levels := s.levels[s.items[f.place]]
@@ -199,7 +203,7 @@ func (s *countStack) split() {
 	}
 }
 
-// plane are the rows in which a column has a level.
+// plane returns the mask of the rows in which the column at a place has a level.
 func (s *countStack) plane(place, level, words int) []uint64 {
 	return s.planes[(s.first[place]+level)*words:][:words]
 }
@@ -233,7 +237,8 @@ func (s *countStack) sumRows(place, levels, cells int) float64 {
 	return s.sum(counts, cells)
 }
 
-// sumWords counts word by word. Rows of a cell that have none of the other levels have the first.
+// sumWords returns L with one column more, counting word by word. Only levels from the second on
+// are counted; the remaining rows of a cell have the first level.
 func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64) (sum float64) {
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
 	ends := s.starts[1:]
@@ -260,7 +265,7 @@ func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64)
 	return sum
 }
 
-// sumPairs is the same for two levels, which take most of the time.
+// sumPairs is the part of sumWords for columns of two levels, where most of the time is spent.
 func sumPairs(mask, plane []uint64, totals []int32, ends []int, table []float64) (sum float64) {
 	w := 0
 	plane, ends = plane[:len(mask)], ends[:len(totals)]

@@ -7,28 +7,31 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// jointNormal is the joint distribution of BGe: with D the determinant of the rows and columns S of
-// RᵀR, log p(x_S) = c_|S| − (n + |S| + 2)/2 log D.
+// jointNormal is the joint distribution of BGe: log p(x_S) = c_|S| − (n + |S| + 2)/2 log D. D is
+// the determinant of the rows and columns S of RᵀR (see [BGe]), n the number of rows of the data,
+// and c_|S| a constant that depends on the number of columns |S|.
 type jointNormal struct {
 	form    *BGe
-	columns [][]int // columns of nodes; nil: one each
+	columns [][]int // columns of each node; nil if each node has one column
 }
 
-// normalStack is a Cholesky factor that grows by columns, and the residuals of the others.
+// normalStack is a Cholesky factor that grows by columns, with the residual squares of the other
+// columns.
 type normalStack struct {
 	*jointNormal
-	gram   []float64 // of the columns of items, and then of the base [M·M]
-	width  int       // M
-	starts []int     // first columns of items, and M
-	pushed []int     // columns in the factor
+	gram   []float64 // RᵀR of the columns of items followed by the columns of base [M·M]
+	width  int       // number of columns M
+	starts []int     // first column of each item and node of base, and M
+	pushed []int     // columns that are in the factor
 	along  [][]float64
-	rest   [][]float64 // residual squares of each column by the number of columns in the factor
-	logDet []float64   // by the same number
-	places []int       // how many columns were in the factor before each place
-	level  []float64   // c by the number of columns
+	rest   [][]float64 // residual squares of each column, by the number of columns in the factor
+	logDet []float64   // log D, by the number of columns in the factor
+	places []int       // number of columns in the factor before each Push
+	level  []float64   // constant c by the number of columns
 }
 
-// leastRest is the share of the squares of a column below which the residual is rounding.
+// leastRest bounds the residual squares of a column from below, as a share of its squares, since
+// smaller residuals are rounding.
 const leastRest = 1e-12
 
 func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -68,7 +71,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	return s, s.evidence(len(s.pushed), s.logDet[len(s.pushed)])
 }
 
-// evidence is L of a number of columns.
+// evidence returns L of a set with the given number of columns and log determinant.
 func (s *normalStack) evidence(columns int, logDet float64) float64 {
 	return s.level[columns] - (float64(s.form.rows)+bgeExcess+float64(columns))/2*logDet
 }
@@ -85,7 +88,7 @@ func (s *normalStack) Pop() {
 	s.places = s.places[:len(s.places)-1]
 }
 
-// pushColumn adds a column to the factor; only columns before it are used until it is removed.
+// pushColumn adds column c to the factor. Until c is removed, only columns before it may be added.
 func (s *normalStack) pushColumn(c int) {
 	depth := len(s.pushed)
 	if len(s.along) == depth {
@@ -110,7 +113,7 @@ func (s *normalStack) pushColumn(c int) {
 	s.pushed = append(s.pushed, c)
 }
 
-// left is the residual sum of squares of one column given a number of columns.
+// left returns the residual sum of squares of column c given the first depth columns in the factor.
 func (s *normalStack) left(depth, c int) float64 {
 	return math.Max(s.rest[depth][c], leastRest*math.Max(s.gram[c*s.width+c], math.SmallestNonzeroFloat64/leastRest))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// jointProblem has columns of several numbers of levels, or of numbers; some columns depend on
-// others.
+// jointProblem returns a table whose columns have the given numbers of levels; 0 stands for a
+// column of numbers. Some columns depend on other columns.
 func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *Problem {
 	random := rand.New(rand.NewPCG(uint64(rows), 2))
 	var names, discrete []string
@@ -29,7 +29,7 @@ func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *P
 		for _, nodeLevels := range levels {
 			value := 0.3*sum + random.NormFloat64()
 			if nodeLevels > 0 {
-				value = float64(i % nodeLevels) // all levels are there
+				value = float64(i % nodeLevels) // so that all levels occur
 				if i >= nodeLevels {
 					value = float64(random.IntN(nodeLevels) * random.IntN(2))
 				}
@@ -44,7 +44,8 @@ func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *P
 	return p
 }
 
-// everySet calls each with L of all sets of at least two items, and the base, as places of items.
+// everySet calls each for all sets of at least two items, with the places of the set's items and L
+// of the set together with the base.
 func everySet(stack JointStack, items, most int, each func(places []int, value float64)) {
 	var from func(places []int, below int)
 	from = func(places []int, below int) {
@@ -65,8 +66,9 @@ func everySet(stack JointStack, items, most int, each func(places []int, value f
 	from(nil, items)
 }
 
-// TestJointGivesFamilies: differences of L are the evidences of families, whose forms find them
-// one by one, whether rows are counted one by one or by words, with a base and without.
+// TestJointGivesFamilies checks that differences of L are the evidences of families that their
+// forms compute one by one, with and without a base, both where rows are counted one by one and
+// where they are counted by words.
 func TestJointGivesFamilies(t *testing.T) {
 	for name, p := range map[string]*Problem{
 		"two levels": jointProblem(t, 700, []int{2, 2, 2, 2, 2, 2, 2}, ModelOptions{}),
@@ -103,8 +105,8 @@ func TestJointGivesFamilies(t *testing.T) {
 	}
 }
 
-// TestJointOfMixedTables checks that L of a set is the same in any order, and that predictors of a
-// category or a number raise it more than other columns.
+// TestJointOfMixedTables checks that L of a set does not depend on the order of its columns, and
+// that columns which predict a category or a number raise L more than other columns.
 func TestJointOfMixedTables(t *testing.T) {
 	p := jointProblem(t, 200, []int{0, 3, 0, 2, 0, 4}, ModelOptions{Mechanism: sem.Mixed})
 	values := map[dgraph.Set]float64{}
@@ -124,7 +126,7 @@ func TestJointOfMixedTables(t *testing.T) {
 	require.Len(t, values, 15+20+15)
 }
 
-// TestStandardized: a column that is constant in some rows stays finite.
+// TestStandardized checks that a constant column stays finite.
 func TestStandardized(t *testing.T) {
 	require.Equal(t, [][]float64{{0, -1}, {0, 1}}, standardized([][]float64{{0.1, 2}, {0.1, 6}}))
 }

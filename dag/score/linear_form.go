@@ -15,18 +15,18 @@ import (
 )
 
 // LinearForm is the closed form of linear mechanisms of one node: a regression of the node on its
-// parents, whose weights are N(0, σ0²), by the singular values of package exact. An unknown noise
-// scale is integrated out.
+// parents without intercept, whose weights are N(0, σ0²). It is computed by the singular values of
+// package exact. An unknown noise scale is integrated out.
 type LinearForm struct {
 	node, rows int
 	layout     sem.Layout
 	priorSD    float64
 	noise      exact.Noise
-	// root are the columns of R with RᵀR = Σ x xᵀ over the rows that count for the node [N][N].
+	// root holds the columns of R, where RᵀR = Σ x xᵀ over the rows that count for the node [N][N].
 	root [][]float64
 }
 
-// NewLinearForm prepares the families of a node.
+// NewLinearForm returns the form of a node.
 func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64) *LinearForm {
 	l := &LinearForm{node: node, rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
 	if layout.Sigma == 0 {
@@ -39,8 +39,8 @@ func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64)
 	return l
 }
 
-// Family is the posterior of the weights of some parents and of log σ; it fails where squares
-// overflow.
+// Family returns the posterior of log σ and of the weights of parents. It returns an error where
+// squares of values overflow.
 func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	m, err := l.model(parents)
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	return m.Posterior(l.noise)
 }
 
-// model is the model given σ.
+// model returns the regression given the noise scale.
 func (l *LinearForm) model(parents dgraph.Set) (*exact.Model, error) {
 	var columns [][]float64
 	for i := range parents.Nodes() {
@@ -59,7 +59,7 @@ func (l *LinearForm) model(parents dgraph.Set) (*exact.Model, error) {
 	return exact.NewModel(y, columns, make([]float64, len(columns)), slices.Repeat([]float64{l.priorSD}, len(columns)), l.rows-len(y), 0)
 }
 
-// LogEvidence is log p(x_j | x_pa).
+// LogEvidence returns log p(x_j | x_pa).
 func (l *LinearForm) LogEvidence(parents dgraph.Set) float64 {
 	f, err := l.Family(parents)
 	if err != nil {
@@ -74,18 +74,19 @@ func (l *LinearForm) bic(parents dgraph.Set) float64 {
 		return math.NaN()
 	}
 	n, y := float64(l.rows), l.root[l.node]
-	// A residual of 1e-12 of the node cannot be distinguished from rounding.
+	// A residual below 1e-12 of the squares of the node cannot be distinguished from rounding.
 	variance := math.Max(m.Residual(), 1e-12*floats.Dot(y, y)) / n
 	return -n/2*(math.Log(variance)+1+2*HalfLog2Pi) - float64(parents.Len())*math.Log(n)/2
 }
 
-// Posterior draws the noise scale and the weights given it.
+// Posterior returns a function that draws the noise scale, and then the weights given the noise
+// scale.
 func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	f, err := l.Family(parents)
 	columns, weights := parents.List(), make([]float64, parents.Len())
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, l.layout.Dim())
-		if err != nil { // an evidence that has been refused
+		if err != nil { // the evidence of this family has been refused before
 			floats.AddConst(math.NaN(), theta)
 			return theta
 		}
@@ -100,7 +101,8 @@ func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []flo
 	}
 }
 
-// Moments are the posterior means and variances of the weights of the parents, in their order.
+// Moments returns the posterior means and variances of the weights of the parents, in ascending
+// order of the parents.
 func (l *LinearForm) Moments(parents dgraph.Set) (means, variances []float64) {
 	f, err := l.Family(parents)
 	if err != nil {
@@ -110,10 +112,10 @@ func (l *LinearForm) Moments(parents dgraph.Set) (means, variances []float64) {
 	return f.Moments()
 }
 
-// LogJoint is log p(x_j, θ | x_pa).
+// LogJoint returns log p(x_j, θ | x_pa).
 func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	sum := 0.0
-	residual := slices.Clone(l.root[l.node]) // not by sums of squares, which would cancel
+	residual := slices.Clone(l.root[l.node]) // computed as a vector, because differences of sums of squares would cancel
 	for i := range parents.Nodes() {
 		floats.AddScaled(residual, -theta[i], l.root[i])
 		sum -= dgraph.Square(theta[i]/l.priorSD)/2 + math.Log(l.priorSD) + HalfLog2Pi
@@ -126,12 +128,13 @@ func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum
 }
 
-// RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its
-// mechanism sees them, or over all if it is −1, from a QR decomposition: sums of squares of
-// residuals keep their digits, unlike differences of entries of the Gram matrix.
+// RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ, from a QR decomposition. The sum is over the rows
+// that count for a node, with values as the mechanism of the node sees them, or over all rows if
+// node is −1. Sums of squares of residuals from R keep their digits, unlike differences of entries
+// of the Gram matrix.
 func RootOfGram(d *tables.Data, node int) []float64 {
 	nodes := d.Nodes()
-	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
+	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // surplus rows of zeros change nothing
 	next := 0
 	for row := range d.Rows() {
 		switch {

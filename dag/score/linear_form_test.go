@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Against the density of the response itself, whose covariance is σ²I + σ0²XXᵀ, and against a
-// Riemann sum over log σ.
+// Scores with known noise agree with the density of the response, whose covariance is σ²I + σ0²XXᵀ,
+// and scores with unknown noise agree with a Riemann sum over log σ.
 func TestExactScoresAgainstTheDensity(t *testing.T) {
 	d := chainData(t, 12, tables.DataOptions{})
 	density := func(f dgraph.Family, sigma, priorSD float64) float64 {
@@ -61,7 +61,8 @@ func TestExactScoresAgainstTheDensity(t *testing.T) {
 	}
 }
 
-// A row in which a node was set counts for its children and not for itself.
+// A row in which a node was set from outside counts for the children of the node, but not for the
+// node itself.
 func TestInterventionsDropTheNodesOwnTerm(t *testing.T) {
 	rows := chainRows(20)
 	text := "a,b,c,set\n"

@@ -16,35 +16,37 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Prior variances of the coefficients of orthonormal contrasts of the levels of a node: of the
-// intercept, the slope of a number, and a contrast of the levels of a category. The difference of
-// two levels of the node has twice the variance, and so the standard deviation 2 per noise (or
-// standard) deviation of a number, the same as in [groupsForm], whichever of the two is the parent:
-// a weak dependence of a number and a category, and any of two categories, gives little evidence of
-// its direction. Intercepts have 4: levels of one percent are no surprise.
+// These are prior variances of the coefficients of orthonormal contrasts of the levels of a node:
+// for the intercept, for the slope of a number, and for a contrast of the levels of a category. The
+// difference of two levels of the node has twice the variance. In a regression on a number, it
+// therefore has a standard deviation of 2 per standard deviation of the number. This equals the
+// prior of [groupsForm], where a number depends on a category, in noise standard deviations. Hence
+// a weak dependence of a number and a category gives little evidence of its direction, and neither
+// does any dependence of two categories. The difference of two intercepts has a standard deviation
+// of 4, so that levels of one percent are no surprise.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale
 	levelVariance     = 1.0
 )
 
-// logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l), η = H Θ x,
-// with H the orthonormal contrasts of its levels, x the columns of the parents less their means
-// over the rows that count, a one before them, and independent normal coefficients Θ. The log
-// posterior is strictly concave; evidences are importance weights of draws around its mode.
+// logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l) with η = H Θ
+// x. H holds the orthonormal contrasts of the levels, and Θ independent normal coefficients. x is a
+// one followed by the columns of the parents, less their means over the rows that count. The log
+// posterior of Θ is strictly concave. Evidences are importance weights of draws around its mode.
 type logisticForm struct {
 	columns  *MixedColumns
 	node     int
-	response likelihood.UnorderedCategories // whose predictors are contrastScale Θ x
-	means    []float64                      // of the columns over the rows that count [M]
-	values   [][]float64                    // of the columns in these rows, centred [M][n]
-	levels   []float64                      // of the node in them
+	response likelihood.UnorderedCategories // likelihood of the levels, with predictors contrastScale Θ x
+	means    []float64                      // means of the columns over the rows that count [M]
+	values   [][]float64                    // centred columns in these rows [M][n]
+	levels   []float64                      // level of the node in these rows
 
 	lock  sync.Mutex
 	known map[dgraph.Set]logisticEvidence
 }
 
-// logisticEvidence is a log evidence by weights.
+// logisticEvidence is an estimate of a log evidence by importance weights.
 type logisticEvidence struct {
 	value float64
 	weightsError
@@ -65,7 +67,7 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 	return l
 }
 
-// evidence is the evidence of a family, computed once.
+// evidence returns the evidence of a family. It is computed only once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
 	l.lock.Lock()
 	estimate, ok := l.known[parents]
@@ -79,28 +81,31 @@ func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
 	return estimate
 }
 
+// LogEvidence returns log p(x_j | x_pa), estimated by importance weights.
 func (l *logisticForm) LogEvidence(parents dgraph.Set) float64 { return l.evidence(parents).value }
 
-// bic is the log likelihood at the mode less ½ log n for each coefficient.
+// bic returns the log likelihood at the posterior mode less ½ log n for each coefficient, with n
+// the number of rows.
 func (l *logisticForm) bic(parents dgraph.Set) float64 {
 	f := l.family(parents)
 	theta, _, _ := f.mode()
 	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.levels)))/2
 }
 
-// Moments returns nil: the coefficients of categories have none here.
+// Moments returns nil, because the coefficients of categories are not part of the answer.
 func (l *logisticForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
-// LogJoint has the coefficients integrated out.
+// LogJoint returns the log evidence, because the coefficients are integrated out.
 func (l *logisticForm) LogJoint(parents dgraph.Set, _ []float64) float64 {
 	return l.LogEvidence(parents)
 }
 
-// logisticFamily is the posterior of the coefficients Θ [K,D], by contrast of the node and column.
+// logisticFamily is the posterior of the coefficients Θ [K,D] of a family, for K contrasts of the
+// node and D columns.
 type logisticFamily struct {
 	form     *logisticForm
 	columns  [][]float64 // x [D][n]
-	variance []float64   // prior, by column [D]
+	variance []float64   // prior variance of the coefficients of each column [D]
 }
 
 func (l *logisticForm) family(parents dgraph.Set) *logisticFamily {
@@ -117,7 +122,7 @@ func (l *logisticForm) family(parents dgraph.Set) *logisticFamily {
 	return f
 }
 
-// linear are the predictors of the response, by contrast and row [K·n].
+// linear returns the predictors of the response, by contrast and row [K·n].
 func (f *logisticFamily) linear(theta []float64) []float64 {
 	rows, width := len(f.form.levels), len(f.columns)
 	out := make([]float64, len(theta)/width*rows)
@@ -142,7 +147,7 @@ func (f *logisticFamily) logPrior(theta []float64) (sum float64) {
 }
 
 // expand sets the gradient of the log posterior [d] and the lower triangle of its negative Hessian
-// [d·d], given the predictors.
+// [d·d], given the coefficients and their predictors, with d the number of coefficients.
 func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 	dim, width, rows := len(theta), len(f.columns), len(f.form.levels)
 	contrasts := dim / width
@@ -162,8 +167,8 @@ func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 	}
 }
 
-// mode is the place where the log posterior is largest, with the factor of its negative Hessian
-// there; found is false where values overflow.
+// mode returns the coefficients with the largest posterior density, and the Cholesky factor of the
+// negative Hessian there. found is false where values overflow.
 func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
 	theta = make([]float64, len(f.columns)*f.form.response.Predictors())
 	var linear []float64

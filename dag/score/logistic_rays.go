@@ -11,17 +11,18 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// logisticRays integrates the posterior of a family along random rays from a center, in coordinates
-// z in which the posterior is about round: its evidence is the surface of the sphere times the mean
-// over directions u of ∫ r^(d−1) f(z = r u) dr. Regions far from the center, where weights of draws
-// have their tail, lie within the integral. Weights of rays are bounded for any posterior, since it
-// is log-concave and has the tails of its prior.
+// logisticRays integrates the posterior f of a family along random rays from a center, in
+// coordinates z in which the posterior is about round. With d the number of coefficients, the
+// evidence is the surface of the unit sphere times the mean, over directions u, of ∫ r^(d−1) f(z =
+// r u) dr. Regions far from the center, where importance weights of draws have their tail, are part
+// of the integrals. The integrals are bounded for every posterior, since the posterior is
+// log-concave and has the tails of its prior.
 type logisticRays struct {
 	family *logisticFamily
 	center []float64
-	linear []float64    // of the center
-	factor dense.Factor // L of the precision LLᵀ; z = Lᵀ(θ − center)
-	// log of the surface of the sphere, in the coordinates of θ
+	linear []float64    // predictors at the center
+	factor dense.Factor // Cholesky factor L of the precision LLᵀ; z = Lᵀ(θ − center)
+	// log of the surface of the sphere, with the Jacobian from z to θ
 	logSurface float64
 }
 
@@ -31,8 +32,8 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - gamma - precision.LogDet()/2}
 }
 
-// pair adds the integrals along a random direction and along the opposite one; their mean cancels
-// the skewness.
+// pair appends the integrals along a random direction and along the opposite direction. In their
+// mean the skewness of the posterior cancels.
 func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	step := make([]float64, len(q.center))
 	for k := range step {
@@ -49,20 +50,21 @@ func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	return logs
 }
 
-// Accuracy of the integral along a ray over log r: it ends where the integrand is that many nats
-// below its largest value, and sums over every second node differ by at most the tolerance, so that
-// the error is about the square of it.
+// These set the accuracy of the integral along a ray over log r. The integral ends where the
+// integrand is rayDepth nats below its largest value. Steps are halved until sums over every second
+// node differ from the full sums by at most rayAgreement, relatively; the error is then about the
+// square of rayAgreement.
 const (
 	rayDepth     = 16.0
 	rayAgreement = 0.02
 )
 
-// along is the log of the integral in the direction of a step, which changes Θ x by shift, times
-// the surface of the sphere.
+// along returns the log of the integral in the direction of step times the surface of the sphere. A
+// step changes the predictors by shift.
 func (q *logisticRays) along(step, shift []float64) float64 {
 	dim := float64(len(step))
 	linear, point := make([]float64, len(shift)), make([]float64, len(step))
-	// a normal distribution has its peak at the start, and there about the width 1/√(2 dim)
+	// for a normal distribution the peak is at the start, with a width of about 1/√(2 dim)
 	start := math.Log(dim) / 2
 	over, err := line.Of(line.Options{From: start, To: start, Step: 0.5 / math.Sqrt(dim), Depth: rayDepth, Tolerance: rayAgreement}, func(u float64) float64 {
 		r := math.Exp(u)
@@ -70,7 +72,7 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 		floats.AddScaledTo(point, q.center, r, step)
 		return dim*u + q.family.logLikelihood(linear) + q.family.logPrior(point)
 	})
-	if err != nil { // no density
+	if err != nil { // the density is zero along the ray
 		return math.Inf(-1)
 	}
 	return over.Log + q.logSurface

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scores computed side by side have the bits of scores computed one by one, in any order.
+// Scores computed in parallel have exactly the values of scores computed one by one, in any order.
 func TestMixedScoresSideBySide(t *testing.T) {
 	for _, name := range []string{"separated", "rare"} {
 		text := mixedTables()[name]

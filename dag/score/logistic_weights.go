@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Limits of the work for an evidence, in pairs of draws: the first pairs, for at least startRows
-// rows within two limits, and the most; and of rays.
+// These limit the work for one evidence. The number of pairs of draws begins with startRows divided
+// by the number of rows, but at least fewestPairs and at most mostStart, and is doubled up to
+// modePairs. The number of pairs of rays begins with fewestRays and is doubled up to mostRays.
 const (
 	startRows   = 1 << 14
 	fewestPairs = 32
@@ -24,32 +25,34 @@ const (
 	mostRays    = 256
 )
 
-// Sufficient accuracy.
+// These define a sufficiently accurate evidence.
 const (
-	// added to a standard error, since few draws do not know their error: errors of one coefficient
-	// have been 2.7 times the stated error, of 0.006
+	// leastError is added to every standard error, since few draws do not show their error: errors
+	// of one coefficient have been 2.7 times a stated error of 0.006.
 	leastError = 0.004
-	// standard error: of ten such families an edge gets 0.01 at most
+	// enoughError is the largest sufficient standard error. Ten families with it give the
+	// probability of an edge an error of at most 0.01.
 	enoughError = 0.015
-	// share of the evidence that draws may have missed: a family moves an edge by a quarter of it
-	// at most. The fewest draws reach it where weights are bounded
+	// enoughMissed is the largest sufficient share of the evidence that draws may have missed. A
+	// family changes the probability of an edge by at most a quarter of this share. Where weights
+	// are bounded, fewestPairs pairs suffice for it.
 	enoughMissed = 0.016
 )
 
-// moreDegrees is the excess of the degrees of freedom of the t distribution of draws over the
-// number of coefficients. Their tails bound the weights, whose target has the tails of its normal
-// prior. Not tuned.
+// moreDegrees is the number of degrees of freedom of the t distribution of draws beyond the number
+// of coefficients. The t distribution has heavier tails than the posterior, which has the tails of
+// its normal prior, so that weights are bounded. Not tuned.
 const moreDegrees = 20
 
-// rowsPerDegree is the number of rows that add a degree of freedom: the more rows, the more normal
-// the posterior is. Not tuned.
+// rowsPerDegree is the number of rows for which the t distribution gets another degree of freedom,
+// because the posterior is the nearer to normal, the more rows there are. Not tuned.
 const rowsPerDegree = 12
 
-// logisticProposal draws coefficients from a t distribution about the mode.
+// logisticProposal draws coefficients from a t distribution around the mode.
 type logisticProposal struct {
 	proposal.T
 	family *logisticFamily
-	linear []float64 // of the mode
+	linear []float64 // predictors at the mode
 }
 
 func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degrees int) *logisticProposal {
@@ -58,10 +61,11 @@ func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degr
 
 type logisticDraws struct {
 	thetas      [][]float64
-	logs, pairs []float64 // log weights, and logs of the means of two neighbours
+	logs, pairs []float64 // log weights of draws, and logs of the mean weights of pairs
 }
 
-// pair draws coefficients, and weighs them and their mirror image at the mode: skewness cancels.
+// pair draws coefficients, and adds them and their mirror image at the mode with their weights. In
+// the mean of a pair the skewness of the posterior cancels.
 func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 	theta := make([]float64, len(q.Mode()))
 	logQ := q.Draw(random, theta)
@@ -94,7 +98,8 @@ func (q *logisticProposal) estimateEvidence(random *rand.Rand, most int) (eviden
 	}
 }
 
-// newLogisticEvidence is the mean of weights, by logs of them and of the means of pairs.
+// newLogisticEvidence returns the evidence as the mean of weights, given the logs of the weights
+// and of the means of pairs.
 func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 	evidence.value, evidence.se = psis.LogMeanExp(pairs)
 	evidence.se = math.Hypot(evidence.se, leastError)
@@ -105,11 +110,12 @@ func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
-// evidence weights draws around the mode, and where they are not enough, because few rows leave the
-// posterior far from normal, integrals along rays.
+// evidence returns the mean weight of draws around the mode. Where these draws do not suffice,
+// because with few rows the posterior is far from normal, it returns the mean of integrals along
+// rays.
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	center, factor, found := f.mode()
-	if !found { // overflow
+	if !found { // values overflow
 		return logisticEvidence{math.NaN(), weightsError{se: math.NaN(), kHat: math.Inf(1), missed: 1}}
 	}
 	degrees := len(center) + moreDegrees + len(f.form.levels)/rowsPerDegree

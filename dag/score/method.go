@@ -9,24 +9,24 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Method is the way to compute a posterior over graphs.
+// Method is a way to compute a posterior over graphs.
 type Method int
 
 const (
-	// Auto is Exact where it is possible, else Chains.
+	// Auto stands for Exact where it is possible, and else for Chains.
 	Auto Method = iota
-	// Exact estimates the evidence of every family and sums over all graphs.
+	// Exact computes the evidence of every family and sums over all graphs.
 	Exact
-	// Chains are Markov chains over graphs.
+	// Chains runs Markov chains over graphs.
 	Chains
 	// GraphFlow is the method of the paper: one flow over the parameters of all nodes, and a
-	// learned q(m) over orders and edges along them.
+	// learned q(m) over orders of the nodes and edges along them.
 	GraphFlow
 )
 
 var methods = enum.New[Method]("method", "auto", "exact", "chains", "flow")
 
-// String is the name of the method.
+// String returns the name of the method.
 func (m Method) String() string { return methods.String(m) }
 
 // MarshalText writes the name.
@@ -35,11 +35,13 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 // UnmarshalText reads auto, exact, chains or flow.
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
-// mostNetworks is the largest number of families of networks whose graphs are summed unless that is
-// asked for: the families of 11 nodes. Beyond, sums are made again and again for minutes.
+// mostNetworks is the largest number of families of networks for which Auto stands for Exact: the
+// families of 11 nodes. With more families, the sums are repeated for minutes while evidences
+// become finer.
 const mostNetworks = 1 << 14
 
-// Resolve is the method that m stands for with this problem; the error says why it cannot be used.
+// Resolve returns the method that m stands for with this problem. The error states why the method
+// cannot be used.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	if p.Data.Missing != nil {
 		if m == Auto || m == Chains {
@@ -68,7 +70,8 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 	return m, p.CheckClosedForm()
 }
 
-// Listable fails when graphs cannot be summed, or when there are more families than a limit.
+// Listable returns an error when graphs have too many nodes for sums over graphs, or when there are
+// more than most families.
 func (p *Problem) Listable(most float64) error {
 	s := p.Structure
 	if limit := s.ExactLimit(); s.Nodes > limit {
@@ -82,12 +85,13 @@ func (p *Problem) Listable(most float64) error {
 	return nil
 }
 
-// CheckExact fails for problems that RunExact cannot take.
+// CheckExact returns an error for problems that RunExact cannot solve.
 func (p *Problem) CheckExact() error {
 	return cmp.Or(p.CheckClosedForm(), p.Data.CheckComplete(), p.Listable(math.Inf(1)))
 }
 
-// CheckGraphFlow fails for problems that RunGraphFlow cannot take, undivided or not.
+// CheckGraphFlow returns an error for problems that RunGraphFlow cannot solve, with one flow for
+// all nodes (undivided) or node by node.
 func (p *Problem) CheckGraphFlow(undivided bool) error {
 	if undivided && !p.Structure.Free() {
 		return fmt.Errorf("the undivided flow is over all graphs, as published: constraints need the flow that works node by node")
@@ -98,7 +102,7 @@ func (p *Problem) CheckGraphFlow(undivided bool) error {
 	return p.CheckOneRegime()
 }
 
-// CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
+// CheckReversibleJump returns an error for problems that RunReversibleJump cannot solve.
 func (p *Problem) CheckReversibleJump() error {
 	if err := cmp.Or(p.CheckOneRegime(), p.Listable(MaxFamilies)); err != nil || p.Model.Mechanism == sem.Linear {
 		return err

@@ -17,27 +17,28 @@ import (
 )
 
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
-// levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are
+// levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are then
 // equivalent to independent effects of all levels with variance v, without a reference level. A
-// number has one column. With spline mechanisms it has the functions of its curve after it, and
-// products of columns of two numbers come last.
+// number has one column. With spline mechanisms this column is followed by the functions of the
+// number's curve, and the last columns of the table are products of columns of two numbers.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int           // columns of each node
-	Contrasts [][][]float64     // of the levels of each category
-	curves    []*spline.Natural // of each node; nil for none
-	products  [][2]int          // columns behind the others are products of two of them
-	pairs     map[[2]int][]int  // such columns of each pair of nodes
-	width     int               // number of the other columns
+	Contrasts [][][]float64     // contrasts of the levels of each category; nil for numbers
+	curves    []*spline.Natural // spline of each node; nil for none
+	products  [][2]int          // the two columns whose product a further column is
+	pairs     map[[2]int][]int  // places of the product columns for each pair of nodes
+	width     int               // number of columns that are not products
 	Rows      [][]float64       // the table [n][M]
 }
 
-// mostKnots is the largest number of knots of a spline. With 7 and 16 the edges of four tables of
-// smooth functions had the same F1 to 0.02.
+// mostKnots is the largest number of knots of a spline. With 7 and with 16 knots, the F1 of the
+// edges in four tables of smooth functions differed by at most 0.02.
 const mostKnots = 10
 
-// Splines of two parents together have products of two functions of each, its line and the
-// smoothest curve, up to mostPaired nodes: of more there are too many for one table.
+// For splines of two parents together there are products of pairedFunctions functions of each
+// parent, its line and its smoothest curve. With more than mostPaired nodes there are none, because
+// one table would have too many of them.
 const (
 	pairedFunctions = 2
 	mostPaired      = 20
@@ -95,7 +96,8 @@ func (m *MixedColumns) addProducts() {
 	}
 }
 
-// value is the value of a column given a row of all that are no products.
+// value returns the value of a column, given the values in a row of all columns that are not
+// products.
 func (m *MixedColumns) value(row []float64, column int) float64 {
 	if column < m.width {
 		return row[column]
@@ -104,7 +106,7 @@ func (m *MixedColumns) value(row []float64, column int) float64 {
 	return row[factors[0]] * row[factors[1]]
 }
 
-// Width is the number of columns that are no products.
+// Width returns the number of columns that are not products.
 func (m *MixedColumns) Width() int { return m.width }
 
 func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
@@ -114,7 +116,7 @@ func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 	return list
 }
 
-// withProducts appends the products of every two nodes to their columns.
+// withProducts returns the columns of nodes followed by the products of every two of the nodes.
 func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
 	list := m.columns(nodes)
 	for j := range nodes.Nodes() {
@@ -125,7 +127,7 @@ func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
 	return list
 }
 
-// rowsFor are the rows that count for a node.
+// rowsFor returns the rows that count for a node.
 func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	for _, row := range m.data.CountedRows(node) {
 		rows = append(rows, m.Rows[row])
@@ -133,7 +135,7 @@ func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	return rows
 }
 
-// unordered is the distribution of r categories without an order.
+// unordered returns the distribution of r categories without an order.
 func unordered(r int) likelihood.UnorderedCategories {
 	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
 }
@@ -141,7 +143,8 @@ func unordered(r int) likelihood.UnorderedCategories {
 // contrastScale makes the contrasts of [likelihood.UnorderedCategories] orthonormal.
 const contrastScale = -math.Sqrt2
 
-// orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero [r][r−1].
+// orthonormalContrasts returns the values of r levels in r − 1 orthonormal columns, each of which
+// sums to zero [r][r−1].
 func orthonormalContrasts(r int) (rows [][]float64) {
 	for _, contrast := range unordered(r).Contrasts() {
 		row := make([]float64, r-1)
@@ -159,16 +162,18 @@ func newMixedForm(p *Problem, node int) Form {
 	return &groupsForm{columns, bgeFormOf(columns.rowsFor(node), columns.Of[node][0])}
 }
 
-// groupsForm is the closed form of a number of a mixed table: the regression of [bgeForm] with an
-// intercept that every category among the parents shifts by level, by independent effects with the
-// variance σ²/t of a weight. With numbers alone it is BGe. With spline mechanisms the coefficients
-// of curves have the same variance: a curve has a standard deviation of σ/√t about its line. Their
-// products of two parents are there or not, with probability ½ each.
+// groupsForm is the closed form of a number of a mixed table: the regression of [BGe] with an
+// intercept that every category among the parents shifts by level. The shifts are independent and
+// have the variance of a weight, σ²/t. For a table of numbers only it is BGe. With spline
+// mechanisms the coefficients of curves have the same variance, so that a curve has a standard
+// deviation of σ/√t around its line. The products of two parents are either all present or all
+// absent, with probability ½ each.
 type groupsForm struct {
 	columns *MixedColumns
 	form    *BGe
 }
 
+// LogEvidence returns log p(x_j | x_pa).
 func (g *groupsForm) LogEvidence(parents dgraph.Set) float64 {
 	sums, _, all := g.both(parents)
 	if math.IsInf(sums, -1) {
@@ -177,8 +182,8 @@ func (g *groupsForm) LogEvidence(parents dgraph.Set) float64 {
 	return logsum.Of([]float64{sums, all})
 }
 
-// both are the parts of the evidence without products of two parents and with them, and the share
-// of the first.
+// both returns the parts of the log evidence without products of two parents (sums) and with
+// products (all), and the posterior probability that there are no products (share).
 func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	single, paired := g.columns.columns(parents), g.columns.withProducts(parents)
 	all = g.form.evidenceOf(paired, g.degrees(parents))
@@ -189,7 +194,7 @@ func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	return sums, 1 / (1 + math.Exp(all-sums)), all
 }
 
-// degrees is S of a family, in which numbers alone count.
+// degrees returns S of a family, which counts only the parents that are numbers.
 func (g *groupsForm) degrees(parents dgraph.Set) float64 {
 	numbers := 0
 	for i := range parents.Nodes() {
@@ -204,13 +209,14 @@ func (g *groupsForm) bic(parents dgraph.Set) float64 {
 	return g.form.bicOf(g.columns.columns(parents))
 }
 
-// Moments returns nil.
+// Moments returns nil, because coefficients of mixed tables are not part of the answer.
 func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
-// LogJoint has the parameters integrated out.
+// LogJoint returns the log evidence, because the parameters are integrated out.
 func (g *groupsForm) LogJoint(parents dgraph.Set, _ []float64) float64 { return g.LogEvidence(parents) }
 
-// ScoreErrors are the errors of the families of a mixture that drawn graphs have.
+// ScoreErrors returns a posterior that holds the errors of the scores of the families in drawn
+// graphs.
 func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	count := len(posterior.Families)
 	scores := Scores{Families: posterior.Families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
@@ -222,10 +228,11 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 }
 
 // weightsError is the accuracy of a log evidence from importance weights: its standard error, k̂,
-// and about the share of the evidence that no draw showed. For exact evidences 0, −Inf and 0.
+// and about the share of the evidence that no draw showed. For exact evidences these are 0, −Inf
+// and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
-// scoreError is the error of the score of a family.
+// scoreError returns the accuracy of the score of a family.
 func scoreError(form Form, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
@@ -241,7 +248,7 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError stores the error of a family.
+// setError stores the accuracy of the score of a family.
 func (s *Scores) setError(family int, stated weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = stated.se, stated.kHat, stated.missed
 }

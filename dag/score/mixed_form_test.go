@@ -21,10 +21,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// naiveEvidence is the log evidence of a family of a mixed table from the definition of its prior,
-// with one effect for every level, in which no level is left out. Numbers: the normal density of
-// the column with its covariance, over a grid of σ². Categories: the mean likelihood over draws
-// from the prior. With products, products of two numbers have effects too.
+// naiveEvidence returns the log evidence of a family of a mixed table from the definition of its
+// prior, with one effect for every level and no reference level. For numbers it integrates the
+// normal density of the column, with its covariance, over a grid of σ². For categories it returns
+// the mean likelihood over draws from the prior. With products, products of two numbers have
+// effects too.
 func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value, se float64) {
 	d, random := p.Data, randomOf(99)
 	var rows []int
@@ -34,7 +35,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		}
 	}
 	n := len(rows)
-	// effects of levels less their mean over all levels, as columns u − 1/m
+	// columns of the effects of levels less their mean over all m levels: indicator − 1/m
 	column := func(i, level int) []float64 {
 		values := make([]float64, n)
 		for k, row := range rows {
@@ -48,7 +49,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		values   []float64
 		category bool
 	}
-	curves := func(i int) []effect { // functions of a natural spline that all rows place
+	curves := func(i int) []effect { // functions of a natural spline with knots from all rows
 		curve := spline.NewNatural(mat.Col(nil, i, d.X), 10)
 		if p.Model.Mechanism != sem.Spline || curve == nil {
 			return nil
@@ -76,7 +77,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 			effects = append(effects, effect{column(i, level), true})
 		}
 	}
-	if products { // of the line and the first curve of two parents
+	if products { // products of the line and the first curve of two parents
 		var bases [][]effect
 		for i := range f.Parents.Nodes() {
 			functions := append([]effect{{column(i, 0), false}}, curves(i)...)
@@ -96,7 +97,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		covariance := mat.NewSymDense(n, nil)
 		for a := range n {
 			for b := range a + 1 {
-				value := 1 + dgraph.Indicator(a == b) // of the intercept with α = 1, and of the noise
+				value := 1 + dgraph.Indicator(a == b) // variance of the intercept, with α = 1, and of the noise
 				for _, e := range effects {
 					value += 2 * e.values[a] * e.values[b]
 				}
@@ -120,7 +121,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		}
 		return logsum.Of(logs), 0
 	}
-	for _, e := range effects { // about their means over the rows
+	for _, e := range effects { // subtract the means over the rows from the effects
 		mean := 0.0
 		for _, x := range e.values {
 			mean += x / float64(n)
@@ -151,8 +152,9 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 	return psis.LogMeanExp(logs)
 }
 
-// mixedTables are small tables, most of them made to be hard: categories that a number separates,
-// one level in a single row, a category that copies another, and a number that nearly copies one.
+// mixedTables returns small tables, most of which are hard: categories that a number separates, a
+// level that occurs in one row only, a category that copies another category, and a number that
+// nearly copies another number.
 func mixedTables() map[string]string {
 	tables, random := map[string]string{}, randomOf(5)
 	rows := map[string]func(r int) string{
@@ -180,10 +182,10 @@ func mixedTables() map[string]string {
 	return tables
 }
 
-// A logistic regression with two coefficients agrees with a grid, where the number separates the
-// levels and where one row has a level of its own.
+// The evidence of a logistic regression with two coefficients agrees with a sum over a grid, also
+// where the number separates the levels and where a level occurs in one row only.
 func TestLogisticEvidenceByQuadrature(t *testing.T) {
-	for _, split := range []int{1, 12, 20} { // rows of the first level
+	for _, split := range []int{1, 12, 20} { // number of rows with the first level
 		var text strings.Builder
 		text.WriteString("x,k\n")
 		for row := range 40 {
@@ -209,11 +211,11 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 	}
 }
 
-// softplus is log(1 + exp(x)).
+// softplus returns log(1 + exp(x)).
 func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// TestMixedTableErrors checks that mixed tables with unsupported settings give errors that name
-// them.
+// TestMixedTableErrors checks that unsupported settings for mixed tables give errors that name the
+// settings.
 func TestMixedTableErrors(t *testing.T) {
 	parse := func(text string, options tables.DataOptions, model ModelOptions) error {
 		parsed, err := table.Parse("mixed.csv", []byte(text))
@@ -236,8 +238,8 @@ func TestMixedTableErrors(t *testing.T) {
 	require.ErrorContains(t, parse(long, tables.DataOptions{}, ModelOptions{}), "has 30 different values, want at most 20 of a category beside numbers")
 }
 
-// Evidences agree with the definition of the prior, and edge probabilities with an enumeration of
-// all graphs with these.
+// Evidences agree with the definition of the prior, and edge probabilities agree with an
+// enumeration of all graphs with these evidences.
 func TestMixedEvidences(t *testing.T) {
 	const draws = 6_000
 	for name, text := range mixedTables() {

@@ -12,18 +12,19 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// MixedMechanism is a node of a mixed table with its parameters: for each of K outcomes an
-// intercept and the coefficients of the columns of its parents. A number has one outcome, its mean,
-// and log σ besides; a category with r levels has r − 1, contrasts of its linear predictors.
+// MixedMechanism is the mechanism of a node in a mixed table with its parameters: for each of K
+// outcomes an intercept and the coefficients of the columns of the parents. A number has one
+// outcome, its mean, and log σ in addition. A category with r levels has r − 1 outcomes, contrasts
+// of its linear predictors.
 type MixedMechanism struct {
 	columns *MixedColumns
 	Node    int
 	parents []int     // columns of the parents [k]
-	theta   []float64 // [K (1 + k)], and log σ of a number
+	theta   []float64 // coefficients [K (1 + k)], followed by log σ for a number
 	Levels  [][]float64
 }
 
-// Mechanism is the mechanism of a family with parameters.
+// Mechanism returns the mechanism of a family with the given parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
 	made := &MixedMechanism{columns: m, Node: f.Node, parents: m.withProducts(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
@@ -32,7 +33,7 @@ func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechani
 	return made
 }
 
-// Predictor is the linear predictor of an outcome given a row of columns [M].
+// Predictor returns the linear predictor of an outcome, given a row of columns [M].
 func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 	coefficients := m.theta[outcome*(1+len(m.parents)):]
 	sum := coefficients[0]
@@ -42,10 +43,10 @@ func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 	return sum
 }
 
-// Noise is σ of a number.
+// Noise returns the noise scale σ of a number.
 func (m *MixedMechanism) Noise() float64 { return math.Exp(m.theta[len(m.theta)-1]) }
 
-// Probabilities fills the probabilities of the levels of a category, [r].
+// Probabilities sets p to the probabilities of the levels of a category [r].
 func (m *MixedMechanism) Probabilities(row, p []float64) {
 	clear(p)
 	for k := range len(p) - 1 {
@@ -57,7 +58,8 @@ func (m *MixedMechanism) Probabilities(row, p []float64) {
 	logsum.Shares(p)
 }
 
-// Set writes the value of a node into the columns of a row: a number, or the place of a level.
+// Set writes the value of a node into the columns of a row. The value is a number, or the index of
+// a level.
 func (m *MixedColumns) Set(row []float64, node int, value float64) {
 	if !m.data.Category(node) {
 		at := m.Of[node][0]
@@ -72,7 +74,7 @@ func (m *MixedColumns) Set(row []float64, node int, value float64) {
 	}
 }
 
-// MixedTable are the columns of a problem with mixed mechanisms.
+// MixedTable returns the columns of a problem with mixed mechanisms.
 func (p *Problem) MixedTable() *MixedColumns {
 	if form, ok := Usual(p.Mixed[0]).(*logisticForm); ok {
 		return form.columns
@@ -80,7 +82,8 @@ func (p *Problem) MixedTable() *MixedColumns {
 	return Usual(p.Mixed[0]).(*groupsForm).columns
 }
 
-// Posterior draws σ from its inverse gamma distribution, then the weights, then the intercept.
+// Posterior returns a function that draws σ from its inverse gamma distribution, then the weights,
+// and then the intercept.
 func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	single, all := g.columns.columns(parents), g.columns.withProducts(parents)
 	_, share, _ := g.both(parents)
@@ -88,7 +91,7 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	return func(random *rand.Rand) []float64 {
 		draw := drawAll
 		if share > 0 && random.Float64() < share {
-			draw = drawSingle // products come last
+			draw = drawSingle // columns of products come last and get zero coefficients
 		}
 		sigma, weights := draw(random)
 		mean := g.form.means[g.form.node]
@@ -102,16 +105,18 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	}
 }
 
-// Draws of coefficients come in batches from a t distribution; some draws are kept in proportion to
-// their weights. Its tails are heavy: a batch of nearly normal draws would not show the long side
-// of a skew posterior (of separated levels, 3% of a standard deviation). Not tuned.
+// Coefficients are drawn in batches of batchPairs pairs from a t distribution with batchDegrees
+// degrees of freedom, and batchKept of each batch are kept, at random in proportion to their
+// weights. The t distribution has heavy tails, because a batch of nearly normal draws would not
+// show the long side of a skew posterior; where parents separated the levels, this shifted results
+// by 3% of a standard deviation. Not tuned.
 const (
 	batchPairs   = 64
 	batchKept    = 16
 	batchDegrees = 5
 )
 
-// Posterior draws coefficients by importance resampling.
+// Posterior returns a function that draws coefficients by importance resampling.
 func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	columns := l.columns.columns(parents)
 	var proposal *logisticProposal
@@ -122,7 +127,7 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 		if proposal == nil {
 			family := l.family(parents)
 			center, factor, found := family.mode()
-			if !found { // overflow
+			if !found { // values overflow
 				floats.AddConst(math.NaN(), center)
 				return center
 			}
@@ -146,7 +151,8 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 	}
 }
 
-// Outcome is the distribution of the node, on the working scale, given a row of columns [M].
+// Outcome returns the distribution of the node, on the scale of the working columns, given a row of
+// columns [M].
 func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: m.Predictor(0, row), SD: m.Noise()}
@@ -156,7 +162,7 @@ func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	return outcome
 }
 
-// Certain is the distribution of a node whose value is known.
+// Certain returns the distribution of a node whose value is known.
 func (m *MixedMechanism) Certain(x float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: x}
@@ -175,7 +181,7 @@ func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
 	return outcome.Mean + outcome.SD*random.NormFloat64()
 }
 
-// LogDensity is the log density of a value of the node given a row of columns.
+// LogDensity returns the log density of the value x of the node, given a row of columns.
 func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
 	outcome := m.Outcome(row)
 	if outcome.Levels != nil {
@@ -184,8 +190,8 @@ func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
 	return -dgraph.Square((x-outcome.Mean)/outcome.SD)/2 - math.Log(outcome.SD) - HalfLog2Pi
 }
 
-// Outcome is the distribution of the target in a simulated row: normal, or probabilities of
-// levels. Weights of rows add up to one.
+// Outcome is the distribution of a node in a simulated row: a normal distribution, or probabilities
+// of levels. Weight is the weight of the row; the weights of all rows add up to one.
 type Outcome struct {
 	Weight, Mean, SD float64
 	Levels           []float64

@@ -13,11 +13,12 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Draws of a logistic regression have the moments of a grid, where the number separates the levels
-// and where it does not; means within 5 standard errors of draws of which a batch shares some.
+// Draws of a logistic regression have the moments of a sum over a grid, both where the number
+// separates the levels and where it does not. Means agree within 5 standard errors, which allow for
+// the copies in a batch of draws.
 func TestLogisticDrawsByQuadrature(t *testing.T) {
 	const draws = 4000
-	for _, split := range []int{1, 12, 20} { // rows of the first level
+	for _, split := range []int{1, 12, 20} { // number of rows with the first level
 		var text strings.Builder
 		text.WriteString("x,k\n")
 		for row := range 40 {
@@ -56,8 +57,8 @@ func TestLogisticDrawsByQuadrature(t *testing.T) {
 	}
 }
 
-// Draws of a number given a category and a number agree with the posterior of its regression,
-// solved with one effect for every level.
+// Draws of the parameters of a number given a category and a number agree with the posterior of the
+// regression, solved with one effect for every level.
 func TestGroupsDrawsByRegression(t *testing.T) {
 	random := randomOf(2)
 	text := "x,k,y\n"

@@ -8,16 +8,19 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// ParameterSource draws the parameters of a family from their posterior, zero where not in use.
+// ParameterSource draws the parameters of a family from their posterior, with zeros for parameters
+// not in use.
 type ParameterSource func(family int) []float64
 
-// Mixture is a list of families with the probability of each: the posterior of single nodes.
+// Mixture is a list of families with the posterior probability of each family. For every node the
+// probabilities of its families add up to one.
 type Mixture struct {
+	// Families holds the families, and Shares the probability of each.
 	Families []dgraph.Family
 	Shares   []float64
 }
 
-// Graph is the graph of some of the families, by node.
+// Graph returns the graph that consists of the given families, one for each node.
 func (m Mixture) Graph(families []int) *dgraph.Graph {
 	parents := make([]dgraph.Set, len(families))
 	for j, f := range families {
@@ -26,8 +29,9 @@ func (m Mixture) Graph(families []int) *dgraph.Graph {
 	return dgraph.FromParents(parents)
 }
 
-// Draws returns a source of families among the families that satisfy a condition, in proportion to
-// their shares; nil if there are none.
+// Draws returns a function that draws the place of a family among the families that satisfy a
+// condition, in proportion to their probabilities. It returns nil if no family satisfies the
+// condition.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
 	var shares []float64
@@ -43,12 +47,12 @@ func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) fu
 	return func() int { return places[table.Index(random.Float64())] }
 }
 
-// Edges are the edge probabilities, [N][N].
+// Edges returns the probabilities of all edges, by cause and effect [N][N].
 func (m Mixture) Edges(nodes int) [][]float64 {
 	probabilities := dgraph.Zeros(nodes)
 	for f, family := range m.Families {
 		for i := range family.Parents.Nodes() {
-			// shares add up to one but for rounding
+			// the sum may exceed one by rounding
 			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.Shares[f], 1)
 		}
 	}

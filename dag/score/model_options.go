@@ -10,35 +10,40 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// LogSigmaSD is the standard deviation of the prior of log σ, whose mean is the log standard
-// deviation of the node.
+// LogSigmaSD is the prior standard deviation of log σ. The prior mean is the log standard deviation
+// of the node.
 const LogSigmaSD = 2
 
-// ModelOptions are the likelihood and the priors. The zero value gives all graphs of an equivalence
-// class the same evidence, BGe or BDeu, and has the sparse prior over graphs. Scales refer to the
-// working columns.
+// ModelOptions sets the likelihood and the priors. The zero value gives all graphs of an
+// equivalence class the same evidence, by BGe or BDeu, and has the sparse prior over graphs. Scales
+// refer to the working columns.
 type ModelOptions struct {
+	// Mechanism is the kind of dependence of a node on its parents.
 	Mechanism sem.Mechanism `json:"mechanism"`
-	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
+	// Hidden is the number of hidden units of a network (MLP); 0 stands for 10. NoBias leaves out
+	// the biases b1 and b2 of the two layers.
 	Hidden int  `json:"hidden"`
 	NoBias bool `json:"no_bias"`
-	// Sigma is the noise scale of all nodes if it is known; 0: every node has its own, unknown.
+	// Sigma is the noise scale of all nodes if it is known; 0 means that every node has its own
+	// unknown noise scale.
 	Sigma float64 `json:"sigma"`
-	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1.
+	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1. Graphs is the
+	// prior over graphs.
 	PriorSD float64    `json:"prior_sd"`
 	Graphs  GraphPrior `json:"graph_prior"`
-	// EdgePrior are the prior probabilities of single edges, instead of Graphs.
+	// EdgePrior holds prior probabilities of single edges, in place of Graphs; nil for none.
 	EdgePrior *EdgePrior `json:"edge_prior,omitempty"`
-	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges), instead of Graphs; 0:
-	// none.
+	// EdgePenalty is λ: the prior probability of a graph is proportional to exp(−λ edges), in place
+	// of Graphs; 0 for no penalty.
 	EdgePenalty float64 `json:"edge_penalty"`
-	// ExpectedDegree sets λ such that each edge, ignoring acyclicity, has the odds of a graph with
-	// that many parents per node; 0: none.
+	// ExpectedDegree is a number of parents. It sets λ such that graphs would have this mean number
+	// of parents per node if acyclicity were ignored; 0 for no such prior.
 	ExpectedDegree float64 `json:"expected_degree"`
-	// ImaginarySampleSize is α for categories: the weight of the prior in rows, spread evenly over
+	// ImaginarySampleSize is α for categories: the weight of the prior, in rows, spread evenly over
 	// all combinations of values; 0 stands for 1.
 	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
-	// Orders makes the prior one over orders and edges along them, as in the paper.
+	// Orders asks for the prior over orders of the nodes and edges along them, as in the paper, in
+	// which a graph counts as often as it has orders.
 	Orders bool `json:"orders"`
 }
 
@@ -49,7 +54,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// checkKind fails for mechanisms that do not fit the columns.
+// checkKind returns an error for mechanisms that do not fit the columns.
 func (o ModelOptions) checkKind(d *tables.Data) error {
 	kind, want := "continuous", "bge, linear, spline, mlp or mixed"
 	switch {
@@ -64,7 +69,7 @@ func (o ModelOptions) checkKind(d *tables.Data) error {
 	return fmt.Errorf("%s: got %s mechanisms for %s columns, want %s", d.Path, o.Mechanism, kind, want)
 }
 
-// Validate reports the first option that is out of its range.
+// Validate returns an error for the first option that is out of its range.
 func (o ModelOptions) Validate() error {
 	if err := errors.Join(o.Mechanism.Check(), graphPriors.Check(o.Graphs)); err != nil {
 		return err
@@ -113,12 +118,12 @@ func (o ModelOptions) resolve(d *tables.Data) sem.Mechanism {
 	return sem.BGe
 }
 
-// penalty is λ for graphs over some nodes.
+// penalty returns λ for graphs over the given number of nodes.
 func (o ModelOptions) penalty(nodes int) (float64, error) {
 	if o.ExpectedDegree == 0 {
 		return o.EdgePenalty, nil
 	}
-	// In order, node t can have t parents: (N−1)/2 on average.
+	// In an order, node t of 0 to N−1 can have t parents: (N−1)/2 on average.
 	share := o.ExpectedDegree / (float64(nodes-1) / 2)
 	if share >= 1 {
 		return 0, fmt.Errorf("expected-degree: got %g parents per node, want less than %g in graphs over %d nodes", o.ExpectedDegree, float64(nodes-1)/2, nodes)

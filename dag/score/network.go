@@ -7,7 +7,8 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Network is a graph over categories with the posterior means of its tables of probabilities.
+// Network returns the Bayesian network of a graph over categories, with the posterior means of its
+// tables of probabilities.
 func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
 	if p.Model.Mechanism != sem.Categorical {
 		return nil, fmt.Errorf("tables of probabilities are those of categories: these nodes are numbers, or have %s mechanisms", p.Model.Mechanism)

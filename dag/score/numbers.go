@@ -6,9 +6,11 @@ import (
 	"slices"
 )
 
+// HalfLog2Pi is ½ log 2π.
 var HalfLog2Pi = math.Log(2*math.Pi) / 2
 
-// SortBy sorts places by a key, ascending, ties by place, and returns them.
+// SortBy sorts places by a key, ascending, and returns them. Places with equal keys are ordered by
+// place.
 func SortBy(order []int, key func(int) float64) []int {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })
 	return order

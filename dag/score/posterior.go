@@ -12,35 +12,39 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Scores are the log evidences of families: [F] each, in the order of Families.
+// Scores holds the log evidences of families [F], in the order of Families.
 type Scores struct {
+	// Families holds the families that have scores.
 	Families []dgraph.Family
-	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
+	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa) in nats, and SE its standard error, which is zero
+	// for exact scores.
 	LogEvidence, SE []float64
-	// KHat is the Pareto shape of the weights of the estimate, and Missed about the share of the
-	// evidence that lies where none of the draws fell (psis.TailShare); nil for exact scores.
+	// KHat is the Pareto shape of the importance weights behind an estimate, and Missed about the
+	// share of the evidence that lies where no draw fell (psis.TailShare). They are nil for exact
+	// scores.
 	KHat, Missed []float64
 }
 
-// Posterior is the distribution over graphs from scores and prior. It is exact up to the errors of
-// the scores.
+// Posterior is the distribution over graphs that follows from scores and prior. It is exact up to
+// the errors of the scores.
 type Posterior struct {
+	// Structure is the set of possible graphs, and Scores holds the log evidences.
 	Structure dgraph.Structure
 	Scores    Scores
-	// LogEvidence is log Σ_A p(A) p(x | A), and SE its standard error.
+	// LogEvidence is log Σ_A p(A) p(x | A) over graphs A, and LogEvidenceSE its standard error.
 	LogEvidence, LogEvidenceSE float64
-	// Marginals are the posterior probabilities of the families [F].
+	// Marginals holds the posterior probabilities of the families [F].
 	Marginals []float64
 
 	sum      dgraph.Sum
 	logTotal float64
-	drawn    float64 // effective draws behind a sum that is an estimate; 0: it is exact
+	drawn    float64 // effective number of draws if the sum is an estimate from draws; 0 if the sum is exact
 }
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
-// structure, in its order. The prior over graphs can be summed for up to 14 nodes, the prior over
-// orders for up to 20. status, if not nil, is called with the progress of the sum. The error wraps
-// the error of ctx.
+// structure, in its order. Sums are possible for up to 14 nodes with the prior over graphs, and for
+// up to 20 with the prior over orders. status, if not nil, is called with the progress of the sum.
+// The error wraps the error of ctx.
 func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
@@ -75,7 +79,8 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 	return p, nil
 }
 
-// posteriorOf is the result of a sum over graphs whose prior has the log mass logMass.
+// posteriorOf returns the posterior that follows from a sum over graphs. logMass is the log of the
+// sum of the prior weights of all graphs.
 func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
 	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
 	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
@@ -85,36 +90,37 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 	return p
 }
 
-// EstimatedPosterior is the posterior by a sum over some graphs, or by draws in its place, which
-// are worth a number of independent draws and have no evidence.
+// EstimatedPosterior returns the posterior that follows from a sum over some of the graphs, or from
+// draws of graphs in place of a sum. drawn is the number of independent draws that the draws are
+// worth; draws give no evidence.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
 	p.drawn = drawn
 	return p
 }
 
-// sumPause is the time between two reports of a sum.
+// sumPause is the time between two reports of progress.
 const sumPause = 2 * time.Second
 
-// EdgeProbabilities are the probabilities of all entries of the adjacency matrix, [N][N].
+// EdgeProbabilities returns the probabilities of all entries of the adjacency matrix [N][N].
 func (p *Posterior) EdgeProbabilities() [][]float64 { return p.Mixture().Edges(p.Structure.Nodes) }
 
-// Mixture is the posterior of single nodes.
+// Mixture returns the families with their posterior probabilities.
 func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marginals} }
 
-// Draw is a graph that was drawn from the posterior.
+// Draw is one of the different graphs that were drawn from the posterior.
 type Draw struct {
 	Graph    *dgraph.Graph
-	Families []int // places in the list of scores, by node
-	Count    int   // how often it was drawn
-	// Probability is the probability of the graph in the posterior, and SE its standard error from
-	// the errors of the scores. Where draws are in place of a sum, and with the prior over orders
-	// and more than mostCounted nodes, it is the share of draws.
+	Families []int // place of each node's family in the list of scores
+	Count    int   // number of times it was drawn
+	// Probability is the posterior probability of the graph, and SE its standard error from the
+	// errors of the scores. Where draws take the place of a sum, and for the prior over orders with
+	// more than mostCounted nodes, Probability is the share of draws.
 	Probability, SE float64
 }
 
-// Sample draws count graphs and returns the different ones, the most probable first. The error
-// wraps the error of ctx.
+// Sample draws count graphs, and returns the different graphs among them, the most probable first.
+// The error wraps the error of ctx.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	graphs := make([][]int, count)
 	for k := range graphs {
@@ -134,15 +140,15 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 	return draws, nil
 }
 
-// mostCounted is the largest number of nodes of graphs whose topological orders are counted, each
-// in some hundredths of a second.
+// mostCounted is the largest number of nodes of graphs whose topological orders are counted.
+// Counting them takes some hundredths of a second for each graph.
 const mostCounted = 20
 
-// describe gives a draw its probability in place of its share among draws, where orders are
-// counted, and the standard error.
+// describe sets the probability and the standard error of a draw. The probability stays the share
+// of draws where the total of the sum is unknown or orders are not counted.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
-	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
+	// Errors dℓ_f of scores change p(A): d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
 	variance := dgraph.Square(p.LogEvidenceSE)
 	for j, f := range d.Families {
 		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, p.Scores.Families[f].Parents)
@@ -164,9 +170,9 @@ func (p *Posterior) describe(d *Draw, count int) {
 	d.SE *= d.Probability
 }
 
-// Probability is the share of draws whose graph satisfies event, with a standard error that counts
-// both the number of draws and the errors of the scores: the probability changes by the covariance
-// of the event with each family times the error of the family's score.
+// Probability returns the share of draws whose graph satisfies event. Its standard error covers the
+// number of draws and the errors of the scores. An error of the score of a family changes the
+// probability by the error times the covariance of the event with the family.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
 	for _, d := range draws {
@@ -177,10 +183,11 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, draws, -1, event)))
 }
 
-// scoreVariance is the variance of the probability of an event from the errors of the scores of all
-// nodes but one (-1: of all): Σ_f Cov(event, f)² SE_f², with covariances from the share of draws
-// that have the event and family f together. A score with an error of nats moves a family between
-// probabilities 0 and 1 only, so that its change counts by [Swing] where that is less.
+// scoreVariance returns the variance of the probability of an event due to the errors of the scores
+// of all nodes except the node but; −1 excludes none. It is Σ_f Cov(event, f)² SE_f², with
+// covariances from the share of draws that have both the event and family f. A large error of a
+// score can move the probability of a family only between 0 and 1, so that a change by [Swing] is
+// used where it is smaller.
 func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {
@@ -204,24 +211,26 @@ func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, ev
 	return variance
 }
 
-// EdgeErrors are the standard errors of the edge probabilities, [N][N], from the errors of the
-// scores, and of an estimated sum. The families of a node determine the edges into it: their
-// effects need no draws, and a rare family whose score is known to nats only may change an edge by
-// more than to first order.
+// EdgeErrors returns the standard errors of the edge probabilities [N][N], which come from the
+// errors of the scores and, for an estimated sum, from the number of draws. The effects of the
+// families of a node on the edges into this node are known exactly. They need no draws, and they
+// cover rare families with very uncertain scores, whose effect on an edge is larger than a
+// first-order approximation.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
 	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
-		return errors // of closed forms
+		return errors // exact sums of closed forms
 	}
-	into := dgraph.Zeros(nodes) // variances of edges by the families of the node they lead to
+	into := dgraph.Zeros(nodes) // variances of edges due to the families of the node that they lead to
 	for f, share := range p.Marginals {
 		family, swing := p.Scores.Families[f], Swing(share, p.Scores.SE[f])
 		if swing == 0 {
 			continue
 		}
 		for i := range nodes {
-			// the probability of the edge with this family, less its probability with others
+			// the probability of the edge given this family, less its probability given the other
+			// families
 			effect := (dgraph.Indicator(family.Parents.Has(i)) - probabilities[i][family.Node]) / (1 - share)
 			into[i][family.Node] += dgraph.Square(swing * effect)
 		}
@@ -236,8 +245,8 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	return errors
 }
 
-// Missed is about the share of the posterior that lies where no draw of a family fell: the shares
-// of families, times their probabilities, as errors that do not depend on each other.
+// Missed returns about the share of the posterior that lies where no draw of a family fell. It adds
+// up the shares missed by the families, times their probabilities, as independent errors.
 func (p *Posterior) Missed() (share float64) {
 	for f, probability := range p.Marginals {
 		if probability > 0 {
@@ -247,15 +256,15 @@ func (p *Posterior) Missed() (share float64) {
 	return share
 }
 
-// MissedEdges are the possible errors of edge probabilities by these shares: the effect of errors
-// of the scores of that size.
+// MissedEdges returns the possible errors of edge probabilities due to the shares that the families
+// missed. Each share is taken for the error of a score.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
 	missed := *p
 	missed.Scores.SE, missed.drawn = p.Scores.Missed, 0
 	return missed.EdgeErrors(draws)
 }
 
-// Weighted are the draws with the shares of their counts as probabilities.
+// Weighted returns the graphs of draws with the shares of their counts as probabilities.
 func Weighted(draws []Draw) []dgraph.Weighted {
 	var total float64
 	for _, d := range draws {
@@ -268,9 +277,10 @@ func Weighted(draws []Draw) []dgraph.Weighted {
 	return out
 }
 
-// Swing is the root mean square of the change of a probability when its log odds have a normal
-// error, by a rule of Gauss and Hermite with five points. Where the error is small it is p (1 − p)
-// se; but a family of probability 0.0005 by a pilot run, which is off by nats, may have 0.05.
+// Swing returns the root mean square of the change of a probability p when its log odds have a
+// normal error with standard deviation se, by a Gauss–Hermite rule with five points. For a small
+// error it is p (1 − p) se. A family with probability 0.0005 by a pilot run may, however, have
+// probability 0.05 if its score is off by several nats.
 func Swing(p, se float64) float64 {
 	if p <= 0 || p >= 1 {
 		return 0
@@ -284,9 +294,9 @@ func Swing(p, se float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// ShareError is the standard error of a share of n independent draws. A share nearer to 0 or 1 than
-// half a draw has the error of half a draw: the absence of contradicting draws does not make an
-// event certain.
+// ShareError returns the standard error of a share of independent draws. A share nearer to 0 or 1
+// than half a draw has the error of half a draw: an event is not certain because no draw
+// contradicts it.
 func ShareError(share, draws float64) float64 {
 	draws = math.Max(draws, 1)
 	half := 0.5 / (draws + 1)
@@ -294,5 +304,6 @@ func ShareError(share, draws float64) float64 {
 	return math.Sqrt(share * (1 - share) / draws)
 }
 
-// SumOfScores makes the posterior over graphs of scores, as NewPosterior does.
+// SumOfScores is a function that computes the posterior over graphs from scores, as NewPosterior
+// does.
 type SumOfScores func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// randomStructure has constraints if asked for.
+// randomStructure returns a structure with random constraints if constrained is set.
 func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgraph.Structure {
 	s := dgraph.FreeStructure(nodes)
 	s.Orders, s.Prior = orders, dgraph.SparsePrior(s.Nodes)
@@ -32,7 +32,7 @@ func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgr
 	return s
 }
 
-// randomScores spread over hundreds of nats, as scores of data do.
+// randomScores returns scores that differ by up to hundreds of nats, as scores of real data do.
 func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores {
 	scores := Scores{Families: s.Families()}
 	for range scores.Families {
@@ -42,7 +42,8 @@ func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores 
 	return scores
 }
 
-// Both sums against every graph: totals, marginals of families, edges, probabilities of graphs.
+// The sums over graphs and over orders agree with a loop over all graphs, in their totals, the
+// marginals of families, and the probabilities of edges and graphs.
 func TestPosteriorAgainstEveryGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, nodes := range []int{3, 4, 5} {
@@ -74,9 +75,9 @@ func TestPosteriorAgainstEveryGraph(t *testing.T) {
 	}
 }
 
-// Draws have the probabilities of their graphs: Pearson's χ² over graphs of at least 10 expected
-// draws and the rest, within its mean plus 5 of its standard deviations: a false alarm rate below
-// 1e-4 for each of the 4.
+// Draws have the probabilities of their graphs: Pearson's χ², over the graphs with at least 10
+// expected draws and the rest together, is at most its mean plus 5 of its standard deviations. Each
+// of the 4 tests fails by chance with probability below 1e-4.
 func TestDrawsFollowThePosterior(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const count = 20000
@@ -108,7 +109,8 @@ func TestDrawsFollowThePosterior(t *testing.T) {
 	}
 }
 
-// The two priors differ: counting each graph once is not counting its orders.
+// The priors over graphs and over orders differ: the first counts each graph once, the second as
+// often as it has orders.
 func TestPriorsOverGraphsAndOrders(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		s := dgraph.FreeStructure(3)
@@ -118,13 +120,13 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 		p, err := NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
 		require.InDelta(t, 0, p.LogEvidence, 1e-12)
-		// 25 graphs: an edge from 0 to 1 is in 8 of them. Of the 48 codes 12 have it: half of the
-		// orders times half of the edges.
+		// There are 25 graphs, of which 8 have the edge from 0 to 1. Of the 48 pairs of an order
+		// and edges along it, 12 have this edge: half of the orders times half of the edges.
 		require.InDelta(t, map[bool]float64{false: 8.0 / 25, true: 0.25}[orders], p.EdgeProbabilities()[0][1], 1e-12)
 	}
 }
 
-// First-order errors against finite differences of the sums themselves.
+// First-order errors agree with finite differences of the sums.
 func TestErrorsOfProbabilities(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := randomStructure(random, 3, false, false)
@@ -148,14 +150,15 @@ func TestErrorsOfProbabilities(t *testing.T) {
 		graphVariance += dgraph.Square((other.Probability - top.Probability) / step * scores.SE[f])
 		evidenceVariance += dgraph.Square((q.LogEvidence - p.LogEvidence) / step * scores.SE[f])
 	}
-	// Covariances from 40,000 draws are known to 0.0025 each: of an error of 0.03, a few per cent.
+	// Covariances from 40,000 draws have errors of 0.0025 each, which is a few per cent of an error
+	// of 0.03.
 	require.InEpsilon(t, math.Sqrt(variance), p.EdgeErrors(draws)[0][1], 0.08)
 	require.InEpsilon(t, math.Sqrt(graphVariance), top.SE, 1e-3)
 	require.InEpsilon(t, math.Sqrt(evidenceVariance), p.LogEvidenceSE, 1e-3)
 }
 
-// A family that is twelve nats behind, and known to five, may have an edge by a swing that no slope
-// at its probability shows.
+// A family with a score twelve nats too low and an error of five nats may change the probability of
+// an edge by a swing that the first-order approximation does not show.
 func TestErrorsOfRareFamilies(t *testing.T) {
 	s := randomStructure(rand.New(rand.NewPCG(7, 8)), 3, false, false)
 	scores := Scores{Families: s.Families()}
@@ -225,7 +228,8 @@ func TestSumsStop(t *testing.T) {
 	}
 }
 
-// brute sums over every graph: the log total, and the weights of families and graphs.
+// brute sums over every graph. It returns the log total, and the probabilities of families and
+// graphs.
 func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
 	lists, place := make([][]dgraph.Set, s.Nodes), map[dgraph.Family]int{}
 	for i, f := range scores.Families {

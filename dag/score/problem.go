@@ -10,33 +10,38 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Problem is a data set with mechanisms, priors and constraints.
+// Problem is a data set with a model and constraints.
 type Problem struct {
+	// Data is the table, Model the likelihood and the priors, and Structure the set of possible
+	// graphs with their prior.
 	Data      *tables.Data
 	Model     ModelOptions
 	Structure dgraph.Structure
-	// Constraints are the constraints behind Structure.
+	// Constraints are the constraints that Structure expresses.
 	Constraints tables.Constraints
-	// Centers of all columns, by node, which an intercept subtracts; nil for none [N][N]
+	// Centers holds, for each node, the values of all columns that its mechanism subtracts as an
+	// intercept [N][N]; nil for none.
 	Centers [][]float64
-	// Mixed are the families of mixed mechanisms by node, which keep their evidences
+	// Mixed holds the forms of all nodes for mixed mechanisms, which keep the evidences that they
+	// computed; nil for other mechanisms.
 	Mixed []Form
 	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool
-	// Asked are pairs whose total effects are of interest.
+	// Asked holds the pairs of nodes whose total effects were requested.
 	Asked []dgraph.Edge
-	// Families are the families that the structure allows, in the order of its scores; nil when
-	// they are too many to list.
+	// Families holds the families that the structure allows, in the order of its scores; nil when
+	// there are too many to list.
 	Families []dgraph.Family
 }
 
-// NewProblem checks everything that can be checked before computing.
+// NewProblem joins data, model and constraints. It checks everything that can be checked before
+// computing.
 func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constraints) (*Problem, error) {
 	if err := model.Validate(); err != nil {
 		return nil, err
 	}
 	model.Mechanism = model.resolve(data)
-	if err := model.Validate(); err != nil { // after auto is resolved
+	if err := model.Validate(); err != nil { // now that the mechanism is resolved
 		return nil, err
 	}
 	model = model.withDefaults()
@@ -77,8 +82,9 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 	return p, nil
 }
 
-// LogJacobian turns log evidences of the working columns into log evidences of the table's columns
-// (or of their logarithms): Σ_j −n_j log scale_j, over the rows that count.
+// LogJacobian returns the term to add to log evidences of the working columns to get log evidences
+// of the columns of the table, or of their logarithms: Σ_j −n_j log scale_j, with n_j the number of
+// rows that count for node j.
 func (p *Problem) LogJacobian() (sum float64) {
 	for j, scale := range p.Data.Scale {
 		sum -= float64(p.Data.RowsOf(j)) * math.Log(scale)
@@ -86,7 +92,7 @@ func (p *Problem) LogJacobian() (sum float64) {
 	return sum
 }
 
-// Priors describes mechanisms and priors in a line each.
+// Priors describes mechanisms and priors, one per line.
 func (p *Problem) Priors() []string {
 	m := p.Model
 	if m.Mechanism == sem.Categorical {
@@ -152,7 +158,8 @@ func (p *Problem) withGraphPrior(lines []string) []string {
 	return lines
 }
 
-// CheckOneRegime fails for data with soft interventions, which only closed forms support.
+// CheckOneRegime returns an error for data with soft interventions, which only closed forms
+// support.
 func (p *Problem) CheckOneRegime() error {
 	if len(p.Data.Regimes) > 0 {
 		return fmt.Errorf("%s: soft interventions are for mechanisms with closed forms: linear ones and categories, without flows", p.Data.Path)
@@ -160,7 +167,7 @@ func (p *Problem) CheckOneRegime() error {
 	return nil
 }
 
-// FamilyName names a family.
+// FamilyName returns a description of a family for messages.
 func (p *Problem) FamilyName(f dgraph.Family) string {
 	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
 	if f.Parents.Empty() {
@@ -173,7 +180,7 @@ func (p *Problem) FamilyName(f dgraph.Family) string {
 	return text
 }
 
-// CheckScore fails for a log evidence that is not finite.
+// CheckScore returns an error for a log evidence that is not finite.
 func (p *Problem) CheckScore(f dgraph.Family, score float64) error {
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		return fmt.Errorf("%s: the log evidence of %s is %g, want a finite number: squares of its values overflow; rescale the columns", p.Data.Path, p.FamilyName(f), score)
@@ -184,7 +191,7 @@ func (p *Problem) CheckScore(f dgraph.Family, score float64) error {
 // MaxFamilies is the largest number of families whose evidences are estimated one by one.
 const MaxFamilies = 1 << 16
 
-// checkImputed fails for mechanisms whose missing cells are not drawn.
+// checkImputed returns an error for mechanisms with which missing cells cannot be drawn.
 func (p *Problem) checkImputed() error {
 	switch m := p.Model.Mechanism; {
 	case p.Data.Missing == nil, m == sem.BGe, m == sem.Categorical:
@@ -194,16 +201,18 @@ func (p *Problem) checkImputed() error {
 	}
 }
 
+// Layout returns the layout of the parameters θ. It has no coordinates for mechanisms whose
+// parameters are integrated out.
 func (p *Problem) Layout() sem.Layout {
 	mechanism := p.Model.Mechanism
 	switch mechanism {
 	case sem.BGe:
-		mechanism = sem.Linear // with another prior
+		mechanism = sem.Linear // linear coordinates, with another prior
 	case sem.Mixed, sem.Spline:
-		mechanism = sem.Categorical // without coordinates
+		mechanism = sem.Categorical // no coordinates
 	}
 	return sem.Layout{Nodes: p.Data.Nodes(), Mechanism: mechanism, Hidden: p.Model.Hidden, Bias: !p.Model.NoBias, Sigma: p.Model.Sigma}
 }
 
-// Weighs reports whether evidences of some families are importance weights.
+// Weighs reports whether the evidences of some families are importance weights.
 func (p *Problem) Weighs() bool { return p.Mixed != nil && p.Data.Categories() > 0 }

@@ -13,8 +13,9 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Evidences of levels that parents separate, in families of 18 to 54 coefficients, move no edge
-// farther than 0.02 from its value by 4,000 pairs of lines, beyond their stated errors.
+// Evidences of families with 18 to 54 coefficients, whose parents separate the levels, move no edge
+// by more than 0.02, in addition to their stated errors, from its value by integrals along 4,000
+// pairs of lines.
 func TestQualityOfSeparatedLevels(t *testing.T) {
 	const lines, window = 4000, 9.0
 	for kind := range 4 {
@@ -51,8 +52,9 @@ func TestQualityOfSeparatedLevels(t *testing.T) {
 	}
 }
 
-// separatedLevels is a table of a category with ten levels, three numbers and a category of three
-// levels: the levels are cuts of a number, of a sum of two, sectors of two, or a group and a sign.
+// separatedLevels returns a table with a category of ten levels, three numbers and a category of
+// three levels. The ten levels are intervals of one number, intervals of a sum of two numbers,
+// sectors of the plane of two numbers, or combinations of a group and a sign.
 func separatedLevels(seed uint64, kind int) string {
 	random := randomOf(seed)
 	var text strings.Builder

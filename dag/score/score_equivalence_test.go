@@ -19,9 +19,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// A table that is small enough to count by hand: a = 0,0,0,1,1 and b = 0,0,1,1,1, with α = 1. Of a:
-// Γ(1)/Γ(6) Γ(3.5)/Γ(.5) Γ(2.5)/Γ(.5); of b given a, with α/q = ½ and α/(q r) = ¼:
-// [Γ(.5)/Γ(3.5) Γ(2.25)/Γ(.25) Γ(1.25)/Γ(.25)] [Γ(.5)/Γ(2.5) Γ(2.25)/Γ(.25)].
+// The BDeu score of a table that is small enough to count by hand: a = 0,0,0,1,1 and b = 0,0,1,1,1,
+// with α = 1. The evidence of a is Γ(1)/Γ(6) Γ(3.5)/Γ(.5) Γ(2.5)/Γ(.5). The evidence of b given a,
+// with α/q = ½ and α/(q r) = ¼, is [Γ(.5)/Γ(3.5) Γ(2.25)/Γ(.25) Γ(1.25)/Γ(.25)] [Γ(.5)/Γ(2.5)
+// Γ(2.25)/Γ(.25)].
 func TestBDeuByHand(t *testing.T) {
 	parsed, err := table.Parse("hand.csv", []byte("a,b\n0,0\n0,0\n0,1\n1,1\n1,1\n"))
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func TestBDeuByHand(t *testing.T) {
 	require.InDelta(t, withParent, score.NewBDeuForm(d, 1, 1).LogEvidence(dgraph.SetOf(0)), 1e-12)
 }
 
-// logRising against sums of logarithms, for arguments down to the arguments of a thousand
+// LogRising agrees with sums of logarithms, for a down to values that occur with a thousand
 // combinations.
 func TestLogRising(t *testing.T) {
 	for _, a := range []float64{1e-12, 1e-3, 0.25, 7} {
@@ -48,8 +49,8 @@ func TestLogRising(t *testing.T) {
 	}
 }
 
-// Both scores against naive computations of them, and equal for all graphs of a class: 543 graphs
-// of 4 nodes, 185 classes.
+// BDeu and BGe agree with naive computations, and are equal for all graphs of an equivalence class:
+// 543 graphs of 4 nodes in 185 classes.
 func TestScoresOfEquivalentGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 14))
 	rows := make([][]float64, 25)
@@ -118,7 +119,8 @@ func TestScoresOfEquivalentGraphs(t *testing.T) {
 	}
 }
 
-// The parameters of BGe integrate to its evidence, and draws have the mean of the integrand.
+// The joint density of BGe integrates over its parameters to the evidence, and draws have the mean
+// of this density.
 func TestBGePosterior(t *testing.T) {
 	random := dagtest.Random(21)
 	rows := make([][]float64, 9)
@@ -158,13 +160,13 @@ func TestBGePosterior(t *testing.T) {
 			values[k] = append(values[k], x)
 		}
 	}
-	for k := range values { // 4 standard errors: a false alarm in 1 of 4,000
+	for k := range values { // 4 standard errors fail by chance in 1 of 4,000 cases
 		mean, sd := stat.MeanStdDev(values[k], nil)
 		require.InDelta(t, want[k], mean, 4*sd/math.Sqrt(draws), "moment %d", k)
 	}
 }
 
-// naiveBDeu counts by a map of texts.
+// naiveBDeu returns the BDeu score from counts in a map whose keys are texts of values.
 func naiveBDeu(d *tables.Data, f dgraph.Family, size float64) (sum float64) {
 	counts, totals := map[string]float64{}, map[string]float64{}
 	possible := 1.0
@@ -196,7 +198,8 @@ func naiveBDeu(d *tables.Data, f dgraph.Family, size float64) (sum float64) {
 	return sum
 }
 
-// naiveBGe is the score of Kuipers, Moffa and Heckerman (2014, equations 4 to 6) by determinants.
+// naiveBGe returns the BGe score by determinants (Kuipers, Moffa and Heckerman 2014, equations 4 to
+// 6).
 func naiveBGe(d *tables.Data, f dgraph.Family) float64 {
 	var rows []int
 	for row := range d.Rows() {

@@ -16,11 +16,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// bnlearnFolder has the output of benchmarks/scores_bnlearn.R. testdata has eight seeds (9 to 16),
-// by bnlearn 4.8.3 and BiDAG 2.1.4.
+// bnlearnFolder is the folder with the output of benchmarks/scores_bnlearn.R. The folder in
+// testdata has eight seeds (9 to 16), computed by bnlearn 4.8.3 and BiDAG 2.1.4.
 var bnlearnFolder = flag.String("bnlearn", "testdata/bnlearn", "`folder` of benchmarks/scores_bnlearn.R")
 
-// Scores of families equal bnlearn's, and scores of graphs BiDAG's.
+// Scores of families equal the scores of bnlearn, and scores of graphs equal the scores of BiDAG.
 func TestScoresAgainstBnlearn(t *testing.T) {
 	t.Parallel()
 	read := func(name string) *table.Table {
@@ -39,10 +39,10 @@ func TestScoresAgainstBnlearn(t *testing.T) {
 		worst            float64
 	}
 	found := map[string]*summary{}
-	sums := map[string]float64{} // of graphs
+	sums := map[string]float64{} // sums of scores by graph
 	asked := map[string]float64{}
 	for number, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
-		cells := strings.Split(line, ",") // table, graph, iss, node, parents, bnlearn, bidag_graph
+		cells := strings.Split(line, ",") // columns: table, graph, iss, node, parents, bnlearn, bidag_graph
 		require.Len(t, cells, 7, "line %d", number+2)
 		value := func(cell string) float64 {
 			x, err := strconv.ParseFloat(cell, 64)

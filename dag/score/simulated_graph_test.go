@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Every edge of the truth is in use, and no other: regressions in the order of the graph have unit
-// residuals, and the coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors;
-// the coefficient of any other node before it is zero.
+// Simulated data have exactly the edges of their graph. In a regression of each node on all nodes
+// before it in an order of the graph, residuals have unit variance, the coefficient of a parent has
+// a size within [0.3, 0.7] up to 6 standard errors, and the coefficient of any other node is zero.
 func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 6, Rows: 4000, Mechanism: sem.Linear, Seed: 3})
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	}
 }
 
-// leastSquares are the weights of columns that leave the smallest residual of another.
+// leastSquares returns the weights of the regression of a node on the columns regressors.
 func leastSquares(t *testing.T, d *tables.Data, regressors []int, node int) []float64 {
 	t.Helper()
 	if len(regressors) == 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Soft interventions are refused for methods without closed forms, and with too few rows.
+// Soft interventions are refused for mechanisms without closed forms, and where a mechanism has too
+// few rows.
 func TestSoftInterventionsAreRefused(t *testing.T) {
 	d := softData(t, 60, false, tables.DataOptions{SoftIntervened: "changed"})
 	_, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.MLP}, tables.Constraints{})
@@ -31,8 +32,8 @@ func TestSoftInterventionsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"w" is excluded and also names interventions`)
 }
 
-// softData has v0 → v1 → v2 and rows in which the mechanism of v1 is another, with the same parent;
-// as numbers or as categories of two and three levels.
+// softData returns a table with the graph v0 → v1 → v2, in which v1 has another mechanism with the
+// same parent in some rows. Values are numbers, or categories of two and three levels.
 func softData(t *testing.T, rows int, discrete bool, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	random := dagtest.Random(31)

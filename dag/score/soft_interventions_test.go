@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/dag/walk"
 )
 
-// Scores equal the scores of the rows of each mechanism, computed apart. Data without interventions
-// cannot distinguish v0 → v1 from v1 → v0, these can.
+// Scores equal the sum of the scores of the rows of each mechanism. Data without interventions
+// cannot distinguish v0 → v1 from v1 → v0, but these data can.
 func TestSoftInterventions(t *testing.T) {
 	for _, discrete := range []bool{false, true} {
 		d := softData(t, 150, discrete, tables.DataOptions{SoftIntervened: "changed"})
@@ -35,7 +35,7 @@ func TestSoftInterventions(t *testing.T) {
 					part.Counted[row][f.Node] = f.Node != 1 || (row%3 == 0) == changed
 				}
 				if f.Node != 1 && changed {
-					continue // all its rows have one mechanism
+					continue // all rows of the node have one mechanism
 				}
 				if discrete {
 					want += naiveBDeu(&part, f, 1)

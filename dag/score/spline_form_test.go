@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// curvedTable is x → y → z with a square and a step, a column of four values, and a column that
-// names the node set in each row.
+// curvedTable returns a table with x → y → z, where y depends on a square and z on a step, a column
+// of four different values, and a column with the name of the node set from outside in each row.
 func curvedTable(rows int) string {
 	var text strings.Builder
 	random := randomOf(8)
@@ -26,7 +26,8 @@ func curvedTable(rows int) string {
 	return text.String()
 }
 
-// TestSplineEvidence compares all families of a table with their definition.
+// TestSplineEvidence compares the evidences of all families of a table with the definition of the
+// prior.
 func TestSplineEvidence(t *testing.T) {
 	p := mixedTable(t, curvedTable(24), ModelOptions{Mechanism: sem.Spline})
 	forms := p.Forms()
@@ -38,7 +39,7 @@ func TestSplineEvidence(t *testing.T) {
 		}
 		require.InDelta(t, want, forms[f.Node].LogEvidence(f.Parents), 1e-6, p.FamilyName(f))
 	}
-	// nodes share factors where the same rows count
+	// nodes for which the same rows count share their factors
 	shared := mixedTable(t, strings.ReplaceAll(curvedTable(24), ",y\n", ",\n"), ModelOptions{Mechanism: sem.Spline})
 	forms = shared.Forms()
 	require.Same(t, forms[0].(*groupsForm).columns, forms[2].(*groupsForm).columns)
@@ -47,7 +48,8 @@ func TestSplineEvidence(t *testing.T) {
 	}
 }
 
-// TestSplineErrors checks that settings of other mechanisms and columns of categories are refused.
+// TestSplineErrors checks that settings of other mechanisms, and columns of categories, are
+// refused.
 func TestSplineErrors(t *testing.T) {
 	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, Sigma: 1}.Validate(), "want none with spline mechanisms")
 	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, ImaginarySampleSize: 2}.Validate(), "want none with spline mechanisms")

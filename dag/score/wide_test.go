@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wideLogDensity is log N(x_j; 0, σ²I + σ0²XXᵀ) by a Cholesky decomposition with 300 bits.
+// wideLogDensity returns log N(x_j; 0, σ²I + σ0²XXᵀ) by a Cholesky decomposition with 300 bits.
 func wideLogDensity(d *tables.Data, f dgraph.Family, sigma, priorSD float64) float64 {
 	wide := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
 	zero := func() *big.Float { return wide(0) }
@@ -62,9 +62,9 @@ func wideLogDensity(d *tables.Data, f dgraph.Family, sigma, priorSD float64) flo
 	return sum
 }
 
-// Columns that are copies of each other but for 1e-8, columns whose scales differ by 1e18, and both
-// together with 1e-6, keep the digits of their scores: against arithmetic with 300 bits, at noise
-// scales from far below to far above the scale of the residuals.
+// Scores keep their digits where columns are copies of each other up to 1e-8, where their scales
+// differ by a factor of 1e18, and where both occur with 1e-6. They agree with 300-bit arithmetic at
+// noise scales from far below to far above the scale of the residuals.
 func TestExactScoresKeepDigits(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows  int
@@ -100,8 +100,8 @@ func TestExactScoresKeepDigits(t *testing.T) {
 	}
 }
 
-// Where rows are no more than parents, so that there are no residuals, scores agree with arithmetic
-// that has digits to spare.
+// Where there are no more rows than parents, so that there are no residuals, scores agree with
+// 300-bit arithmetic.
 func TestExactScoresOfFewRows(t *testing.T) {
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {
 		d := noiseData(t, size.rows, size.columns)
@@ -110,15 +110,15 @@ func TestExactScoresOfFewRows(t *testing.T) {
 		scores, err := p.ExactScores(context.Background(), nil)
 		require.NoError(t, err)
 		for i, f := range scores.Families {
-			if f.Node == 0 { // the others are alike
+			if f.Node == 0 { // the other nodes are alike
 				require.InDelta(t, wideScore(d, f, 1.3), scores.LogEvidence[i], 1e-6, "%d rows, parents %v", size.rows, f.Parents.List())
 			}
 		}
 	}
 }
 
-// A parent that explains a node to the tenth digit leaves a residual that sums of squares cannot
-// distinguish from rounding.
+// Scores stay right where a parent explains a node to the tenth digit, so that sums of squares
+// cannot distinguish the residual from rounding.
 func TestExactScoresOfLittleNoise(t *testing.T) {
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9} {
 		random := dagtest.Random(5)
@@ -138,17 +138,17 @@ func TestExactScoresOfLittleNoise(t *testing.T) {
 	}
 }
 
-// wideScore integrates it over log σ by a Riemann sum.
+// wideScore integrates exp(wideLogDensity) times the prior over log σ by a Riemann sum.
 func wideScore(d *tables.Data, f dgraph.Family, priorSD float64) float64 {
 	const step = 0.2
 	var logs []float64
-	for z := -30.0; z < 16; z += step { // of a prior around the log sd, which is 2 wide
+	for z := -30.0; z < 16; z += step { // in standard deviations of 2 from the prior mean, the log standard deviation of the node
 		logs = append(logs, wideLogDensity(d, f, math.Exp(d.LogSD(f.Node)+z), priorSD)-dgraph.Square(z/score.LogSigmaSD)/2-math.Log(score.LogSigmaSD)-score.HalfLog2Pi+math.Log(step))
 	}
 	return logsum.Of(logs)
 }
 
-// noiseData has columns of independent standard normals.
+// noiseData returns columns of independent standard normal numbers.
 func noiseData(t *testing.T, rows, columns int) *tables.Data {
 	t.Helper()
 	random := dagtest.Random(uint64(100*rows + columns))

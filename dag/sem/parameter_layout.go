@@ -6,25 +6,29 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Layout maps the parameters of a family to the D coordinates of θ, which all families share:
+// Layout maps the parameters of a family to the D coordinates of θ, which are the same for all
+// families:
 //
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
 //
-// Mechanisms by BGe have the coordinates of Linear. Categories and mixed tables have none: their
+// BGe has the coordinates of Linear. Categories and mixed tables have no coordinates, because their
 // parameters are integrated out.
 //
-// A family does not use the coordinates of other nodes than its parents, and without parents only
-// log σ (F.1). There are no b1 and b2 without bias, and no log σ with known noise.
+// A family does not use the coordinates of nodes that are not its parents, and without parents it
+// uses only log σ (F.1). There are no b1 and b2 without bias, and there is no log σ if the noise is
+// known.
 type Layout struct {
+	// Nodes is the number of nodes N, Hidden the number of hidden units H, and Bias whether there
+	// are biases b1 and b2.
 	Nodes     int
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
-	Sigma     float64 // known noise; 0: log σ is a coordinate
+	Sigma     float64 // noise scale if known; if 0, log σ is a coordinate
 }
 
-// Dim returns D.
+// Dim returns the number of coordinates D.
 func (l Layout) Dim() int {
 	if l.Mechanism == Categorical {
 		return 0
@@ -36,7 +40,7 @@ func (l Layout) Dim() int {
 	return dim
 }
 
-// Weights returns the number of coordinates of the mechanism, which come first.
+// Weights returns the number of coordinates without log σ, which is the last.
 func (l Layout) Weights() int {
 	if l.Mechanism == Linear {
 		return l.Nodes
@@ -48,7 +52,7 @@ func (l Layout) Weights() int {
 	return dim
 }
 
-// B1 and the following methods return the offsets of the parts of an MLP.
+// B1, W2 and B2 return the first coordinates of the parts b1, W2 and b2 of an MLP.
 func (l Layout) B1() int { return l.Nodes * l.Hidden }
 
 func (l Layout) W2() int {
@@ -60,7 +64,7 @@ func (l Layout) W2() int {
 
 func (l Layout) B2() int { return l.W2() + l.Hidden }
 
-// Mask marks the coordinates used by a family.
+// Mask marks the coordinates that a family uses.
 func (l Layout) Mask(f dgraph.Family) []bool {
 	mask := make([]bool, l.Dim())
 	if l.Sigma == 0 {
@@ -86,7 +90,8 @@ func (l Layout) Mask(f dgraph.Family) []bool {
 	return mask
 }
 
-// Mean returns the mechanism's value of a node for one row. Unused coordinates must be zero.
+// Mean returns the mean of a node given the values of all nodes in a row. Unused coordinates must
+// be zero.
 func (l Layout) Mean(theta, row []float64) (sum float64) {
 	if l.Mechanism == Linear {
 		for i, x := range row {
@@ -110,7 +115,7 @@ func (l Layout) Mean(theta, row []float64) (sum float64) {
 	return sum
 }
 
-// LogSigma returns the log σ of a draw.
+// LogSigma returns log σ given the parameters.
 func (l Layout) LogSigma(theta []float64) float64 {
 	if l.Sigma > 0 {
 		return math.Log(l.Sigma)

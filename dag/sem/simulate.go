@@ -15,36 +15,39 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Simulation describes simulated data with a known graph: the design of F.1, with every edge in
-// use.
+// Simulation describes simulated data with a known graph. It is the design of section F.1 in which
+// all edges of the graph have an effect.
 type Simulation struct {
-	// Nodes and Rows; 0 stands for 10 and 1,024.
+	// Nodes is the number of nodes; 0 stands for 10. Rows is the number of rows; 0 stands for
+	// 1,024.
 	Nodes, Rows int
 	// EdgeProbability is the probability of each edge along a random order; 0 stands for 0.5.
 	EdgeProbability float64
 	// ExpectedDegree, if not 0, is the mean number of parents of a node, and sets EdgeProbability.
 	ExpectedDegree float64 `json:",omitempty"`
-	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias hold for every
-	// node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is a
-	// category of two or three levels. Shifts of numbers by a parent's level, and slopes and shifts
-	// of a level's logits, are uniform on ±[0.5, 1.5], with signs that alternate by level.
+	// Mechanism, Hidden and Bias are the mechanism of every node with parents; AnyMechanism stands
+	// for Linear, and 0 hidden units stand for 10. The sizes of weights are uniform on [0.3, 0.7],
+	// with random signs. With Mixed every second node is a category of two or three levels. The
+	// sizes of the shifts of a number by the levels of a parent, and of the slopes and shifts of
+	// the logits of levels, are uniform on [0.5, 1.5], with signs that alternate by level.
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
-	// Noise is σ of every node; 0 stands for 1.
+	// Noise is the noise scale σ of every node; 0 stands for 1.
 	Noise float64
-	// Graph, if not nil, is the simulated graph with its Names, instead of a random one: Nodes,
-	// EdgeProbability and ExpectedDegree are then zero.
+	// Graph, if not nil, is the graph to simulate from in place of a random graph, and Names holds
+	// the names of its nodes. Nodes, EdgeProbability and ExpectedDegree must then be zero.
 	Graph *dgraph.Graph `json:"-"`
 	Names []string      `json:"-"`
-	// Network, if not nil, is the simulated network over categories, for Mechanism Categorical: all
-	// other fields but Rows and Seed are then zero.
+	// Network, if not nil, is the network over categories to simulate from. Mechanism must then be
+	// Categorical, and all other fields except Rows and Seed must be zero.
 	Network *dgraph.Network `json:"-"`
-	// Seed is the random seed. Fewer rows with the same seed are the first rows of more.
+	// Seed is the random seed. With the same seed, a simulation with fewer rows has the first rows
+	// of one with more rows.
 	Seed uint64
 }
 
-// WithDefaults replaces zeros by the defaults.
+// WithDefaults returns the simulation with defaults in place of zeros.
 func (s Simulation) WithDefaults() Simulation {
 	if s.Graph != nil {
 		s.Nodes = s.Graph.Nodes()
@@ -63,7 +66,7 @@ func (s Simulation) WithDefaults() Simulation {
 	return s
 }
 
-// Validate reports the first field out of its range.
+// Validate returns an error for the first field that is out of its range.
 func (s Simulation) Validate() error {
 	if err := s.validateNetwork(); err != nil {
 		return err
@@ -116,18 +119,19 @@ func (s Simulation) validateNetwork() error {
 	return s.Network.Validate()
 }
 
-// Simulated is a simulated data set with its truth.
+// Simulated is a simulated data set with its true graph.
 type Simulated struct {
-	Names []string // x0, x1, …, or those that were given
-	// Values are by row; a category is its place among the Levels of its node.
+	Names []string // x0, x1, …, or the given names
+	// Values holds the values by row. The value of a category is the index of its level.
 	Values [][]float64
-	Levels [][]string // nil of numbers, and where all nodes are
-	Truth  *dgraph.Graph
+	Levels [][]string // levels by node; nil for a number, and if all nodes are numbers
+	// Truth is the simulated graph.
+	Truth *dgraph.Graph
 
-	Thetas [][]float64 // parameters, by node
+	Thetas [][]float64 // parameters of each node
 }
 
-// Simulate draws data.
+// Simulate draws the data set that s describes.
 func Simulate(s Simulation) (*Simulated, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -168,7 +172,7 @@ func Simulate(s Simulation) (*Simulated, error) {
 	return out, nil
 }
 
-// categories draws rows from the network.
+// categories draws rows from the network of the simulation.
 func (s Simulation) categories() *Simulated {
 	n := s.Network
 	order, _ := n.Graph.Order()
@@ -186,7 +190,8 @@ func (s Simulation) categories() *Simulated {
 	return out
 }
 
-// graph returns the graph to simulate from, with an order of its nodes.
+// graph returns a data set without rows that has the graph to simulate from, and an order of the
+// nodes of this graph.
 func (s Simulation) graph() (out *Simulated, order []int) {
 	if s.Graph != nil {
 		order, _ = s.Graph.Order()
@@ -204,7 +209,7 @@ func (s Simulation) graph() (out *Simulated, order []int) {
 	return out, order
 }
 
-// WriteCSV writes the table.
+// WriteCSV writes the table as CSV.
 func (s *Simulated) WriteCSV(w io.Writer) error {
 	rows := [][]string{s.Names}
 	for _, values := range s.Values {
@@ -221,7 +226,7 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteTruth writes the adjacency matrix in the format of --truth.
+// WriteTruth writes the adjacency matrix in the format that --truth reads.
 func (s *Simulated) WriteTruth(w io.Writer) error {
 	rows := [][]string{append([]string{"node"}, s.Names...)}
 	for i, name := range s.Names {

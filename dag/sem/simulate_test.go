@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Fewer rows are the first of more, files can be read back, and networks have the sizes of F.1.
+// A simulation with fewer rows has the first rows of one with more rows, files can be read back,
+// and networks have the sizes of section F.1.
 func TestSimulate(t *testing.T) {
 	whole, err := sem.Simulate(sem.Simulation{Seed: 1, Mechanism: sem.MLP})
 	require.NoError(t, err)
@@ -55,8 +56,9 @@ func TestSimulateFromGraph(t *testing.T) {
 	require.ErrorContains(t, err, "give no other number")
 }
 
-// Rows of a network over categories have its probabilities: shares of 20,000 rows within 4 standard
-// errors, of 6 a false alarm in 1 of 2,600. Fewer rows are the first of more.
+// Rows simulated from a network over categories have its probabilities: shares of 20,000 rows agree
+// within 4 standard errors. With 6 shares this fails by chance in 1 of 2,600 seeds. A simulation
+// with fewer rows has the first rows of one with more rows.
 func TestSimulateCategories(t *testing.T) {
 	n := &dgraph.Network{
 		Names: []string{"b", "a"}, Levels: [][]string{{"x", "y", "z"}, {"no", "yes"}},

@@ -11,22 +11,24 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// EveryNode in the place of names stands for all nodes, in tables without a column of that name.
+// EveryNode, in place of the names of nodes, stands for all nodes, in tables without a column of
+// this name.
 const EveryNode = "all"
 
-// MostCodes is the largest number of different whole numbers in a column that may be codes of
-// categories. Rating scales have up to 10 steps.
+// MostCodes is the largest number of different whole numbers in a column for which the numbers may
+// be codes of categories. Rating scales have up to 10 steps.
 const MostCodes = 10
 
-// mostLevels bounds the levels of a category, so that a column of measurements is not taken for one
-// by accident.
+// mostLevels is the largest number of levels of a category. It keeps columns of measurements from
+// being taken for categories by accident.
 const mostLevels = 256
 
-// mostMixedLevels bounds the levels of a category beside numbers: a logistic regression has a
-// coefficient for each pair of levels of the node and a parent.
+// mostMixedLevels is the largest number of levels of a category in a table that also has numbers,
+// because a logistic regression has a coefficient for each pair of a level of the node and a level
+// of a parent.
 const mostMixedLevels = 20
 
-// fillColumns reads the nodes of a table: numbers, and the codes of categories.
+// fillColumns reads the nodes of a table: the values of numbers, and the codes of categories.
 func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	discrete, err := d.named(options.Discrete)
 	if err != nil {
@@ -78,8 +80,9 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	return d.fill(columns, categories, t, options.Log)
 }
 
-// withLabels is the table with labels in the columns that are named as categories and mix numbers
-// with other texts, as 1, 2 and unknown; the notes name the cells, which may be mistakes.
+// withLabels returns the table with labels in place of values in the columns that are named as
+// categories and mix numbers with other texts, for instance 1, 2 and unknown. Notes name these
+// texts, since they may be mistakes.
 func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table {
 	for _, name := range names {
 		every := slices.Contains(discrete, EveryNode) && !slices.Contains(names, EveryNode)
@@ -91,7 +94,7 @@ func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table
 	return t
 }
 
-// named marks the nodes that are named [N].
+// named marks the nodes whose names are given [N].
 func (d *Data) named(names []string) ([]bool, error) {
 	marks := make([]bool, len(d.Names))
 	for _, name := range names {
@@ -111,8 +114,8 @@ func (d *Data) named(names []string) ([]bool, error) {
 	return marks, nil
 }
 
-// maybeCodes reports whether a column of numbers may hold the codes of categories: few different
-// whole numbers, some of them repeated.
+// maybeCodes reports whether the column of node j, which holds numbers, may hold codes of
+// categories: at most MostCodes different whole numbers, some of them repeated.
 func (d *Data) maybeCodes(j int, c *table.Column) bool {
 	different := map[float64]bool{}
 	for row, x := range c.Values {
@@ -152,12 +155,12 @@ func (d *Data) fill(columns []*table.Column, categories []string, t *table.Table
 	return nil
 }
 
-// fillCategory reads the levels of a column, and the places of its values among them.
+// fillCategory reads the levels of a column, and for each row the index of its level.
 func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) error {
 	if c.Kind == table.Numeric {
 		c = c.AsFactor()
 	}
-	used := make([]int, len(c.Levels)) // from 1; levels of rows that were left out have none
+	used := make([]int, len(c.Levels)) // new index of each level, from 1; 0 for levels only of rows that were left out
 	var levels []string
 	for _, code := range slices.Sorted(slices.Values(c.Codes)) {
 		if used[code] == 0 {
@@ -166,7 +169,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 		}
 	}
 	switch {
-	case len(levels) < 2: // of numbers that varied before they were cut
+	case len(levels) < 2: // a column of numbers that varied before it was cut into classes
 		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
 	case len(levels) > most:
 		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]
@@ -183,7 +186,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 // Category reports whether a node is a category.
 func (d *Data) Category(j int) bool { return d.Levels != nil && d.Levels[j] != nil }
 
-// Categories counts the nodes that are.
+// Categories returns the number of nodes that are categories.
 func (d *Data) Categories() (count int) {
 	for _, levels := range d.Levels {
 		if levels != nil {
@@ -196,5 +199,5 @@ func (d *Data) Categories() (count int) {
 // Discrete reports whether all nodes are categories.
 func (d *Data) Discrete() bool { return d.Levels != nil && d.Categories() == len(d.Levels) }
 
-// Mixed reports whether some nodes are categories and the others numbers.
+// Mixed reports whether some nodes are categories and the other nodes numbers.
 func (d *Data) Mixed() bool { return d.Levels != nil && !d.Discrete() }

@@ -11,23 +11,24 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Constraints are prior knowledge about the graph, by the names of nodes.
+// Constraints holds prior knowledge about the graph, by the names of nodes.
 type Constraints struct {
-	// Forbid and Require list edges as "a->b".
+	// Forbid lists edges that the graph must not have, and Require edges that it must have, as
+	// "a->b".
 	Forbid  []string `json:"forbid,omitempty"`
 	Require []string `json:"require,omitempty"`
-	// Tiers divides the nodes into groups: no edge leads from a later one to an earlier one. Nodes
-	// in none are free.
+	// Tiers divides nodes into groups such that no edge leads from a later group to an earlier one.
+	// Nodes in no group are not restricted.
 	Tiers [][]string `json:"tiers,omitempty"`
-	// Exogenous names nodes without parents, such as indicators of interventions whose targets are
-	// not known: they may only cause.
+	// Exogenous names nodes that have no parents, such as indicators of interventions whose targets
+	// are not known.
 	Exogenous []string `json:"exogenous,omitempty"`
-	// MaxParents bounds the parents of every node; 0 for no bound.
+	// MaxParents is the largest number of parents of a node; 0 for no limit.
 	MaxParents int `json:"max_parents,omitempty"`
 }
 
-// String describes the constraints: required and forbidden edges, tiers, and the largest number of
-// parents; empty without constraints.
+// String describes the constraints: required and forbidden edges, tiers, exogenous nodes, and the
+// largest number of parents. Without constraints it returns "".
 func (c Constraints) String() string {
 	list := func(items []string) string { return english.List(items, 6) }
 	var parts []string
@@ -53,8 +54,8 @@ func (c Constraints) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// ReadTiers reads a file with a tier in each line, its nodes separated by commas. Empty lines and
-// lines that begin with # are skipped.
+// ReadTiers reads a file with one tier in each line. The nodes of a tier are separated by commas.
+// Empty lines and lines that begin with # are skipped.
 func ReadTiers(path string) ([][]string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -69,7 +70,8 @@ func ReadTiers(path string) ([][]string, error) {
 	return tiers, nil
 }
 
-// ParseTiers reads tiers of nodes separated by commas. Blank ones are skipped.
+// ParseTiers reads tiers, one in each line, with nodes separated by commas. Blank lines are
+// skipped.
 func ParseTiers(lines []string) (tiers [][]string) {
 	for _, line := range lines {
 		if strings.TrimSpace(line) == "" {
@@ -86,7 +88,7 @@ func ParseTiers(lines []string) (tiers [][]string) {
 
 // Edge reads a pair of nodes written as "a->b".
 func (d *Data) Edge(text string) (e dgraph.Edge, err error) {
-	// A name may hold an arrow: try every place to cut.
+	// A name may contain an arrow, so that every place to cut is tried.
 	var last error
 	for at := 0; ; {
 		next := strings.Index(text[at:], "->")
@@ -110,7 +112,8 @@ func (d *Data) Edge(text string) (e dgraph.Edge, err error) {
 	return e, fmt.Errorf("edge %q: %w", text, last)
 }
 
-// SplitEdges cuts text that is no edge at its commas, which a name may hold too.
+// SplitEdges splits each text that is not an edge at its commas. A text that is an edge stays
+// whole, because names may contain commas.
 func (d *Data) SplitEdges(texts []string) (list []string) {
 	for _, text := range texts {
 		if _, err := d.Edge(text); err == nil || strings.Count(text, "->") < 2 {
@@ -122,8 +125,8 @@ func (d *Data) SplitEdges(texts []string) (list []string) {
 	return list
 }
 
-// NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no
-// acyclic graph meets are an error that gives the reason.
+// NewStructure returns the structure of the graphs over the nodes of the data that meet the
+// constraints. If no acyclic graph meets the constraints, the error states the reason.
 func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	s := dgraph.Structure{Nodes: d.Nodes(), MaxParents: -1}
 	if s.Nodes > dgraph.MaxNodes {
@@ -185,8 +188,8 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	return s, s.Validate()
 }
 
-// applyTiers forbids the edges from later to earlier tiers. A constant column, which is no node,
-// may be in one.
+// applyTiers forbids edges from later to earlier tiers. A tier may name a constant column, which is
+// not a node.
 func (d *Data) applyTiers(s *dgraph.Structure, tiers [][]string, reason map[dgraph.Edge]string) error {
 	tierOf := slices.Repeat([]int{-1}, s.Nodes)
 	for k, tier := range tiers {

@@ -38,8 +38,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// A file of tiers may name a column that turns out to be constant: its other columns keep their
-// tiers.
+// A file of tiers may name a column that is constant. The other columns keep their tiers.
 func TestTiersOfConstantColumns(t *testing.T) {
 	parsed, err := table.Parse("data.csv", []byte("a,b,c\n1,7,2\n2,7,1\n4,7,5\n3,7,3\n"))
 	require.NoError(t, err)

@@ -15,78 +15,84 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// DataOptions are the choices for the use of a table. Columns that are not named here are nodes.
+// DataOptions states how a table is used. Columns that are not named here are nodes.
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
-	// Intervened names a column with the name of the node intervened on in each row; several are
-	// separated by semicolons, and empty cells and NA stand for none.
+	// Intervened names a column that holds, in each row, the name of the node that was set from
+	// outside. Several nodes are separated by semicolons. Empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
-	// SoftIntervened names a column with the node whose mechanism was changed in each row, with the
-	// same parents, in the format of Intervened.
+	// SoftIntervened names a column that holds, in each row, the node whose mechanism was changed
+	// while its parents stayed the same, in the format of Intervened.
 	SoftIntervened string `json:"soft_intervened,omitempty"`
-	// Discrete names numeric columns that are categories, as text columns always are; Continuous
-	// names columns of few distinct whole numbers that are not. [EveryNode] stands for all.
+	// Discrete names numeric columns that are categories; text columns are always categories.
+	// Continuous names columns of few different whole numbers that are not categories. [EveryNode]
+	// stands for all nodes.
 	Discrete   []string `json:"discrete,omitempty"`
 	Continuous []string `json:"continuous,omitempty"`
-	// Discretize cuts the other columns of numbers into classes.
+	// Discretize cuts the columns of numbers that are not categories into classes.
 	Discretize Discretization `json:"discretize,omitzero"`
-	// Clamp sets a node in the rows in which another column is not zero to a value:
-	// "column=node:low", "column=node:high", with the name of a level, or "column=node" for the
-	// value that the table has. The other column is not a node.
+	// Clamp sets a node to a value in the rows in which another column is not zero. An entry is
+	// "column=node:low" or "column=node:high", "column=node:level" with the name of a level, or
+	// "column=node" for the value in the table. The other column is not a node.
 	Clamp []string `json:"clamp,omitempty"`
-	// Log takes the natural logarithm of every node first.
+	// Log takes the natural logarithm of every node before scaling. Scaling is the scaling of the
+	// columns.
 	Log     bool    `json:"log,omitempty"`
 	Scaling Scaling `json:"scaling"`
-	// DropMissing leaves out rows with a missing cell instead of refusing them.
+	// DropMissing leaves out rows with a missing cell. Without DropMissing and ImputeMissing such
+	// rows are an error.
 	DropMissing bool `json:"drop_missing,omitempty"`
-	// ImputeMissing keeps them: chains over graphs draw the cells.
+	// ImputeMissing keeps rows with missing cells, whose values chains over graphs draw.
 	ImputeMissing bool `json:"impute_missing,omitempty"`
 }
 
-// Data is a table ready for inference.
+// Data is a table prepared for inference, with n rows and N nodes.
 type Data struct {
 	// Path and Fingerprint identify the file.
 	Path, Fingerprint string
-	Names             []string // of the nodes, in the order of the table
-	// X are the values on the working scale [n,N]; of categories their places among the levels.
+	Names             []string // names of the nodes, in the order of the table
+	// X holds the values on the working scale [n,N]. A value of a category is the index of its
+	// level.
 	X *mat.Dense
-	// Levels are the values of categories, by node; nil of numbers, and where all nodes are.
+	// Levels holds the levels of each category, by node, and nil for a number. It is nil if all
+	// nodes are numbers.
 	Levels [][]string
-	// Unclear names columns that were taken as numbers and may be codes of categories: few distinct
-	// whole numbers, named in neither Discrete nor Continuous.
+	// Unclear names columns that were taken as numbers and may hold codes of categories: columns of
+	// few different whole numbers that neither Discrete nor Continuous names.
 	Unclear []string
-	// Counted reports whether row r counts for node j: rows in which the node was set from outside
-	// do not [n][N]; nil when all count.
+	// Counted[r][j] reports whether row r counts for node j. Rows in which the node was set from
+	// outside do not count. It is nil when all rows count for all nodes.
 	Counted [][]bool
-	// Regimes are soft interventions, whose rows do not count for their nodes.
+	// Regimes holds the soft interventions. Their rows do not count for their nodes.
 	Regimes []regime
-	// Centers are the means of all columns over the rows that count for a node, on the working
-	// scale [N][N] by node: its mechanism has an intercept for these rows, because its own column
-	// and its parents' columns are centred. nil when nothing is left to centre: without
-	// interventions, and when the columns are used as they are.
+	// Centers holds, for each node, the means of all columns over the rows that count for the node,
+	// on the working scale [N][N]. The mechanism of the node sees columns less these means, which
+	// gives it an intercept for these rows. Centers is nil without interventions, and when columns
+	// are used unscaled.
 	Centers [][]float64
-	// Scaling is the scaling of the columns. x·Scale + Shift, by node, recovers the values of the
-	// table or their logarithms.
+	// Scaling is the scaling of the columns. x·Scale + Shift, with the entries of a node, is the
+	// value in the table, or its logarithm.
 	Scaling      Scaling
 	Shift, Scale []float64
-	// Missing are the nodes that a row of the table misses, whose cells in X are stand-ins [n]; nil
-	// for none.
+	// Missing holds, for each row, the nodes whose cells are missing in the table and have
+	// stand-ins in X [n]. It is nil if no cells are missing.
 	Missing [][]int
-	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
+	// Places holds the numbers of the rows in the file [n], in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
-	// DroppedRows counts rows left out for missing cells.
+	// DroppedRows is the number of rows that were left out because of missing cells.
 	DroppedRows int
-	constants   []constantColumn // left out
-	mixed       []string         // notes of categories with numbers and other texts
+	constants   []constantColumn // columns left out because they are constant
+	mixed       []string         // notes on columns of categories that mix numbers with text
 }
 
-// leastRows is the least number of rows: a standard deviation needs two, and is informative from
-// three.
+// leastRows is the least number of rows. A standard deviation needs two rows, and has some
+// precision from three rows on.
 const leastRows = 3
 
-// NewData prepares a table. The error for an invalid table names column and place.
+// NewData prepares a table. The error for an invalid table names the column and the place in the
+// file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	names, err := options.nodes(t)
 	if err != nil {
@@ -105,7 +111,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.applyClamps(t, options.Clamp); err != nil {
 		return nil, err
 	}
-	if err := d.checkSetCells(); err != nil { // cells of nodes with another mechanism can be drawn
+	if err := d.checkSetCells(); err != nil { // soft interventions come later, because cells of nodes with another mechanism can be drawn
 		return nil, err
 	}
 	if err := d.readSoftInterventions(t, options.SoftIntervened); err != nil {
@@ -123,8 +129,8 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	return d, d.center()
 }
 
-// nodes are the columns that are nodes, in the order of the table. The other columns are excluded
-// or describe interventions.
+// nodes returns the columns that are nodes, in the order of the table. The other columns are
+// excluded or describe interventions.
 func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 	notesOfRows := []string{o.Intervened, o.SoftIntervened}
 	for _, name := range notesOfRows {
@@ -155,8 +161,9 @@ func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 	return names, nil
 }
 
-// chooseCells leaves out the nodes among names that do not vary, and the rows with missing cells
-// where that is asked for; the others are the nodes and rows of d.
+// chooseCells leaves out the columns among names that are constant and, unless missing cells are to
+// be drawn, the rows with missing cells. The remaining columns and rows are the nodes and rows of
+// d.
 func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) (*table.Table, error) {
 	t = d.withLabels(t, names, options.Discrete)
 	names, err := d.leaveOutConstants(t, names)
@@ -171,7 +178,7 @@ func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) 
 		if t, d.DroppedRows, err = t.Complete(names, options.DropMissing); err != nil {
 			return nil, err
 		}
-		if names, err = d.leaveOutConstants(t, names); err != nil { // in the rows that are left
+		if names, err = d.leaveOutConstants(t, names); err != nil { // columns that are constant in the remaining rows
 			return nil, err
 		}
 	}
@@ -208,7 +215,7 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 		return err
 	}
 	for row := range t.Rows() {
-		if c.IsMissing(row) || c.Text(row) == "" { // text of Parquet can be empty
+		if c.IsMissing(row) || c.Text(row) == "" { // a text in a Parquet file can be empty without being missing
 			continue
 		}
 		targets, err := d.targets(c.Text(row))
@@ -222,19 +229,19 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	return nil
 }
 
-// AlwaysSetError is the error of a node that was set from outside in nearly all rows, so that too
-// few are left to learn its mechanism.
+// AlwaysSetError is the error for a node that was set from outside in nearly all rows, so that the
+// other rows are too few to learn its mechanism.
 type AlwaysSetError struct {
 	Path, Node    string
-	Rows, Counted int // all rows, and those that count for the node
+	Rows, Counted int // numbers of all rows, and of rows that count for the node
 }
 
-// Error gives the number of rows that count.
+// Error states in how many rows the node was set.
 func (e *AlwaysSetError) Error() string {
 	return fmt.Sprintf("%s: node %q is set from outside in %d of %d rows, want at least %d in which it is not", e.Path, e.Node, e.Rows-e.Counted, e.Rows, leastRows)
 }
 
-// checkCounted fails for a node that few rows count for.
+// checkCounted returns an error for a node for which too few rows count.
 func (d *Data) checkCounted(t *table.Table) error {
 	for j := range d.Names {
 		if n := d.RowsOf(j); n < leastRows {
@@ -244,8 +251,8 @@ func (d *Data) checkCounted(t *table.Table) error {
 	return nil
 }
 
-// targets reads the nodes that were set from outside in a row: one, or several separated by
-// semicolons, which a name may hold too.
+// targets reads the nodes that were set from outside in a row: one node, or several nodes separated
+// by semicolons. Names may contain semicolons.
 func (d *Data) targets(text string) (nodes []int, err error) {
 	names := []string{text}
 	if _, constant := d.constant(text); !constant && !slices.Contains(d.Names, text) {
@@ -264,7 +271,7 @@ func (d *Data) targets(text string) (nodes []int, err error) {
 	return nodes, nil
 }
 
-// Node finds a node by name; the error gives the nearest names.
+// Node returns the index of the node with the given name. The error names the nearest names.
 func (d *Data) Node(name string) (int, error) {
 	if j := slices.Index(d.Names, name); j >= 0 {
 		return j, nil
@@ -280,7 +287,7 @@ func (d *Data) Node(name string) (int, error) {
 	return 0, fmt.Errorf("no node %q; the nearest are %q", name, suggestions)
 }
 
-// RowsFor are the rows that count for a node.
+// RowsFor returns the rows that count for a node.
 func (d *Data) RowsFor(j int) (rows [][]float64) {
 	for _, row := range d.CountedRows(j) {
 		rows = append(rows, d.X.RawRowView(row))
@@ -288,7 +295,7 @@ func (d *Data) RowsFor(j int) (rows [][]float64) {
 	return rows
 }
 
-// OwnColumn is the column of a node in the rows that count for it.
+// OwnColumn returns the values of a node in the rows that count for it.
 func (d *Data) OwnColumn(j int) (values []float64) {
 	for _, row := range d.CountedRows(j) {
 		values = append(values, d.X.At(row, j))
@@ -296,7 +303,8 @@ func (d *Data) OwnColumn(j int) (values []float64) {
 	return values
 }
 
-// RowFor copies a row as the mechanism of a node sees it, centred, to a slice [N] and returns it.
+// RowFor copies a row into to [N], with the columns centred as the mechanism of node j sees them,
+// and returns to.
 func (d *Data) RowFor(j, row int, to []float64) []float64 {
 	copy(to, d.X.RawRowView(row))
 	if d.Centers != nil {
@@ -305,18 +313,17 @@ func (d *Data) RowFor(j, row int, to []float64) []float64 {
 	return to
 }
 
-// Rows returns n.
+// Rows returns the number of rows n.
 func (d *Data) Rows() int {
 	rows, _ := d.X.Dims()
 	return rows
 }
 
-// LogSD is the log standard deviation of a node over the rows that count for it, the prior mean of
-// its log σ.
+// LogSD returns the log standard deviation of a node over the rows that count for it, which is the
+// prior mean of its log σ.
 func (d *Data) LogSD(j int) float64 { return math.Log(stat.StdDev(d.OwnColumn(j), nil)) }
 
-// Targets lists the different sets of nodes that were set from outside together, the empty set left
-// out.
+// Targets returns the different non-empty sets of nodes that were set from outside in the same row.
 func (d *Data) Targets() (sets []dgraph.Set) {
 	for _, counted := range d.Counted {
 		var set dgraph.Set
@@ -332,13 +339,13 @@ func (d *Data) Targets() (sets []dgraph.Set) {
 	return sets
 }
 
-// Nodes returns N.
+// Nodes returns the number of nodes N.
 func (d *Data) Nodes() int { return len(d.Names) }
 
 // Counts reports whether a row counts for node j.
 func (d *Data) Counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
-// CountedRows are the rows that count for node j.
+// CountedRows returns the indices of the rows that count for node j.
 func (d *Data) CountedRows(j int) (rows []int) {
 	for row := range d.Rows() {
 		if d.Counts(row, j) {
@@ -348,5 +355,5 @@ func (d *Data) CountedRows(j int) (rows []int) {
 	return rows
 }
 
-// RowsOf is the number of rows that count for node j.
+// RowsOf returns the number of rows that count for node j.
 func (d *Data) RowsOf(j int) int { return len(d.CountedRows(j)) }

@@ -75,8 +75,8 @@ func TestBadData(t *testing.T) {
 	}
 }
 
-// Columns of numbers and texts are categories where they are named as such, and a note says which
-// cells are texts.
+// Columns that mix numbers and texts are categories if options name them as such, and a note states
+// which cells are texts.
 func TestMixedColumns(t *testing.T) {
 	parsed, err := table.Parse("x.csv", []byte("a,b,c\n1,2,1\n0,low,NA\n1,2,1\n0,NA,1\n0,low,0\n1,none,0\n"))
 	require.NoError(t, err)

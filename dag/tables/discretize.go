@@ -10,17 +10,18 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Discretization cuts columns of numbers into classes. The zero value leaves them as they are.
+// Discretization states how columns of numbers are cut into classes. The zero value leaves them as
+// numbers.
 type Discretization struct {
 	// Classes is the number of classes of a column, at least 2.
 	Classes int
-	// Hartemink starts from many quantile classes and joins neighbours so that the mutual
-	// information with the other columns stays as large as it can (Hartemink 2001); else classes
-	// are quantiles.
+	// Hartemink starts from many quantile classes and joins neighbouring classes such that the
+	// mutual information with the other columns stays as large as possible (Hartemink 2001).
+	// Without Hartemink the classes are quantiles.
 	Hartemink bool
 }
 
-// String is the text that [ParseDiscretization] reads.
+// String returns the text that [ParseDiscretization] reads.
 func (d Discretization) String() string {
 	switch {
 	case d.Classes == 0:
@@ -48,7 +49,7 @@ func ParseDiscretization(text string) (d Discretization, err error) {
 	return d, fmt.Errorf("got %q, want terciles, quantiles:k or hartemink:k with k from 2 to %d", text, mostLevels)
 }
 
-// MarshalText writes the text.
+// MarshalText returns the text that [ParseDiscretization] reads.
 func (d Discretization) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads text written by MarshalText.
@@ -57,11 +58,12 @@ func (d *Discretization) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// harteminkClasses is the number of quantile classes that Hartemink's method starts from: the 60 of
-// R's bnlearn.
+// harteminkClasses is the number of quantile classes from which Hartemink's method starts; R's
+// bnlearn also starts from 60.
 const harteminkClasses = 60
 
-// apply cuts columns without missing values. Columns that are discrete stay as they are.
+// apply cuts columns into classes; no values may be missing. Columns of categories stay as they
+// are.
 func (d Discretization) apply(columns []*table.Column, discrete []bool) {
 	first := d.Classes
 	if d.Hartemink {
@@ -91,8 +93,8 @@ func (d Discretization) apply(columns []*table.Column, discrete []bool) {
 	}
 }
 
-// quantileCuts are the values at which a column is cut into a number of classes of about the same
-// size, each different and below the largest; equal values are in one class.
+// quantileCuts returns the values at which a column is cut into count classes of about the same
+// size. The cuts are all different and below the largest value, and equal values are in one class.
 func quantileCuts(values []float64, count int) (cuts []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for k := 1; k < count; k++ {
@@ -104,7 +106,7 @@ func quantileCuts(values []float64, count int) (cuts []float64) {
 	return cuts
 }
 
-// classes are the places of values among cuts: the first cut that is not below.
+// classes returns, for each value, the index of the first cut that is not below the value.
 func classes(values, cuts []float64) []int {
 	codes := make([]int, len(values))
 	for row, x := range values {
@@ -130,12 +132,12 @@ func classNames(cuts []float64) (names []string) {
 	return names
 }
 
-// joinClasses joins neighbouring classes of a column, each time the pair that loses the least of
-// the sum of mutual informations with the other columns, down to the given number, and returns the
-// remaining cuts. Ties go to the lower classes.
+// joinClasses joins neighbouring classes of column j until count classes are left, and returns the
+// remaining cuts. In each step it joins the pair that loses the least of the sum of the mutual
+// informations with the other columns. Among equal losses it takes the lowest pair.
 func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 	cuts = slices.Clone(cuts)
-	var tables [][][]float64 // of each other column: counts by class and code
+	var tables [][][]float64 // for each other column, counts by class and code
 	for i, other := range codes {
 		if i == j {
 			continue
@@ -167,9 +169,9 @@ func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 	return cuts
 }
 
-// lostInformation is the loss of the sum of mutual informations by joining classes k and k + 1,
-// times the number of rows, in nats: Σ n log n of cells less Σ n log n of classes, before and
-// after.
+// lostInformation returns the loss of the sum of mutual informations, times the number of rows, in
+// nats, when classes k and k + 1 are joined. It is the change of Σ n log n over cells less the
+// change of Σ n log n over classes, for counts n.
 func lostInformation(tables [][][]float64, k int) (loss float64) {
 	term := func(n float64) float64 {
 		if n == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// checkImputable fails for options that exclude drawing of missing cells, where a node misses some.
+// checkImputable returns an error if a node misses cells and the options do not allow drawing them.
 func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 	missing, err := t.Missing(nodes)
 	if err != nil {
@@ -22,8 +22,8 @@ func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 	return nil
 }
 
-// completed is a column without missing cells, which get the column's mean or most frequent level.
-// Nodes in rows that miss them are in missing.
+// completed returns the column of node j with its mean or its most frequent level in place of
+// missing cells. It adds the node to d.Missing in the rows that miss it.
 func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	var observed []float64
 	counts := make([]int, len(c.Levels))
@@ -58,7 +58,7 @@ func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	return &filled, nil
 }
 
-// found says that the value of a node is known in a row that the table misses it in.
+// found marks that the value of a node is known in a row in which the table misses it.
 func (d *Data) found(row, j int) {
 	if d.Missing != nil {
 		d.Missing[row] = slices.DeleteFunc(d.Missing[row], func(i int) bool { return i == j })
@@ -74,7 +74,7 @@ func (d *Data) observed(j int) (values []float64) {
 	return values
 }
 
-// MissingCells counts the missing cells of the table, which chains draw.
+// MissingCells returns the number of missing cells of the table, which chains draw.
 func (d *Data) MissingCells() (count int) {
 	for _, nodes := range d.Missing {
 		count += len(nodes)
@@ -82,7 +82,7 @@ func (d *Data) MissingCells() (count int) {
 	return count
 }
 
-// checkSetCells fails where a node that was set from outside has no value.
+// checkSetCells returns an error if a node was set from outside in a row that misses its value.
 func (d *Data) checkSetCells() error {
 	for row, nodes := range d.Missing {
 		for _, j := range nodes {
@@ -94,7 +94,7 @@ func (d *Data) checkSetCells() error {
 	return nil
 }
 
-// CheckComplete fails for a table with missing cells, which chains alone draw.
+// CheckComplete returns an error for a table with missing cells, which only chains can draw.
 func (d *Data) CheckComplete() error {
 	if d.Missing == nil {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Scaling is the transformation of the columns.
+// Scaling is the transformation of the columns of numbers before inference.
 type Scaling int
 
 const (
 	// Standardize centres every column and divides it by its standard deviation.
 	Standardize Scaling = iota
-	// GlobalScale centres every column and divides all by one number, the standard deviation of all
-	// their values: the paper's preparation. Relative variances stay, and with equal noise they
-	// can show directions.
+	// GlobalScale centres every column and divides all columns by one number, the root mean square
+	// of their standard deviations, as the paper does. The relative variances stay, and if all
+	// nodes have equal noise they can show directions.
 	GlobalScale
 	// Center only centres the columns.
 	Center
@@ -31,7 +31,7 @@ const (
 
 var scalings = enum.New[Scaling]("scaling", "standardize", "global", "center", "none")
 
-// String is the name of the scaling.
+// String returns the name of the scaling.
 func (s Scaling) String() string { return scalings.String(s) }
 
 // MarshalText writes the name.
@@ -40,7 +40,7 @@ func (s Scaling) MarshalText() ([]byte, error) { return scalings.Marshal(s) }
 // UnmarshalText reads standardize, global, center or none.
 func (s *Scaling) UnmarshalText(text []byte) error { return scalings.Unmarshal(text, s) }
 
-// Rescale centres and scales X. A column that hardly varies is an error.
+// Rescale centres and scales X. A column that is constant to 12 digits is an error.
 func (d *Data) Rescale(scaling Scaling) error {
 	rows, nodes := d.X.Dims()
 	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
@@ -82,7 +82,7 @@ func (d *Data) Rescale(scaling Scaling) error {
 	return nil
 }
 
-// center fills Centers. A column that is constant over the rows that count for it is an error.
+// center fills Centers. A column that is constant in the rows that count for it is an error.
 func (d *Data) center() error {
 	if d.Counted == nil {
 		return nil
@@ -99,7 +99,8 @@ func (d *Data) center() error {
 	return nil
 }
 
-// Means are the means of all columns over the rows that count for a node, by node [N][N].
+// Means returns, for each node, the means of all columns over the rows that count for the node
+// [N][N].
 func (d *Data) Means() [][]float64 {
 	means := make([][]float64, d.Nodes())
 	for j := range means {

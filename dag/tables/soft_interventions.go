@@ -8,15 +8,15 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// regime is some rows in which the mechanism of a node was another than in the rest, with the same
-// parents: a soft intervention.
+// regime is a soft intervention: rows in which a node had another mechanism than in the other rows,
+// with the same parents.
 type regime struct {
 	Node int
 	rows []int
 }
 
-// readSoftInterventions fills regimes from a column that names nodes in the format of
-// interventions. Rows with the same text in it have the same mechanisms.
+// readSoftInterventions fills Regimes from a column that names nodes in the format of Intervened.
+// In rows with the same text the nodes have the same mechanisms.
 func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	if column == "" {
 		return nil
@@ -45,7 +45,7 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 		for _, j := range targets {
 			r := regime{Node: j}
 			for _, row := range rows[text] {
-				if d.Counts(row, j) { // where the node was set, no mechanism is seen
+				if d.Counts(row, j) { // a node that was set shows no mechanism
 					r.rows = append(r.rows, row)
 				}
 			}
@@ -63,11 +63,13 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	return nil
 }
 
-// NoMechanism is the place of the mechanism of a node in a row in which it was set.
+// NoMechanism is the index of the mechanism of a node in a row in which the node was set from
+// outside.
 const NoMechanism = -1
 
-// Mechanisms are the places of the mechanisms of each node in the rows: 0 for the usual one, 1 and
-// more for its soft interventions, in the order of regimes, and noMechanism [n][N].
+// Mechanisms returns the index of the mechanism of each node in each row [n][N]: 0 for the usual
+// mechanism, 1 and more for the soft interventions on the node in the order of Regimes, and
+// NoMechanism where the node was set.
 func (d *Data) Mechanisms() [][]int {
 	places, seen := make([][]int, d.Rows()), make([]int, d.Nodes())
 	for row := range places {
@@ -87,7 +89,7 @@ func (d *Data) Mechanisms() [][]int {
 	return places
 }
 
-// RegimeRows is the number of rows that have a soft intervention.
+// RegimeRows returns the number of rows with a soft intervention.
 func (d *Data) RegimeRows() int {
 	var rows []int
 	for _, r := range d.Regimes {
@@ -97,7 +99,7 @@ func (d *Data) RegimeRows() int {
 	return len(slices.Compact(rows))
 }
 
-// Within is the data of a regime: only its rows count for its node.
+// Within returns the data in which only the rows of a regime count for the node of the regime.
 func (d *Data) Within(r regime) *Data {
 	within := *d
 	within.Regimes, within.Counted = nil, make([][]bool, d.Rows())

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ShareOf returns a function that gives the share of draws with an event, and its standard error
-// for that number of independent draws.
+// ShareOf returns a function that computes the share of draws with an event, and the standard error
+// of this share. independent is the number of independent draws that the draws are worth.
 func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
 	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		for _, d := range draws {
@@ -22,11 +22,12 @@ func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Gr
 	}
 }
 
-// comparedGraphs bounds the number of graphs compared one by one, evenly spread over all draws,
-// because equivalence classes take long.
+// comparedGraphs is the largest number of graphs that are compared one by one. They are evenly
+// spread over all draws. Their number is limited because equivalence classes take long to find.
 const comparedGraphs = 3000
 
-// Some returns the draws as a mixture of families, and families and chains of evenly spaced draws.
+// Some returns all draws as a mixture of families. For evenly spaced draws it also returns the
+// places of their families in the mixture, and the numbers of their chains.
 func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
 	all := slices.Concat(s.Graphs...)
 	posterior, families = score.FamiliesOf(all)
@@ -37,7 +38,7 @@ func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int3
 	return posterior, score.EachOf(families, every), chain
 }
 
-// Sample returns all draws with their parameters, in order of time, the chains side by side.
+// Sample returns all draws with their parameters, ordered by time, and at each time by chain.
 func (s *Graphs) Sample() (d score.Sample) {
 	for k := range KeptGraphs {
 		for c := range s.Graphs {
@@ -49,19 +50,20 @@ func (s *Graphs) Sample() (d score.Sample) {
 
 // Edges holds the probabilities of edges and their standard errors [N][N].
 type Edges struct {
+	// Probabilities and Errors are indexed by cause and effect.
 	Probabilities, Errors [][]float64
-	// Worst has the largest standard error, and the largest R-hat and the least effective number of
-	// draws over the density and edges whose probability is not close to 0 or 1.
+	// Worst holds the largest standard error of an edge. Its R-hat is the largest, and its ESS the
+	// smallest, among the log density and the edges whose probability is not close to 0 or 1.
 	Worst rjmcmc.Summary
 }
 
-// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge.
-// R-hat of a few visits is noise.
+// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge,
+// because R-hat of a few visits is noise.
 const rareEdge = 0.02
 
-// Summarise combines summaries of the log density and of every edge. An edge that hardly ever
-// changed has unknown autocorrelation: its error is at least the error for the least effective
-// number of draws.
+// Summarise combines the summaries of the log density and of every edge. The autocorrelation of an
+// edge that almost never changed is unknown, so that its error is at least the error for the
+// smallest effective number of draws.
 func Summarise(nodes int, density rjmcmc.Summary, summarise func(e dgraph.Edge) rjmcmc.Summary) Edges {
 	all := Edges{Probabilities: dgraph.Zeros(nodes), Errors: dgraph.Zeros(nodes), Worst: density}
 	worst, pairs := &all.Worst, dgraph.OrderedPairs(nodes)

@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// TestQualityOfChainErrors compares edges of chains, in units of their standard errors, with exact
-// sums over graphs of 10 nodes: 8 simulated tables of 40 to 300 rows. Of 720 standard normals the
-// largest is above 4.5 in one of 200.
+// TestQualityOfChainErrors compares edge probabilities of chains with exact sums, in units of the
+// standard errors of the chains, for graphs of 10 nodes and 8 simulated tables of 40 to 300 rows.
+// The largest of 720 standard normal numbers exceeds 4.5 in one of 200 cases.
 //
 //	go test -tags quality -run QualityOfChainErrors -v ./dag
 func TestQualityOfChainErrors(t *testing.T) {

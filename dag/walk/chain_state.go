@@ -12,25 +12,25 @@ import (
 )
 
 // walkState is the state of a chain between two rounds. A chain that continues from it ends with
-// the bits of an uninterrupted one.
+// exactly the result of an uninterrupted chain.
 type walkState struct {
 	Parents []dgraph.Set
-	Order   []int // part of the state with the prior over orders
+	Order   []int // part of the state for the prior over orders
 	Random  []byte
 	Wide    bool
-	Cells   []float64 // missing cells
+	Cells   []float64 // values of the missing cells
 }
 
-// chainRun is a run of chains between two rounds.
+// chainRun is a run of several chains, between two rounds.
 type chainRun struct {
 	problem    *score.Problem
 	cfg        ChainConfig
 	candidates *candidates
 	walks      []*walk
-	sources    []*rand.PCG // of the walks
-	imputers   []*imputer  // own the walks, if the table has missing cells
-	round      int         // next round, from 0
-	before     string      // report of the round before
+	sources    []*rand.PCG // random sources of the walks
+	imputers   []*imputer  // chains over missing cells, each with a walk; nil if no cells are missing
+	round      int         // number of the next round, from 0
+	before     string      // text about the round before, for the status
 }
 
 // initialise chooses candidates, and restores the chains after their start, which is one piece.

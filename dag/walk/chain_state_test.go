@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Chains stopped in a round continue to the bits of uninterrupted chains, under either prior.
+// Chains that are stopped in a round continue and end with exactly the results of uninterrupted
+// chains, for the prior over graphs and the prior over orders.
 func TestChainsGoOn(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		p, _ := windowProblem(t, orders)
@@ -34,8 +35,8 @@ func TestChainsGoOn(t *testing.T) {
 	}
 }
 
-// Two processes that share chains, and the process that combines their pieces, end with the graphs
-// of a single process.
+// Two processes that share chains, and a process that combines their pieces, end with the graphs of
+// a single process.
 func TestSharedChains(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		p, _ := windowProblem(t, orders)

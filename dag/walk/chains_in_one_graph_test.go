@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Chains that all found one graph and never left it agree.
+// Chains that all found one graph and never left it are judged to agree.
 func TestChainsInOneGraph(t *testing.T) {
 	s := &Graphs{nodes: 2}
 	for range 4 {

@@ -1,9 +1,9 @@
 // Package walk runs Markov chains over graphs, for any number of nodes.
 //
-// With mechanisms in closed form ([SampleGraphs]) chains screen likely parents of each node
-// ([candidates]) and score all sets of them; large steps move nodes in an order and draw all
-// families that this concerns at once, small ones add, take away or turn an edge. Rounds take twice
-// as many steps each until the chains agree. In tables with missing cells chains draw these too.
-// Where evidences take long, as for networks, chains are over the graphs made of listed families
-// ([ListedGraphs]).
+// For mechanisms with evidences in closed form, [SampleGraphs] runs the chains. They choose likely
+// parents of each node ([candidates]) and score all sets of these. Large steps move nodes in an
+// order and draw all affected families at once. Small steps add, remove or turn an edge. Each round
+// takes twice as many steps as the round before, until the chains agree. In tables with missing
+// cells the chains draw these cells too. Where evidences take long to compute, as for networks,
+// chains run over the graphs made of listed families ([ListedGraphs]).
 package walk

@@ -12,17 +12,18 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// doubtfulPairs holds the pairs of nodes with the doubt whether they are joined, p(1−p) for a
-// probability p. In large sparse graphs nearly all pairs are certainly joined or certainly not, and
-// steps of single edges that take all pairs alike hardly ever reach the others. Weights do not
-// change while chains run a round, so that a step and its reverse have the same probability. They
-// affect only the speed of chains.
+// doubtfulPairs holds the pairs of nodes with the doubt whether they are joined by an edge, p(1−p)
+// for a probability p. In large sparse graphs nearly all pairs are certainly joined or certainly
+// not. Steps that pick all pairs with the same probability almost never pick the doubtful ones. The
+// doubts do not change during a round, so that a step and its reverse are proposed with the same
+// probability. They affect only the speed of chains.
 type doubtfulPairs struct {
 	pairs [][2]int // i < j
 	table pick.Table
 }
 
-// newDoubtfulPairs takes the weights of pairs by j and then by i; it returns nil if all are zero.
+// newDoubtfulPairs returns the pairs with the given weights, which are ordered by the larger node
+// of a pair and then by the smaller. It returns nil if all weights are zero.
 func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 	if floats.Sum(weights) == 0 {
 		return nil
@@ -36,14 +37,14 @@ func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 	return d
 }
 
-// doubt is p(1−p) of an edge with known log odds.
+// doubt returns p(1−p) for an edge with the given log odds.
 func doubt(logOdds float64) float64 {
 	p := 1 / (1 + math.Exp(-math.Abs(logOdds)))
 	return p * (1 - p)
 }
 
-// doubtsOf returns the doubt about each other node as an additional parent of j, averaged over
-// graphs.
+// doubtsOf returns, for each other node, the doubt whether it is a parent of j given the other
+// parents of j, averaged over graphs.
 func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }
@@ -60,7 +61,8 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	return doubts
 }
 
-// findDoubts sets the doubts about pairs of the walks, given their graphs at the start of a round.
+// findDoubts sets the doubts about pairs for all walks, given the graphs of the walks at the start
+// of a round.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
 	var graphs [][]dgraph.Set

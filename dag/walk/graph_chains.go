@@ -23,23 +23,28 @@ import (
 
 // ChainConfig configures chains over graphs. The zero value is usable.
 type ChainConfig struct {
-	// Chains is the number of independent chains, each from a random start; 0 stands for 6.
+	// Chains is the number of independent chains, each of which starts at random; 0 stands for 6.
 	Chains int
-	// Rounds is the largest number of rounds. The first keeps 500 graphs of each chain with a sweep
-	// between them. Each further round, until the chains agree, takes twice as many sweeps and
-	// drops the earlier rounds. 0 stands for 6.
+	// Rounds is the largest number of rounds; 0 stands for 6. The first round keeps 500 graphs of
+	// each chain, with a sweep between two of them. Further rounds follow until the chains agree.
+	// Each takes twice as many sweeps as the round before, and its graphs replace the graphs of
+	// earlier rounds.
 	Rounds int
-	// MaxTime, if not 0, limits the time: no round begins that would take longer.
+	// MaxTime, if not 0, limits the time: no round begins that would take longer than the time
+	// left.
 	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
-	// addition to required parents; 0 stands for 12. Nodes with other parents in the draws get
-	// these and up to two more. It affects the speed of the chains, not their limit.
+	// addition to required parents; 0 stands for 12, or 7 with missing cells. If chains visit other
+	// parents of a node, these become candidates for the next round, with up to two more
+	// candidates. Candidates affects the speed of the chains, not the distribution to which they
+	// converge.
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
-	// Shard, if not nil, is the part of this process among several that run the same chains: scores
-	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of a
-	// single process. One process with a Shard continues a stopped run from its finished pieces.
+	// Shard, if not nil, is the part of this process among several processes that run the same
+	// chains. They share the scores of sets of parents by node, and the rounds by chain. Every
+	// process ends with the graphs that a single process would have. A single process with a Shard
+	// continues a stopped run from its finished pieces.
 	Shard *shard.Shard
 }
 
@@ -66,30 +71,30 @@ func (c ChainConfig) Validate() error {
 
 const (
 	maxCandidates = 18
-	KeptGraphs    = 500 // per chain and round
-	annealBetas   = 40  // temperatures from the prior to the posterior, each for annealSweeps sweeps
+	KeptGraphs    = 500 // draws of each chain in a round
+	annealBetas   = 40  // number of inverse temperatures from the prior to the posterior, with annealSweeps sweeps each
 	annealFirst   = 0.003
 	annealSweeps  = 10
-	// Steps of a sweep, for each node.
+	// These are the numbers of steps in a sweep, for each node.
 	largeSteps = 1
 	blocks     = 1
 	reversals  = 1
 	smallSteps = 10
-	windows    = 10 // additional steps of a sweep of a wide walk
+	windows    = 10 // additional steps in a sweep of a wide walk, not for each node
 )
 
-// Graphs holds the graphs visited by chains.
+// Graphs holds the graphs that chains visited in the last round.
 type Graphs struct {
 	nodes  int
 	Graphs [][][]dgraph.Set // [chains][draws][N]
-	scores [][]float64      // of the graphs [chains][draws]
-	// parameters by node, for draws with missing cells [chains][draws][N][D]
+	scores [][]float64      // log posterior weights of the graphs [chains][draws]
+	// parameters of each node, if cells are missing [chains][draws][N][D]
 	thetas [][][][]float64
 	sweeps int // sweeps between two draws
 }
 
-// SampleGraphs runs chains over graphs, and over the missing cells of the table, if any. Mechanisms
-// must have a closed form.
+// SampleGraphs runs chains over graphs, and over the missing cells of the table if there are any.
+// The evidences of the mechanisms must have a closed form.
 func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, status func(string)) (*Graphs, error) {
 	imputes := p.Data.Missing != nil
 	if imputes && cfg.Candidates == 0 {
@@ -126,7 +131,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 			return s, nil
 		}
 		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
-		if imputes { // the candidates stay, because their sets are scored in every step
+		if imputes { // the candidates do not change, because their sets are scored again in every step
 			continue
 		}
 		if err := r.refine(ctx, s.visits(), worst.RHat > verdict.FailedRHat); err != nil {
@@ -135,15 +140,16 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	}
 }
 
-// Measured returns the diagnostics of chains for package verdict; draws counts the draws of each.
+// Measured returns the diagnostics of chains for package verdict. draws is the number of draws of
+// each chain.
 func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
 	return verdict.Measured{
 		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
 	}
 }
 
-// start anneals chains from the prior to the posterior, so that they do not start in the nearest of
-// many modes.
+// start anneals chains from the prior to the posterior, so that they do not all start in the
+// nearest of many modes.
 func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 	for k := range annealBetas {
 		tables, err := r.candidates.newTables(ctx, math.Pow(annealFirst, 1-float64(k)/(annealBetas-1)))
@@ -170,8 +176,9 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 	return nil
 }
 
-// refine chooses new candidates after a round. The graphs of the round are dropped, so that they
-// may affect how chains continue. Wide walks are slow, and are used only where chains differ much.
+// refine chooses new candidates after a round. The graphs of this round are dropped, so that the
+// choice may depend on them. Wide walks are slow, and are used only after a round in which chains
+// differed much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err
@@ -187,7 +194,7 @@ func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) 
 	return nil
 }
 
-// sweep makes a number of steps in proportion to the number of nodes.
+// sweep makes a number of steps that is proportional to the number of nodes.
 func (w *walk) sweep() {
 	w.largeSteps()
 	if w.wide {
@@ -204,7 +211,7 @@ func (w *walk) sweep() {
 }
 
 // wideStep draws the order of many nodes at once: of neighbours in the order where the order is
-// part of the state, else of a block.
+// part of the state, and otherwise of a block of nodes anywhere in the graph.
 func (w *walk) wideStep(width int) {
 	if w.tables.problem.Structure.Orders {
 		w.orderWindow(width)
@@ -227,7 +234,7 @@ func (w *walk) largeSteps() {
 	}
 }
 
-// round keeps KeptGraphs graphs of every chain.
+// round runs a round of every chain and keeps KeptGraphs graphs of each.
 func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
 	pieces, err := r.shareRound(ctx, func(c int, piece *roundPiece) error {
 		for k := range KeptGraphs {
@@ -265,7 +272,8 @@ func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 	return nil
 }
 
-// visits returns the share of draws in which each node had each other as a parent [node][parent].
+// visits returns the share of draws in which each node had each other node as a parent
+// [node][parent].
 func (s *Graphs) visits() [][]float64 {
 	shares := dgraph.Zeros(s.nodes)
 	each := 1 / float64(len(s.Graphs)*KeptGraphs)
@@ -281,7 +289,7 @@ func (s *Graphs) visits() [][]float64 {
 	return shares
 }
 
-// Edges summarises all edges.
+// Edges returns the probabilities and errors of all edges.
 func (s *Graphs) Edges() Edges {
 	density := rjmcmc.Summarise(s.scores)
 	if density.SD == 0 || s.oneScore() {
@@ -301,9 +309,9 @@ func (s *Graphs) Edges() Edges {
 	})
 }
 
-// oneScore reports whether all but a few draws have the same score: the score of one graph, or of
-// an equivalence class with equal scores. A few other visits have no information about
-// autocorrelation, nor have rounding errors of equal scores.
+// oneScore reports whether all but a few draws have the same score, up to rounding: the score of
+// one graph, or of an equivalence class with equal scores. A few visits of other graphs give no
+// information about autocorrelation, and neither do rounding errors of equal scores.
 func (s *Graphs) oneScore() bool {
 	const digits = 1e-8
 	counts, most, total := map[float64]int{}, 0, 0

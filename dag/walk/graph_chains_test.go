@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Chains agree with exact sums: with both priors, with constraints, and with few candidates, so
-// that most parents are found edge by edge. Edge probabilities agree within 0.02 and 5 Monte Carlo
+// Chains agree with exact sums for both priors, with constraints, and with few candidates, so that
+// most parents are found edge by edge. Edge probabilities agree within 0.02 plus 5 Monte Carlo
 // standard errors.
 func TestGraphChainsAgainstExactSums(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -67,7 +67,7 @@ func TestGraphChainsAgainstExactSums(t *testing.T) {
 	}
 }
 
-// The scores of sets of parents used by chains equal the scores of the exact sums.
+// The scores of sets of parents that chains use equal the scores of the exact sums.
 func TestCandidates(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 6, Rows: 50, Mechanism: sem.Linear, Seed: 5})
 	require.NoError(t, err)
@@ -107,8 +107,8 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, found, listed)
 }
 
-// Random sorts have the stated probability: the mean of 1/u over sorts of a graph is the number of
-// its orders, within 5 standard errors.
+// Random sorts have the stated probability u: the mean of 1/u over sorts of a graph is the number
+// of orders of the graph, within 5 standard errors.
 func TestSortsCountOrders(t *testing.T) {
 	g := dgraph.NewGraph(6)
 	for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 0, To: 2}, {From: 3, To: 2}, {From: 2, To: 5}} {
@@ -131,8 +131,8 @@ func TestSortsCountOrders(t *testing.T) {
 	require.InDelta(t, g.Orders(), sum, 5*math.Sqrt((squares-sum*sum)/sorts))
 }
 
-// New candidates are chosen where chains visit other parents, and only there; more of them where
-// the visits require it.
+// New candidates are chosen only for nodes for which chains visit other parents, and a node gets
+// more candidates where the visits require it.
 func TestRefinedCandidates(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 8, Rows: 50, Mechanism: sem.Linear, Seed: 5})
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestRefinedCandidates(t *testing.T) {
 	c, err := newCandidates(t.Context(), nil, p, 3, func(int, int) {})
 	require.NoError(t, err)
 	visits := dgraph.Zeros(8)
-	// x1 is required, x2 forbidden, and one more candidate does not suffice
+	// x1 is required and x2 is forbidden; one more candidate does not suffice
 	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15}
 	for _, i := range c.parents[3] {
 		visits[3][i] = 1
@@ -175,7 +175,7 @@ func TestRefinedCandidates(t *testing.T) {
 	require.Equal(t, 0b1111, w.local[0])
 }
 
-// No round begins that would take longer than the remaining time.
+// No round begins that would take longer than the time left.
 func TestChainsEndInTime(t *testing.T) {
 	p, _ := windowProblem(t, true)
 	cfg := ChainConfig{Chains: 2, Rounds: 2, Candidates: 3, Seed: 4}

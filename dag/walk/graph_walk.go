@@ -8,44 +8,46 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// outside marks a node with parents outside the candidates.
+// outside marks a node that has parents which are not among its candidates.
 const outside = -1
 
-// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ Π_j p(pa_j)
-// exp(β ℓ_j(pa_j)), or with the prior over orders to the distribution over pairs of an order and a
-// graph along it.
+// walk is a Markov chain over acyclic graphs A. Its distribution converges to π(A) ∝ Π_j p(pa_j)
+// exp(β ℓ_j(pa_j)), or for the prior over orders to the corresponding distribution over pairs of an
+// order and a graph along it.
 //
-// Its large step moves a node in an order and draws all affected families at once. Given an order ≺
-// the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over the sets of
-// candidates that come before j. So with the prior over orders, a new order is accepted with Π_j
-// α_j(≺') / α_j(≺). With the prior over graphs the order is not part of the state: it is drawn
-// first, by a random sort of A with a known probability u(≺ | A), and the acceptance is Π_j α_j(≺')
-// u(≺' | A') / Π_j α_j(≺) u(≺ | A), which corrects for the number of orders of a graph. A node with
-// parents outside the candidates keeps them in such a step. A wide walk also draws the order of
-// several neighbours at once, see orderWindow.
+// A large step moves a node in an order and draws all affected families anew. Given an order ≺ the
+// families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺). Here w(pa_j) is the weight of a
+// family, and α_j(≺) the sum of the weights over all sets of candidates that come before j. For the
+// prior over orders, a new order ≺' is therefore accepted with probability Π_j α_j(≺') / α_j(≺).
+// For the prior over graphs the order is not part of the state. It is drawn first, by a random sort
+// of A with a known probability u(≺ | A). The acceptance probability Π_j α_j(≺') u(≺' | A') / Π_j
+// α_j(≺) u(≺ | A) corrects for the number of orders of a graph. A node with parents outside the
+// candidates keeps its parents in a large step. A wide walk also draws the order of several
+// neighbours at once, see orderWindow.
 //
-// Steps of single edges are in graph_walk_edges.go.
+// Steps that change single edges are in graph_walk_edges.go.
 type walk struct {
 	orderedGraph
 	tables  *orderTables
-	local   []int   // the family of each node as a mask of candidates, or outside
+	local   []int   // parents of each node as a mask of candidates, or outside
 	score   float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
 	known   map[dgraph.Family]float64
-	changed []change // scratch of step
-	old     []change // scratch of reverse
-	wide    bool     // whether a sweep has windows
+	changed []change // scratch memory of step
+	old     []change // scratch memory of reverse
+	wide    bool     // whether a sweep has additional steps of many nodes
 	pairs   *doubtfulPairs
 	window  window
 }
 
-// change is the change of a node in a large step.
+// change is the change of the family of a node in a large step.
 type change struct {
-	node, mask int        // mask: candidates that come before it
-	parents    dgraph.Set // its old parents
-	local      int        // its old parents as a mask
+	node, mask int        // mask is the set of candidates before the node
+	parents    dgraph.Set // parents before the change
+	local      int        // parents before the change, as a mask
 }
 
-// newWalk starts from a random order allowed by the required edges, and families drawn along it.
+// newWalk returns a walk with a random order that the required edges allow, and families drawn
+// along this order.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
 	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}}
@@ -56,7 +58,7 @@ func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	return w
 }
 
-// use replaces the tables, which may have other candidates.
+// use replaces the tables. The new tables may have other candidates.
 func (w *walk) use(tables *orderTables) {
 	if w.tables.candidates != tables.candidates {
 		for j, set := range w.parents {
@@ -66,7 +68,7 @@ func (w *walk) use(tables *orderTables) {
 	w.tables = tables
 }
 
-// rescore recomputes the score, because sums of differences drift.
+// rescore recomputes the score, because rounding errors add up in sums of differences.
 func (w *walk) rescore() {
 	w.score = 0
 	for j := range w.parents {
@@ -74,7 +76,7 @@ func (w *walk) rescore() {
 	}
 }
 
-// rememberedScores bounds the number of scores kept by a walk.
+// rememberedScores is the largest number of scores that a walk keeps.
 const rememberedScores = 1 << 17
 
 func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
@@ -93,7 +95,7 @@ func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	return value
 }
 
-// localMask returns a family as a mask of candidates, or outside.
+// localMask returns the parents of a node as a mask of candidates, or outside.
 func (c *candidates) localMask(j int, parents dgraph.Set) int {
 	mask := c.mask(j, parents)
 	if bits.OnesCount64(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
@@ -112,18 +114,18 @@ func (w *walk) maskBefore(j int) (mask int) {
 	return mask
 }
 
-// draw draws the family of a node among the sets within a mask.
+// draw draws the family of a node from the sets of candidates within a mask.
 func (w *walk) draw(j, mask int) {
 	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
 }
 
-// setLocal gives a node the candidates in mask and the required parents.
+// setLocal makes the candidates in mask and the required parents the parents of a node.
 func (w *walk) setLocal(j, mask int) {
 	w.local[j] = mask
 	w.setParents(j, w.tables.set(j, mask))
 }
 
-// step is a large step: a node moves by up to reach places.
+// step is a large step that moves a node by up to reach places in the order.
 func (w *walk) step(reach int) {
 	orders := w.tables.problem.Structure.Orders
 	logRatio := 0.0
@@ -172,7 +174,7 @@ func (w *walk) step(reach int) {
 	}
 	if !orders && logRatio+w.logSort() < limit {
 		w.restore(w.changed)
-		return // the order is drawn again next time
+		return // the next step draws the order again
 	}
 	w.score += difference
 }
@@ -184,8 +186,8 @@ func (w *walk) restore(changes []change) {
 	}
 }
 
-// fixed returns the parents of a node that do not depend on the order: the required parents, or all
-// if some are outside the candidates.
+// fixed returns the parents of a node that a large step does not draw: the required parents, or all
+// parents if some are outside the candidates.
 func (w *walk) fixed(j int) dgraph.Set {
 	if w.local[j] == outside {
 		return w.parents[j]
@@ -193,7 +195,7 @@ func (w *walk) fixed(j int) dgraph.Set {
 	return w.tables.problem.Structure.Required[j]
 }
 
-// listed is log p(pa_j) + ℓ_j(pa_j) of a node whose parents are candidates.
+// listed returns log p(pa_j) + ℓ_j(pa_j) of a node whose parents are all candidates or required.
 func (w *walk) listed(j int) float64 {
 	return w.tables.scores[j][w.local[j]] + w.tables.priors[j][w.local[j]]
 }

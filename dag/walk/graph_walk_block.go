@@ -6,17 +6,18 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// blockWidth is the largest number of nodes in a block of a walk that is not wide: such a block
-// takes twice the time of a step of a single node.
+// blockWidth is the largest number of nodes in a block of a walk that is not wide. A block of this
+// size takes twice the time of a step of a single node.
 const blockWidth = 6
 
-// block is a large step that draws the families of a node and of some of its candidates with their
-// order, anywhere in the graph. The nodes B are drawn independently of the graph. P are the other
-// nodes without ancestors in B, and W the nodes of B whose ancestors are all in P and W. Sorts of
-// the graph that put P first, then W, and then the rest are orders of the graph, and also of every
-// graph that differs in the families of W within P and W: P and W are the same for these. So the
-// order of W is drawn like the order of a window (orderWindow), and the acceptance ratio is u(≺′ |
-// A′) / u(≺ | A) of the order within W, which is drawn by a random sort.
+// block is a large step that draws the families and the order of a node and some of its candidates,
+// wherever they are in the graph A. The set B of these nodes is drawn independently of the graph.
+// Let P be the nodes outside B that have no ancestors in B, and W the nodes of B whose ancestors
+// are all in P and W. An order that puts P first, then W, and then the rest can be an order of A,
+// and also of every graph that differs from A only in families of W within P and W. P and W are the
+// same for these graphs. The order of W is therefore drawn like the order of a window
+// (orderWindow). The acceptance ratio is u(≺′ | A′) / u(≺ | A), where u is the probability of the
+// order ≺ within W in a random sort, and primes mark the state after the step.
 func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
@@ -37,7 +38,7 @@ func (w *walk) block(width int) {
 	w.score += difference
 }
 
-// drawBlock sets the window to W, from at most width nodes, and returns P.
+// drawBlock sets the window to W, drawn as in block from at most width nodes, and returns P.
 func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	seed := w.random.IntN(len(w.parents))
 	block, neighbours := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
@@ -61,8 +62,8 @@ func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	return before
 }
 
-// sortBlock goes through an order of the window, given by next among the ready nodes, and returns
-// the log probability of the order in a random sort.
+// sortBlock goes through an order of the window, whose nodes next picks one by one among the nodes
+// that are ready, and returns the log probability of this order in a random sort.
 func (w *walk) sortBlock(before dgraph.Set, next func(ready []int, place int) int) float64 {
 	placed, product := before, 1.0
 	for place := range w.window.nodes {

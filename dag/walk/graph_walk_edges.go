@@ -6,7 +6,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// edge picks an edge uniformly; there must be one.
+// edge picks one of the edges with equal probabilities. There must be at least one.
 func (w *walk) edge() dgraph.Edge {
 	k := w.random.IntN(w.edges)
 	for to, set := range w.parents {
@@ -24,9 +24,9 @@ func (w *walk) edge() dgraph.Edge {
 	panic("dag.walk.edge: the number of edges is wrong")
 }
 
-// turn is a small step that turns an edge picked at random. The number of edges stays, so that the
-// reverse has the same probability. Between graphs of an equivalence class with equal weights,
-// every turn is accepted. Tables must have β = 1.
+// turn is a small step that turns an edge picked at random. The number of edges does not change, so
+// that the reverse step is proposed with the same probability. Between graphs of an equivalence
+// class with equal weights every turn is accepted. The tables must have β = 1.
 func (w *walk) turn() {
 	s := w.tables.problem.Structure
 	if s.Orders || w.edges == 0 { // along a fixed order no edge can turn
@@ -46,11 +46,12 @@ func (w *walk) turn() {
 	w.score += difference
 }
 
-// reverse turns an edge i → j and draws the other parents of both nodes (Grzegorczyk and Husmeier
-// 2008). With G0 the graph in which neither has parents, first the parents of i are drawn from the
-// sets with j that close no cycle in G0, with sum of weights Z*_i. Then the parents of j are drawn
-// from all sets that close no cycle then, with sum Z_j. With E edges before and E′ after it is
-// accepted with E Z*_i Z_j / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the reverse.
+// reverse turns an edge i → j and draws the other parents of i and j (Grzegorczyk and Husmeier
+// 2008). Let G0 be the graph in which i and j have no parents. First the parents of i are drawn
+// from the sets with j that close no cycle in G0; the sum of their weights is Z*_i. Then the
+// parents of j are drawn from all sets that close no cycle after that; the sum of their weights is
+// Z_j. With E edges before and E′ edges after the step, it is accepted with probability E Z*_i Z_j
+// / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the reverse step.
 func (w *walk) reverse() {
 	if w.tables.problem.Structure.Orders || w.edges == 0 {
 		return
@@ -85,7 +86,8 @@ func (w *walk) reverse() {
 	w.restore(w.old)
 }
 
-// candidateBit is zero for a node that is no candidate.
+// candidateBit returns the bit of a parent in a mask of the candidates of j, or zero if the parent
+// is not a candidate.
 func (w *walk) candidateBit(j, parent int) int {
 	for k, i := range w.tables.parents[j] {
 		if i == parent {
@@ -95,8 +97,8 @@ func (w *walk) candidateBit(j, parent int) int {
 	return 0
 }
 
-// acyclicMask returns the candidates of a node without parents that are not its descendants;
-// possible is false if a descendant is required.
+// acyclicMask returns the candidates of node j, which must have no parents, that are not its
+// descendants. possible is false if a descendant is a required parent.
 func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	below := dgraph.Reach(dgraph.SetOf(j), w.children)
 	for k, i := range w.tables.parents[j] {
@@ -107,7 +109,8 @@ func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
 }
 
-// toggle is a small step at a uniform pair of nodes. Tables must have β = 1.
+// toggle is a small step for a pair of nodes that is picked with equal probabilities. The tables
+// must have β = 1.
 func (w *walk) toggle() {
 	nodes := len(w.parents)
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
@@ -117,7 +120,7 @@ func (w *walk) toggle() {
 	w.togglePair(from, to)
 }
 
-// toggleDoubtful is the same step at a pair picked in proportion to its doubt.
+// toggleDoubtful is a step like toggle, for a pair picked in proportion to its doubt.
 func (w *walk) toggleDoubtful() {
 	if w.pairs != nil {
 		pair, turn := w.pairs.pairs[w.pairs.table.Index(w.random.Float64())], w.random.IntN(2)
@@ -125,7 +128,9 @@ func (w *walk) toggleDoubtful() {
 	}
 }
 
-// togglePair removes an edge, turns it so that it goes from one node to the other, or adds it.
+// togglePair proposes to change the edge between two nodes. An edge in the given direction is
+// removed, and an edge in the other direction is turned. If there is no edge, one is added in the
+// given direction.
 func (w *walk) togglePair(from, to int) {
 	s := w.tables.problem.Structure
 	changed := w.parents[to].Toggle(from)
@@ -167,8 +172,8 @@ func (w *walk) setFamily(j int, parents dgraph.Set) {
 	w.local[j] = w.tables.localMask(j, parents)
 }
 
-// reaches reports whether there is a path from one node to another; with direct, a path other than
-// the edge between them.
+// reaches reports whether there is a path between two nodes in the given direction. If direct is
+// set, the edge between the two nodes does not count as a path.
 func (w *walk) reaches(from, to int, direct bool) bool {
 	last := w.parents[to]
 	if direct {

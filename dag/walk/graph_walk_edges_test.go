@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Steps that turn edges, mixed with a few steps that add and remove edges, keep the posterior: no
-// edge is off by 5 standard errors, and under another prior some are by 8.
+// Steps that turn edges, mixed with a few steps that add and remove edges, leave the posterior
+// invariant: no edge probability is off by 5 standard errors, and compared with another prior some
+// are off by 8.
 func TestTurnsAgainstExactSums(t *testing.T) {
 	p, tables := windowProblem(t, false)
 	for name, steps := range map[string]func(w *walk){
@@ -33,8 +34,9 @@ func TestTurnsAgainstExactSums(t *testing.T) {
 	require.Greater(t, farthest(t, &other, tables, func(w *walk) { w.reverse(); w.toggle() }), 8.0)
 }
 
-// Sums over sets with a certain candidate are right, by differences or one by one, and draws reach
-// each set with its probability, however far the remaining sets are behind others.
+// Sums over the sets with a certain candidate are right, both as differences and added up one by
+// one. Draws pick each set with its probability, even if the weights of these sets are far below
+// the weights of other sets.
 func TestContaining(t *testing.T) {
 	_, tables := windowProblem(t, false)
 	checkContaining(t, tables)

@@ -9,28 +9,32 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// windowWidth is the largest number of neighbours in an order whose order is drawn at once.
+// windowWidth is the largest number of neighbours in an order that are reordered at once.
 const windowWidth = 10
 
-// window is the scratch memory of a step that draws the order of several neighbours. Arrays with
-// rows of 2^width hold values of each node by the subset of the window that comes before it.
+// window is the scratch memory of a step that draws the order of several nodes, the window. Arrays
+// with rows of length 2^width hold values of each node by the subset of the window that comes
+// before the node.
 type window struct {
 	nodes []int
-	masks []int // candidates before the node [width][2^width]
-	// sum over the families of the node, relative to the sum with the whole window before it, and
-	// zero where it must come later [width][2^width]; logs are the logarithms, for tiny shares
+	masks []int // candidates that come before the node [width][2^width]
+	// sums holds the sum of weights over the families of a node, relative to this sum with the
+	// whole window before the node. It is zero where the node must come later [width][2^width].
+	// logs holds the logarithms, for very small sums.
 	sums, logs []float64
-	total      []float64 // sum over the orders of a subset of the window [2^width], or its logarithm
-	old        []change  // old families of the nodes, in the order drawn, the last first
-	picks      []int     // scratch of block
+	total      []float64 // sum over the orders of each subset of the window [2^width], or its logarithm
+	old        []change  // families before the step, in the order drawn, from the last place to the first
+	picks      []int     // scratch memory of block
 }
 
-// orderWindow is a large step that draws the order of several neighbours from all their orders at
-// once, where the order is part of the state. Given an order families are independent. With the
-// nodes before the window fixed, the sum over all orders of a subset S of it is therefore Z(S) =
-// Σ_{j∈S} Z(S − j) α_j(S − j). An order drawn backwards from these sums, with families drawn along
-// it, has the probability Π_j w(pa_j) / Z. The reverse step has the same Z, so that every step is
-// accepted.
+// orderWindow is a large step for the prior over orders, where the order is part of the state. It
+// draws the order of several neighbours in the order from all their orders at once. Given an order
+// families are independent. With the nodes before the window fixed, the sum of weights over all
+// orders of a subset S of the window is therefore Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). Here α_j(S)
+// is the sum of the weights w(pa_j) over the families of j with parents before the window or in S.
+// An order is drawn backwards from these sums, and families are drawn along it. The result has the
+// probability Π_j w(pa_j) / Z, with Z the sum for the whole window. The reverse step has the same
+// Z, so that every step is accepted.
 func (w *walk) orderWindow(width int) {
 	start := w.random.IntN(len(w.parents) - width + 1)
 	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
@@ -42,8 +46,8 @@ func (w *walk) orderWindow(width int) {
 	w.score += w.drawFamilies()
 }
 
-// drawFamilies draws the families of the nodes of a window along its order, and returns the change
-// of the score.
+// drawFamilies draws the families of the nodes of the window along the window's order, and returns
+// the change of the score.
 func (w *walk) drawFamilies() (difference float64) {
 	for _, c := range w.window.old {
 		if c.local != outside {
@@ -55,8 +59,8 @@ func (w *walk) drawFamilies() (difference float64) {
 	return difference
 }
 
-// drawWindow draws the order of the nodes of the window, from its last place to its first, given
-// the set of nodes before it, and stores the old families.
+// drawWindow draws the order of the nodes of the window, from the last place to the first, given
+// the set of nodes before the window. It stores the families before the step.
 func (w *walk) drawWindow(before dgraph.Set) {
 	win := &w.window
 	size := 1 << len(win.nodes)
@@ -87,7 +91,7 @@ func (w *walk) drawWindow(before dgraph.Set) {
 	}
 }
 
-// sumFamilies fills masks and sums of the window, given the set of nodes before it.
+// sumFamilies fills masks, sums and logs of the window, given the set of nodes before the window.
 func (w *walk) sumFamilies(before dgraph.Set) {
 	win := &w.window
 	width := len(win.nodes)
@@ -98,9 +102,9 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 	}
 	for k, j := range win.nodes {
 		masks, sums, logs := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size], win.logs[k*size:(k+1)*size]
-		var candidates [windowWidth]int // bits of the nodes of the window among the candidates
+		var candidates [windowWidth]int // bit of each node of the window in a mask of candidates
 		masks[0] = 0
-		matters, needed := 0, 0 // nodes of the window
+		matters, needed := 0, 0 // nodes of the window, as bits
 		for c, i := range w.tables.parents[j] {
 			if before.Has(i) {
 				masks[0] |= 1 << c
@@ -128,7 +132,7 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 				sums[set], logs[set] = sums[set&matters], logs[set&matters]
 			case needed&^set != 0:
 				sums[set], logs[set] = 0, math.Inf(-1)
-			case w.local[j] == outside: // it keeps its family
+			case w.local[j] == outside: // the node keeps its family
 				sums[set], logs[set] = 1, 0
 			default:
 				within := w.tables.within[j]
@@ -139,11 +143,11 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 	}
 }
 
-// leastTotal is the least sum over orders with full precision: its lost terms are below the
-// smallest number.
+// leastTotal is the least sum over orders that has full precision. With it, terms that are lost by
+// underflow are negligible.
 const leastTotal = 1e-200
 
-// addOrders fills total with sums over orders, and reports whether they have full precision.
+// addOrders fills total with sums over orders, and reports whether these have full precision.
 func (win *window) addOrders() bool {
 	size := 1 << len(win.nodes)
 	win.total[0] = 1
@@ -159,7 +163,8 @@ func (win *window) addOrders() bool {
 	return win.total[size-1] > leastTotal
 }
 
-// addLogs fills total with the logarithms of the sums, in which most terms are negligible.
+// addLogs fills total with the logarithms of the sums over orders. Most terms of these sums are
+// negligible.
 func (win *window) addLogs() {
 	size := 1 << len(win.nodes)
 	win.total[0] = 0

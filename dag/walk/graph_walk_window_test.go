@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// windowProblem has 5 nodes; x3 must be a cause of x1.
+// windowProblem returns a problem with 5 nodes, in which x3 must be a parent of x1.
 func windowProblem(t *testing.T, orders bool) (*score.Problem, *orderTables) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 30, EdgeProbability: 0.6, Mechanism: sem.Linear, Seed: 8})
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func windowProblem(t *testing.T, orders bool) (*score.Problem, *orderTables) {
 	require.NoError(t, err)
 	p, err := score.NewProblem(d, score.ModelOptions{EdgePenalty: 0.3, Orders: orders}, tables.Constraints{Require: []string{"x3->x1"}})
 	require.NoError(t, err)
-	// with few candidates some nodes have other parents
+	// few candidates, so that some nodes have other parents
 	c, err := newCandidates(t.Context(), nil, p, 3, func(int, int) {})
 	require.NoError(t, err)
 	tables, err := c.newTables(t.Context(), 1)
@@ -31,8 +31,8 @@ func windowProblem(t *testing.T, orders bool) (*score.Problem, *orderTables) {
 	return p, tables
 }
 
-// farthest returns the largest distance of an edge between walks with the given steps and sums over
-// all graphs, in standard errors of the walks and 0.002.
+// farthest returns the largest distance of an edge probability between walks with the given steps
+// and sums over all graphs. Its unit is the standard error of the walks combined with 0.002.
 func farthest(t *testing.T, p *score.Problem, tables *orderTables, steps func(w *walk)) (worst float64) {
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
@@ -66,8 +66,9 @@ func farthest(t *testing.T, p *score.Problem, tables *orderTables, steps func(w 
 	return worst
 }
 
-// Steps that order windows, wide and narrow, keep the posterior with the prior over orders: no edge
-// is off by 5 standard errors. They are far from the posterior with the prior over graphs.
+// Steps that draw the order of windows, wide and narrow, leave the posterior for the prior over
+// orders invariant: no edge probability is off by 5 standard errors. The results are far from the
+// posterior for the prior over graphs.
 func TestWindowsAgainstExactSums(t *testing.T) {
 	ofWidth := func(width int) func(w *walk) {
 		return func(w *walk) {

@@ -19,29 +19,29 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// imputer is a chain over graphs, parameters and the missing cells of a table, whose distribution
-// converges to their posterior given the observed cells. It alternates steps of [walk] given a
-// completed table with draws of the cells given the graph. Numbers are drawn row by row given
-// parameters drawn for the graph; categories cell by cell with tables of probabilities integrated
-// out. Cells must be missing at random: that they are missing must have no information about their
-// values beyond the observed cells.
+// imputer is a chain over graphs, parameters and the missing cells of a table. Its distribution
+// converges to their posterior given the observed cells. It alternates steps of [walk], given a
+// completed table, with draws of the cells, given the graph. Numbers are drawn row by row, given
+// parameters drawn for the graph. Categories are drawn cell by cell, with the tables of
+// probabilities integrated out. Cells must be missing at random: given the observed cells, the fact
+// that a cell is missing must have no information about its value.
 type imputer struct {
-	problem *score.Problem // with a separate table
+	problem *score.Problem // with its own copy of the table
 	random  *rand.Rand
 	walk    *walk
-	thetas  [][]float64 // parameters of the graph, by node, for usual mechanisms
-	// indices of the mechanisms of nodes in rows, as in [Data.mechanisms]
+	thetas  [][]float64 // parameters of each node in the graph, without soft interventions
+	// index of the mechanism of each node in each row, as in [tables.Data.Mechanisms]
 	mechanisms [][]int
 }
 
 // imputeBurnIn is the number of steps before the first round. Not tuned.
 const imputeBurnIn = 200
 
-// imputeCandidates is the default number of candidates of a node: all their sets are scored again
-// in every step.
+// imputeCandidates is the default number of candidates of a node if cells are missing. It is small
+// because all sets of candidates are scored again in every step.
 const imputeCandidates = 7
 
-// newImputer completes the table with values from other rows of the column.
+// newImputer completes the table with values from other rows of the same column.
 func newImputer(p *score.Problem, random *rand.Rand) *imputer {
 	data, copied := *p.Data, *p
 	data.X, copied.Data = mat.DenseCopyOf(p.Data.X), &data
@@ -77,7 +77,7 @@ func (m *imputer) setCells(values []float64) {
 	}
 }
 
-// step moves the graph, and then draws the missing cells.
+// step takes a sweep over graphs, and then draws the missing cells.
 func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	found := candidatesOf(m.problem, candidates)
 	if err := parallel.For(ctx, len(candidates), func(j int) error {
@@ -108,15 +108,15 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	return m.drawNumbers(found.forms)
 }
 
-// numberMechanism is a mechanism of a numeric node with its parameters.
+// numberMechanism holds the parameters of a mechanism of a numeric node.
 type numberMechanism struct {
 	theta     []float64
 	intercept float64
 }
 
 // drawNumbers draws parameters, and then the missing cells of each row from their normal
-// distribution given its other cells, by the mechanisms of the row. Mechanisms of nodes set by an
-// intervention are left out.
+// distribution given the other cells of the row. In each row it uses the mechanisms of this row;
+// nodes set by an intervention have none.
 func (m *imputer) drawNumbers(forms []score.Form) error {
 	d, l := m.problem.Data, m.problem.Layout()
 	drawn := make([][]numberMechanism, len(forms))
@@ -140,7 +140,7 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 				continue
 			}
 			child := drawn[j][place]
-			// weight is the coefficient of node i in the residual
+			// weight returns the coefficient of node i in the residual of node j.
 			weight := func(i int) float64 { return dgraph.Indicator(i == j) - child.theta[i] }
 			residual := -child.intercept
 			for i, x := range values {
@@ -178,12 +178,12 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 	return nil
 }
 
-// cellCounts holds the counts of the levels of a node for each combination of values of its
-// parents, by the number of the combination, in the rows with one of its mechanisms.
+// cellCounts counts the levels of a node in the rows with one of its mechanisms, for each
+// combination of values of its parents. Combinations are identified by a number.
 type cellCounts struct {
 	node    int
 	parents []int
-	cell    float64 // weight of the prior
+	cell    float64 // weight of the prior in each cell
 	counts  map[uint64][]float64
 }
 
@@ -247,7 +247,7 @@ func (m *imputer) drawCategories() {
 	}
 }
 
-// startImputed makes chains after burn-in.
+// startImputed makes the chains and takes their burn-in steps.
 func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) error {
 	status("burn-in of the chains")
 	for c := range r.cfg.Chains {

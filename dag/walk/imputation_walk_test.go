@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Chains over missing cells stopped in a round continue to the bits of uninterrupted chains.
+// Chains over missing cells that are stopped in a round continue and end with exactly the results
+// of uninterrupted chains.
 func TestImputationGoesOn(t *testing.T) {
 	for name, text := range map[string]string{
 		"numbers":    "a,b,c\n1.5,2,3.5\n2.5,NA,1\n3,4.5,2\nNA,1,2.5\n5,2.5,7\n4.5,3,6\n",

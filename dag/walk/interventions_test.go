@@ -17,8 +17,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// enumerated is the posterior of edges by a loop over all graphs, from the density of each node in
-// its counted rows, with separate means: independent of [Data.Centers].
+// enumerated returns the posterior probabilities of edges by a loop over all graphs. It computes
+// the density of each node in the rows that count for it, with the means of these rows, and does
+// not use [tables.Data.Centers].
 func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 	t.Helper()
 	d := p.Data
@@ -78,9 +79,9 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 	return dgraph.EdgeProbabilities(d.Nodes(), posterior)
 }
 
-// A node that is set far from its natural values moves its children and no others: exact sums agree
-// with a loop over all 543 graphs, and so do chains within 4 of their standard errors. Without an
-// intercept for the counted rows, shifts of the means would look like edges.
+// A node that is set far from its natural values changes only its descendants. Exact sums agree
+// with a loop over all 543 graphs, and chains agree with it within 4 of their standard errors.
+// Without an intercept for the rows that count, shifts of the means would look like edges.
 func TestInterventionsFarAway(t *testing.T) {
 	truth := dgraph.FromEdges(4, [2]int{0, 1}, [2]int{1, 2})
 	wrong := func(edges [][]float64) (sum float64) {

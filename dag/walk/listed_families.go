@@ -9,22 +9,22 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// listedFamilies holds families with their log weights by node, the largest first. Chains are over
-// graphs made of these families.
+// listedFamilies holds the families of each node that are on a list, by descending log weight.
+// Chains run over graphs made of these families.
 type listedFamilies struct {
 	structure dgraph.Structure
 	byNode    [][]listedFamily // [N]
 }
 
-// listedFamily has its weight as a share of the largest weight of the node; place is the index of
-// its score.
+// listedFamily is a family with its log weight. share is its weight divided by the largest weight
+// of the node's families, and place the index of its score.
 type listedFamily struct {
 	parents          dgraph.Set
 	logWeight, share float64
 	place            int
 }
 
-// newListedFamilies has the weights p(pa) exp(β ℓ(pa)).
+// newListedFamilies returns the families of scores with the weights p(pa) exp(β ℓ(pa)).
 func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *listedFamilies {
 	l := &listedFamilies{s, make([][]listedFamily, s.Nodes)}
 	for i, f := range scores.Families {
@@ -41,15 +41,16 @@ func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *l
 	return l
 }
 
-// leastOfList is the largest share of a sum that all remaining families may have: their errors are
-// larger by far.
+// leastOfList bounds the share of a sum that the families left out of it may have. The errors of
+// their scores are much larger.
 const leastOfList = 1e-6
 
-// sum is the log of the sum of the weights of the families of a node with parents in a set, −Inf
-// for none; visit, if not nil, is called with each that matters and its weight up to a factor.
+// sum returns the log of the sum of the weights of the families of node j whose parents are all in
+// a set, or −Inf if there are none. visit, if not nil, is called with each family that is not
+// negligible and its weight up to a common factor.
 func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
 	list, largest, total := l.byNode[j], 0.0, 0.0
-	far := false // shares have few digits left, or none
+	far := false // whether shares have lost their digits
 	for k := range list {
 		f := &list[k]
 		if !f.parents.Within(from) {
@@ -79,8 +80,9 @@ func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily,
 	return largest + math.Log(total)
 }
 
-// pick is the family of a node at which the sum of probabilities reaches u, among those with
-// parents in a set; logTotal is the log of the sum of their weights.
+// pick returns the family of node j at which the cumulative probability reaches u, among the
+// families whose parents are all in a set. logTotal is the log of the sum of the weights of these
+// families.
 func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chosen *listedFamily) {
 	list := l.byNode[j]
 	for k := range list {
@@ -94,18 +96,18 @@ func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chos
 	return chosen
 }
 
-// listedWalk is a Markov chain over the graphs whose families are on a list. Its large steps are
-// the steps of [walk]: a node moves in an order, and the families between are drawn anew. Its small
-// steps draw the family of a node given all others.
+// listedWalk is a Markov chain over the graphs whose families are all on a list. In a large step,
+// as in [walk], a node moves in an order and the families of the nodes in between are drawn anew. A
+// small step draws the family of a node given the families of all other nodes.
 type listedWalk struct {
 	orderedGraph
 	families *listedFamilies
-	graph    []*listedFamily // by node
-	old      []*listedFamily // scratch of step
-	sums     []float64       // scratch of step
+	graph    []*listedFamily // family of each node
+	old      []*listedFamily // scratch memory of step
+	sums     []float64       // scratch memory of step
 }
 
-// use replaces the families; the new ones must include the families of the graph.
+// use replaces the list of families. The new list must contain the families of the current graph.
 func (w *listedWalk) use(families *listedFamilies) {
 	w.families = families
 	for j, parents := range w.parents {
@@ -126,7 +128,7 @@ func (w *listedWalk) score() (sum float64) {
 	return sum
 }
 
-// sweep makes a number of steps in proportion to the number of nodes.
+// sweep makes a number of steps that is proportional to the number of nodes.
 func (w *listedWalk) sweep() {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 1, 4, 16, nodes - 1}
@@ -138,8 +140,8 @@ func (w *listedWalk) sweep() {
 	}
 }
 
-// possible are the nodes that may be parents of a node given the families of all others: those
-// before it with the prior over orders, and else all but its descendants.
+// possible returns the nodes that may be parents of node j given the families of all other nodes:
+// with the prior over orders the nodes before j, and otherwise all nodes except its descendants.
 func (w *listedWalk) possible(j int) dgraph.Set {
 	if w.families.structure.Orders {
 		return dgraph.SetOf(w.order[:w.position[j]]...)
@@ -147,7 +149,7 @@ func (w *listedWalk) possible(j int) dgraph.Set {
 	return dgraph.Below(len(w.parents)).Minus(dgraph.Reach(dgraph.SetOf(j), w.children))
 }
 
-// step moves a node by up to reach places, as in a large step of [walk].
+// step moves a node by up to reach places, as a large step of [walk] does.
 func (w *listedWalk) step(reach int) {
 	orders := w.families.structure.Orders
 	logRatio := 0.0
@@ -180,8 +182,8 @@ func (w *listedWalk) step(reach int) {
 	}
 }
 
-// sumBetween is the log of the product of the sums over the families of nodes at some places of the
-// order, whose logs it leaves in sums.
+// sumBetween returns the log of the product, over the nodes at the places first to last of the
+// order, of the sums of the weights of their families. It leaves the logs of these sums in w.sums.
 func (w *listedWalk) sumBetween(first, last int) (product float64) {
 	before := dgraph.SetOf(w.order[:first]...)
 	w.sums = w.sums[:0]

@@ -16,30 +16,32 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ListedGraphs finds the posterior over the graphs whose families are on a list that may grow: by
-// sums over all of them, or by chains, which continue from their last graphs when scores change.
+// ListedGraphs computes the posterior over the graphs whose families are all on a list, which may
+// grow. It sums over all these graphs, or runs chains, which continue from their last graphs when
+// scores change.
 type ListedGraphs struct {
 	structure dgraph.Structure
 	sums      bool
-	logMass   float64 // of the prior
+	logMass   float64 // log of the sum of the prior weights of all graphs
 	seed      uint64
 	chains    []*listedWalk
-	sweeps    int             // between two draws
-	worst     *rjmcmc.Summary // of the last round that was judged; nil for sums
+	sweeps    int             // number of sweeps between two draws
+	worst     *rjmcmc.Summary // worst summary of the last round of Settle; nil for sums
 }
 
-// MostSummed is the largest number of nodes whose graphs are summed in each round, in a second or
-// less.
+// MostSummed is the largest number of nodes for which graphs are summed in each round. Such a sum
+// takes a second or less.
 const MostSummed = 10
 
-// Sizes of the rounds of chains. Not tuned.
+// These are sizes of the rounds of chains. Not tuned.
 const (
 	listedChains = 6
-	mostSweeps   = 64  // between two draws
-	fewDraws     = 100 // of each chain while evidences change
+	mostSweeps   = 64  // largest number of sweeps between two draws
+	fewDraws     = 100 // draws of each chain in a round while evidences still change
 )
 
-// NewListedGraphs sums over graphs of at most mostSummed nodes, and has no chains yet.
+// NewListedGraphs returns a ListedGraphs without chains yet. It will sum over graphs if there are
+// at most mostSummed nodes.
 func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGraphs {
 	l := &ListedGraphs{structure: s, sums: s.Nodes <= mostSummed, seed: seed, sweeps: 1}
 	if l.sums {
@@ -48,8 +50,9 @@ func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGra
 	return l
 }
 
-// Posterior is a score.SumOfScores, by a sum or one round of chains over the graphs whose families
-// have scores. The families with only the required parents must be on the list.
+// Posterior is a score.SumOfScores. It computes the posterior by a sum, or by one round of chains,
+// over the graphs made of the families in scores. For each node the family with only the required
+// parents must be among them.
 func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scores score.Scores, _ func(string)) (*score.Posterior, error) {
 	if !l.sums {
 		_, sum, err := l.round(ctx, scores, fewDraws)
@@ -65,7 +68,8 @@ func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scor
 	return l.estimate(scores, sum, 0), nil
 }
 
-// Settle is the posterior by rounds of chains, each of twice as many sweeps, until they agree.
+// Settle computes the posterior by rounds of chains until they agree. Each round has twice as many
+// sweeps as the round before.
 func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status func(string)) (*score.Posterior, error) {
 	if l.sums {
 		return l.Posterior(ctx, l.structure, scores, status)
@@ -84,7 +88,8 @@ func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status
 	}
 }
 
-// estimate is the posterior of a sum worth drawn independent draws; 0: it is over all graphs.
+// estimate returns the posterior that follows from a sum. The sum is worth drawn independent draws;
+// if drawn is 0, it is over all graphs and exact.
 func (l *ListedGraphs) estimate(scores score.Scores, sum dgraph.Sum, drawn float64) *score.Posterior {
 	return score.EstimatedPosterior(l.structure, scores, sum, l.logMass, drawn)
 }
@@ -93,15 +98,15 @@ func (l *ListedGraphs) judged() *verdict.Judgement {
 	return verdict.Judge(Measured(listedChains, KeptGraphs, *l.worst))
 }
 
-// Judge lowers the verdict where chains do not agree.
+// Judge lowers the verdict if the chains do not agree.
 func (l *ListedGraphs) Judge(v *verdict.Judgement) {
 	if l.worst != nil {
 		v.Add(l.judged())
 	}
 }
 
-// Walked returns the number of chains and the worst summary of the last of Settle's rounds; zero
-// for sums.
+// Walked returns the number of chains and the worst summary of the last round of Settle. The number
+// is zero if graphs were summed.
 func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
 	if l.worst == nil {
 		return 0, worst
@@ -169,8 +174,9 @@ func (l *ListedGraphs) start(ctx gocontext.Context, scores score.Scores) error {
 	return nil
 }
 
-// drawnGraphs is a sum over graphs without its total: graphs that chains visited, given by their
-// families, with the mean probabilities of the families given the rest of each graph.
+// drawnGraphs takes the place of a sum over graphs, without its total. It holds the families of the
+// graphs that chains visited, and the mean probability of each family given the rest of a visited
+// graph.
 type drawnGraphs struct {
 	families [][]int
 	shares   []float64
@@ -187,7 +193,7 @@ func (d *drawnGraphs) add(w *listedWalk) {
 	d.families = append(d.families, places)
 }
 
-// LogTotal implements dgraph.Sum; it is unknown.
+// LogTotal implements dgraph.Sum. It returns NaN because the total is unknown.
 func (d *drawnGraphs) LogTotal() float64 { return math.NaN() }
 
 // Draw implements dgraph.Sum.

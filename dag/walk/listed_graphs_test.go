@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Chains over graphs of listed families come to the sums over the same graphs, within 5 standard
-// errors of their effective draws, under either prior over graphs, with required and forbidden
-// edges and families that are missing.
+// Chains over graphs of listed families agree with the sums over the same graphs, within 5 standard
+// errors of their effective draws. This is checked for both priors over graphs, with required and
+// forbidden edges, and with families that are missing from the list.
 func TestListedGraphsAgainstSums(t *testing.T) {
 	random := dagtest.Random(8)
 	for _, orders := range []bool{false, true} {
@@ -26,7 +26,7 @@ func TestListedGraphsAgainstSums(t *testing.T) {
 			scores := score.Scores{Families: s.Families()}
 			for _, f := range scores.Families {
 				value := 3 * random.NormFloat64()
-				if f.Parents.Len() == 3 { // as good as missing
+				if f.Parents.Len() == 3 { // so improbable that they are as good as missing
 					value = -1000
 				}
 				scores.LogEvidence, scores.SE = append(scores.LogEvidence, value), append(scores.SE, 0)
@@ -52,7 +52,8 @@ func TestListedGraphsAgainstSums(t *testing.T) {
 			for i, row := range exact.EdgeProbabilities() {
 				for j, want := range row {
 					require.InDelta(t, want, edges.Probabilities[i][j], 5*math.Max(edges.Errors[i][j], score.ShareError(want, edges.Worst.ESS)), "%d to %d", i, j)
-					// given the rest of the graph families have less variance
+					// the mean probabilities of families given the rest of the graph have less
+					// variance than draws
 					require.InDelta(t, want, posterior.EdgeProbabilities()[i][j], 4*score.ShareError(want, edges.Worst.ESS), "%d to %d", i, j)
 				}
 			}

@@ -10,25 +10,26 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// orderTables holds sums over sets of candidates that come before a node in an order, at one
-// inverse temperature of the likelihood.
+// orderTables holds, for each node, sums of weights over the sets of candidates that come before it
+// in an order, at one inverse temperature β of the likelihood.
 type orderTables struct {
 	*candidates
 	beta   float64
-	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
-	// masks of each node with their weights, the largest first, without forbidden masks
+	within [][]float64 // log of the sum over the subsets of each mask [N][2^K], for K candidates
+	// masks of each node by descending weight, without forbidden masks
 	sorted [][]weightedMask
-	first  [][]int32 // index in sorted of the first subset of a mask, len(sorted) for none [N][2^K]
-	top    []float64 // log of the largest weight [N]
+	first  [][]int32 // index in sorted of the first subset of each mask, or the length of sorted if there is none [N][2^K]
+	top    []float64 // log of the largest weight of each node [N]
 }
 
-// weightedMask is a set of candidates with its weight as a share of the largest one.
+// weightedMask is a set of candidates with its weight divided by the largest weight of the node's
+// sets.
 type weightedMask struct {
 	share float64
 	mask  int32
 }
 
-// newTables sums weights p(pa_j) exp(β ℓ_j).
+// newTables returns the sums of the weights p(pa_j) exp(β ℓ_j(pa_j)).
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
 	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
@@ -68,16 +69,18 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 	return t, err
 }
 
-// weight is the log weight of a family of candidates.
+// weight returns the log weight of the set of candidates in mask.
 func (t *orderTables) weight(j, mask int) float64 {
 	return t.beta*t.scores[j][mask] + t.priors[j][mask]
 }
 
-// farBelow is the log distance below the largest weight at which shares lose precision.
+// farBelow is the distance below the largest log weight, in nats, at which shares of the largest
+// weight lose precision.
 const farBelow = 600
 
-// pick returns the set of candidates of a node at which the cumulative probability reaches u, among
-// sets within a mask that have all bits of must; logTotal is the log of the sum of their weights.
+// pick returns the set of candidates of node j at which the cumulative probability reaches u, among
+// the sets within mask that have all bits of must. logTotal is the log of the sum of the weights of
+// these sets.
 func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) {
 	far, unit := t.top[j]-logTotal > farBelow, math.Exp(t.top[j]-logTotal)
 	chosen = -1
@@ -97,17 +100,19 @@ func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) 
 	return chosen
 }
 
-// Limits of the sum over sets with a certain candidate, for relative errors below 1e-9, which no
-// number of steps shows.
+// These limits keep the relative error of the sum over sets with a certain candidate below 1e-9. No
+// number of steps that is practicable shows such an error.
 const (
-	// least share of these sets for which the sum is a difference of two
+	// leastDifference is the least share of these sets in the sum over all sets for which the sum
+	// is computed as a difference.
 	leastDifference = 1e-4
-	// largest share of the sum so far for the remaining sets together
+	// leastAddition bounds the share of the remaining sets together in the sum so far, below which
+	// the sum ends.
 	leastAddition = 1e-10
 )
 
-// containing returns the log of the sum of the weights of the sets of candidates within a mask that
-// have a bit of it.
+// containing returns the log of the sum of the weights of the sets of candidates that are within
+// mask and contain the candidate bit.
 func (t *orderTables) containing(j, mask, bit int) float64 {
 	all, without := t.within[j][mask], t.within[j][mask&^bit]
 	if share := -math.Expm1(without - all); share > leastDifference {

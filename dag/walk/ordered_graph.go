@@ -7,16 +7,16 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// orderedGraph is an acyclic graph with one of its orders.
+// orderedGraph is an acyclic graph with one of its topological orders.
 type orderedGraph struct {
 	random   *rand.Rand
 	parents  []dgraph.Set
 	children []dgraph.Set
 	edges    int
 	order    []int
-	position []int // of each node in the order
-	counts   []int // scratch of sort and logSort
-	ready    []int // scratch of sort
+	position []int // place of each node in the order
+	counts   []int // scratch memory of sort and logSort
+	ready    []int // scratch memory of sort
 }
 
 func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
@@ -32,8 +32,8 @@ func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
 	return w
 }
 
-// move draws the place of a node in the order and another place, at most reach places away, and
-// reports whether that is a place of the order.
+// move draws a place of the order and a second place at most reach places away, and reports whether
+// the second place is inside the order.
 func (w *orderedGraph) move(reach int) (from, to int, inside bool) {
 	from, to = w.random.IntN(len(w.order)), 1+w.random.IntN(reach)
 	if w.random.IntN(2) == 0 {
@@ -43,8 +43,9 @@ func (w *orderedGraph) move(reach int) (from, to int, inside bool) {
 	return from, to, to >= 0 && to < len(w.order)
 }
 
-// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
-// with the same probability. It returns log u(≺ | A).
+// sort draws an order of the graph A. For each place it picks one of the nodes whose parents are
+// all placed, with equal probabilities. It returns log u(≺ | A), the log probability of the drawn
+// order ≺.
 func (w *orderedGraph) sort() (logProbability float64) {
 	ready, waiting := w.ready[:0], w.counts
 	for j, set := range w.parents {
@@ -73,9 +74,9 @@ func (w *orderedGraph) sort() (logProbability float64) {
 	return logProbability - math.Log(product)
 }
 
-// logSort is log u(≺ | A) of the present order and graph.
+// logSort returns log u(≺ | A) of the present order and graph, see sort.
 func (w *orderedGraph) logSort() (logProbability float64) {
-	counts := w.counts // nodes that become ready at each time
+	counts := w.counts // number of nodes that become ready at each place
 	clear(counts)
 	for _, set := range w.parents {
 		last := -1
@@ -107,7 +108,7 @@ func (w *orderedGraph) setParents(j int, parents dgraph.Set) {
 	w.parents[j] = parents
 }
 
-// shift moves the node at one place of the order to another.
+// shift moves the node at one place of the order to another place.
 func (w *orderedGraph) shift(from, to int) {
 	j := w.order[from]
 	if from < to {

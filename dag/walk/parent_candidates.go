@@ -13,26 +13,29 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// candidates holds, for each node, its likely parents with the scores of all their sets. They do
-// not change after construction. They affect the proposals of chains over graphs, not their limit:
-// sets of other parents are reached edge by edge.
+// candidates holds, for each node, its likely parents with the scores of all sets of these parents.
+// It does not change after construction. Candidates affect the proposals of chains over graphs, not
+// the distribution to which the chains converge: sets with other parents are reached edge by edge.
 type candidates struct {
 	problem *score.Problem
-	forms   []score.Form           // by node
-	failed  *atomic.Pointer[error] // first error of a score
-	parents [][]int                // candidates of each node, by rank
-	// ℓ_j(required parents and the candidates of a mask) [N][2^K]; −Inf where forbidden
+	forms   []score.Form           // form of each node
+	failed  *atomic.Pointer[error] // first error in computing a score
+	parents [][]int                // candidates of each node, the most likely first
+	// ℓ_j of the required parents and the candidates in a mask [N][2^K], for K candidates; −Inf
+	// where forbidden
 	scores [][]float64
 	priors [][]float64   // prior log weights of the same sets
-	joints []score.Joint // for the counted rows of a node
-	// sets of parents of each node that have an effect only together, besides required parents
+	joints []score.Joint // joint distribution over the rows that count for each node
+	// sets of parents of each node, in addition to required parents, that have an effect only
+	// together
 	together []*together
 }
 
-// newCandidates screens parents and scores their sets. A parent of node j ranks by its largest gain
-// in ℓ_j when added to one of a few sets: the empty set, good single parents, and the parents of j
-// in greedy search. It also ranks by its gain together with others. Neighbours in greedy search
-// come first, and the parents with the largest joint gain.
+// newCandidates chooses likely parents of each node and scores their sets. A parent of node j ranks
+// by its largest gain in ℓ_j when added to one of a few sets: the empty set, good single parents,
+// and the parents of j in a greedy search. It also ranks by its gain together with other parents.
+// The neighbours of j in the graph of the greedy search come first, together with the set of
+// parents with the largest joint gain.
 func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := candidatesOf(p, make([][]int, nodes))
@@ -55,12 +58,13 @@ func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, l
 	return c, err
 }
 
-// candidatesOf returns given candidates, whose sets are not scored yet.
+// candidatesOf returns the given candidates without scores.
 func candidatesOf(p *score.Problem, parents [][]int) *candidates {
 	return &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: parents, scores: make([][]float64, len(parents)), priors: make([][]float64, len(parents))}
 }
 
-// findTogether looks for sets of parents, beside required ones, that have an effect only together.
+// findTogether finds, for each node, the sets of parents that have an effect only together, in
+// addition to the required parents.
 func (c *candidates) findTogether(ctx gocontext.Context) error {
 	c.joints, c.together = make([]score.Joint, len(c.parents)), make([]*together, len(c.parents))
 	for _, group := range sameRows(c.problem) {
@@ -76,7 +80,8 @@ func (c *candidates) findTogether(ctx gocontext.Context) error {
 	return nil
 }
 
-// score returns ℓ_j(pa). A value that is not finite counts as −Inf and ends the run with an error.
+// score returns ℓ_j(pa). If the value is not finite it returns −Inf and stores the error, which
+// ends the run.
 func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	value := c.forms[j].LogEvidence(parents)
 	if err := c.problem.CheckScore(dgraph.Family{Node: j, Parents: parents}, value); err != nil {
@@ -86,7 +91,7 @@ func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	return value
 }
 
-// err is the first error of a score.
+// err returns the first error in computing a score.
 func (c *candidates) err() error {
 	if first := c.failed.Load(); first != nil {
 		return *first
@@ -132,7 +137,7 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 	if bases[0] != s.Required[j] {
 		beside, err := findTogether(ctx, c.problem, c.joints[j], []int{j}, bases[0])
 		if err != nil {
-			return // cancelled
+			return // ctx was cancelled
 		}
 		found = append(found, beside[j])
 	}
@@ -150,16 +155,17 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 }
 
 const (
-	// share of graphs in which a node has a parent outside its candidates, above which it gets
-	// others
+	// missedVisits is the share of graphs in which a node has a certain parent that is not a
+	// candidate, above which the node gets new candidates.
 	missedVisits = 0.05
-	moreRefined  = 2 // additional candidates
+	moreRefined  = 2 // largest number of additional candidates
 )
 
-// refined chooses new candidates for nodes that often have a parent outside them: the most frequent
-// parents, and more of them where a frequent one would be left out. It finds parents that help only
-// beside certain others, which screening misses. Many rare other parents, as in large sparse
-// graphs, are no reason for it, because steps of single edges find them.
+// refined returns new candidates for nodes that often have a parent which is not a candidate. The
+// new candidates are the most frequent parents. Their number grows where a frequent parent would
+// otherwise be left out. This finds parents that have an effect only together with certain others
+// and that the first choice missed. Many rare parents outside the candidates, as in large sparse
+// graphs, do not lead to new candidates, because steps of single edges find such parents.
 func (c *candidates) refined(ctx gocontext.Context, part *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
 	err := r.scoreNodes(ctx, part, "refined", visits, func(j int) {
@@ -202,7 +208,7 @@ func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 	return mask
 }
 
-// scoreSets scores all sets of candidates. It stops when ctx is cancelled.
+// scoreSets scores all sets of candidates of node j. It stops when ctx is cancelled.
 func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 	c.scores[j], c.priors[j] = make([]float64, 1<<len(c.parents[j])), make([]float64, 1<<len(c.parents[j]))
 	for mask := range c.scores[j] {

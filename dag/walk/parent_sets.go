@@ -12,23 +12,25 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// These limit the search for sets of parents. A search may take the cube of the number of nodes
-// times searchTime nanoseconds, and per row searchTimeForRow nanoseconds more, a twentieth of the
-// time of chains. It reaches five parents of 30 nodes with two levels and four of 100.
+// These limit the search for sets of parents. The time of a search is at most the cube of the
+// number of nodes times a number of nanoseconds, which is searchTime plus searchTimeForRow for each
+// row. This is a twentieth of the time of the chains. With this time, all sets of up to five
+// parents are searched for 30 nodes with two levels, and of up to four parents for 100 nodes.
 const (
 	searchTime       = 5000
 	searchTimeForRow = 5
-	mostTogether     = 8       // parents in a set
-	mostKept         = 1 << 24 // sets of one size with stored evidences
+	mostTogether     = 8       // largest number of parents in a set
+	mostKept         = 1 << 24 // largest number of sets of one size whose evidences are stored
 )
 
-// together holds sets of parents of a node, added to a base, that have an effect only together:
-// their weight, p(pa) p(x_j | x_pa), is more than the weight of all their subsets. Steps of single
-// edges hardly ever find them.
+// together describes the sets of parents of a node that, added to a base set, have an effect only
+// together: the weight of a set, p(pa) p(x_j | x_pa), exceeds the weights of all its subsets. Steps
+// of single edges almost never find such sets.
 type together struct {
-	// largest gain in nats of a set with each other node over its subsets; 0 for none
+	// gains is, for each other node, the largest gain in nats of a set with this node over all
+	// subsets of the set; 0 if there is no such set.
 	gains []float64
-	// the set with the largest gain
+	// highest is the largest gain of a set, and most this set.
 	highest float64
 	most    dgraph.Set
 }
@@ -42,20 +44,22 @@ func (t *together) add(parents dgraph.Set, gain float64) {
 	}
 }
 
-// setSearch looks for sets of parents of some nodes with the same counted rows. It goes through all
-// sets of columns, items, by size. L of the joint distribution of a set and of its subsets gives
-// the weight of the set less a node as parents of that node, and of all its subsets.
+// setSearch searches for sets of parents of some nodes for which the same rows count. It goes
+// through all sets of columns by size. From L of the joint distribution of a set and of its subsets
+// (see [score.Joint]) follow the weight of the set without one of its nodes, as parents of this
+// node, and the weights of all subsets of these parents.
 type setSearch struct {
 	problem *score.Problem
 	base    dgraph.Set
-	items   []int // the last items are the nodes
+	items   []int // columns of the search; the nodes come last
 	nodes   int
-	sizes   int                     // of the largest sets
-	ranks   [][mostTogether + 3]int // binomial coefficients: place over k
-	values  [][]float64             // L by size and colexicographic rank; not stored for the largest sets
+	sizes   int                     // size of the largest sets
+	ranks   [][mostTogether + 3]int // binomial coefficients, place over k
+	values  [][]float64             // L by size and colexicographic rank of the set; not stored for the largest sets
 }
 
-// searchItems returns the columns of a search: columns that are parents only, then its nodes.
+// searchItems returns the columns of a search: first the columns that are only parents, then the
+// nodes whose parents are searched.
 func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 	possible := dgraph.Set{}
 	for _, j := range nodes {
@@ -64,8 +68,8 @@ func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 	return append(possible.Minus(base).Minus(dgraph.SetOf(nodes...)).List(), nodes...)
 }
 
-// searchSize returns the largest number of parents beside a base for which there is time to search
-// all sets: at least pairs.
+// searchSize returns the largest number of parents, in addition to a base, for which there is time
+// to search all sets. It is at least two unless constraints allow fewer.
 func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	items, n := len(searchItems(p, nodes, base)), float64(p.Data.Nodes())
 	most := min(mostTogether, items-1)
@@ -84,7 +88,8 @@ func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	return size
 }
 
-// findTogether looks for sets of parents of nodes, added to a base. It stops when ctx is cancelled.
+// findTogether searches for sets of parents of nodes that, added to a base, have an effect only
+// together. It stops when ctx is cancelled.
 func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, nodes []int, base dgraph.Set) (map[int]*together, error) {
 	s := &setSearch{problem: p, base: base, items: searchItems(p, nodes, base), nodes: len(nodes), sizes: searchSize(p, nodes, base) + 1}
 	s.ranks = make([][mostTogether + 3]int, len(s.items))
@@ -141,11 +146,12 @@ func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, no
 	return found[0], nil
 }
 
-// noPlace means that no member is left out of a set.
+// noPlace stands for leaving no member out of a set.
 const noPlace = -1
 
-// without returns the colexicographic rank of a set of ascending places, less two of them, with
-// more additional places that are the least: 0, 1 and so on.
+// without returns the colexicographic rank of a set of places. The set consists of the ascending
+// places except those at the indices first and second, and more additional places that are the
+// least possible: 0, 1 and so on.
 func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	for t, place := range places {
 		if t == first || t == second {
@@ -157,7 +163,8 @@ func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	return rank
 }
 
-// with returns L of a set of places, less two of them, with each other place below all.
+// with returns L of the sets that consist of places, except those at the indices first and second,
+// and one lower place, by this lower place.
 func (s *setSearch) with(places []int, first, second int) []float64 {
 	size := len(places) + 1
 	for _, out := range [...]int{first, second} {
@@ -180,7 +187,7 @@ func choose(n, k int) float64 {
 type searcher struct {
 	*setSearch
 	stack  score.JointStack
-	places [mostTogether + 1]int // the last ones are the set, ascending
+	places [mostTogether + 1]int // the last entries are the set, ascending
 	buffer []float64
 	found  map[int]*together
 }
@@ -208,15 +215,16 @@ func (s *searcher) searchFrom(size, place, more int) {
 	}
 }
 
-// look compares sets of places with one more below all, given their L. The joint gain of j and i
-// beside the rest, L(S) + L(S − i − j) − L(S − i) − L(S − j), must exceed the prior's price of an
-// additional parent, for all i, before all subsets are compared.
+// look compares the sets S that consist of places and one lower place, given their L. The joint
+// gain of j and i in addition to the rest of S is L(S) + L(S − i − j) − L(S − i) − L(S − j). Only
+// where it exceeds the cost of an additional parent in the prior, for all i, is S compared with all
+// its subsets.
 func (s *searcher) look(places []int, out []float64) {
 	count := len(places)
 	whole := s.values[count][s.without(places, noPlace, noPlace, 0)]
-	var less [mostTogether]float64 // without one
+	var less [mostTogether]float64 // L without one member
 	var with [mostTogether][]float64
-	var pairs [mostTogether][mostTogether][]float64 // without two
+	var pairs [mostTogether][mostTogether][]float64 // L without two members
 	for k := range places {
 		less[k], with[k] = s.values[count-1][s.without(places, k, noPlace, 0)], s.with(places, k, noPlace)[:len(out)]
 		for l := range k {
@@ -224,7 +232,7 @@ func (s *searcher) look(places []int, out []float64) {
 		}
 	}
 	price, first := s.price(count), len(s.items)-s.nodes
-	nodes := uint(0) // bits: 0 the additional place, then the places
+	nodes := uint(0) // bit 0 stands for the lower place, the other bits for places
 	for k, place := range places {
 		if place >= first {
 			nodes |= 2 << k
@@ -261,7 +269,8 @@ func (s *searcher) look(places []int, out []float64) {
 	}
 }
 
-// price returns the least cost in the prior of the last of a number of parents.
+// price returns the least cost, in nats of the prior, of the last parent in a set of the given
+// number of parents.
 func (s *searcher) price(parents int) (price float64) {
 	prior := s.problem.Structure.Prior
 	if prior.BySize != nil {
@@ -317,8 +326,8 @@ func (s *searcher) compareSubsets(places []int, members uint, value float64) {
 	}
 }
 
-// SearchedParents returns the number of parents up to which all sets were searched for effects only
-// together; 0 where constraints allow no larger ones.
+// SearchedParents returns the size up to which all sets of parents were searched for effects that
+// they have only together, or 0 where constraints allow no larger sets.
 func SearchedParents(p *score.Problem) (least int) {
 	for _, group := range sameRows(p) {
 		base := p.Structure.Required[group[0]]
@@ -331,7 +340,8 @@ func SearchedParents(p *score.Problem) (least int) {
 	return least
 }
 
-// sameRows groups nodes without required parents by their counted rows; other nodes are alone.
+// sameRows groups nodes without required parents by the rows that count for them. Each node with
+// required parents is a group of its own.
 func sameRows(p *score.Problem) (groups [][]int) {
 	place := map[string]int{}
 	for j, required := range p.Structure.Required {

@@ -19,9 +19,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// parityTable has columns with the given number of levels. The first is, up to a share of other
-// values, the sum of some columns modulo that number: each of these is independent of all but one
-// of the rest.
+// parityTable returns a table whose columns have the given number of levels. The first column is
+// the sum, modulo this number, of some of the other columns, its parents, except in a share flips
+// of the rows. Any of its parents except one are together independent of the first column.
 func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, seed uint64) *score.Problem {
 	random := rand.New(rand.NewPCG(seed, 1))
 	names, values := make([]string, nodes), make([][]float64, rows)
@@ -50,8 +50,8 @@ func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, 
 	return p
 }
 
-// TestParentsAreFoundTogether finds, in tables of many columns, all members of a parity, each with
-// the others as its parents, for any number of levels.
+// TestParentsAreFoundTogether checks that, in tables of many columns, all columns of a parity are
+// found, each with the other columns of the parity as its parents, for any number of levels.
 func TestParentsAreFoundTogether(t *testing.T) {
 	for k, test := range []struct{ nodes, rows, levels, parents int }{
 		{30, 500, 2, 4}, {60, 500, 2, 3}, {100, 500, 2, 3}, {100, 300, 2, 2}, {27, 800, 2, 5},
@@ -62,7 +62,7 @@ func TestParentsAreFoundTogether(t *testing.T) {
 		}
 		p := parityTable(t, test.nodes, test.rows, test.levels, test.parents, 0.05, uint64(k))
 		require.GreaterOrEqual(t, SearchedParents(p), test.parents)
-		p.Structure.MaxParents = test.parents // larger sets take longer
+		p.Structure.MaxParents = test.parents // because larger sets take longer
 		c := &candidates{problem: p, parents: make([][]int, test.nodes)}
 		require.NoError(t, c.findTogether(t.Context()))
 		set := dgraph.Below(test.parents + 1)
@@ -73,8 +73,9 @@ func TestParentsAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFoundTogether has s nearly a + b, and y the rest of s: the last node y depends on
-// all three or on none. A mixed table is tested too.
+// TestNumbersAreFoundTogether has a column s that is nearly a + b, and a last column y that is the
+// small rest. y depends on all three of a, b and s together or on none. A mixed table is tested
+// too.
 func TestNumbersAreFoundTogether(t *testing.T) {
 	const rows = 300
 	for _, mechanism := range []sem.Mechanism{sem.BGe, sem.Linear, sem.Mixed} {
@@ -110,9 +111,9 @@ func TestNumbersAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestParentsThatMatterOnlyTogether finds, among others, columns whose parity is nearly constant
-// and that are otherwise independent. Chains once never had all three as candidates: the answer
-// without them, 60 to 110 nats worse, was trusted.
+// TestParentsThatMatterOnlyTogether checks that the answer contains columns whose parity is nearly
+// constant and that are otherwise independent. There was once a trusted answer without them, 60 to
+// 110 nats worse, because the chains never had all three as candidates.
 func TestParentsThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -123,7 +124,7 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 				testkit.Long(t)
 			}
 			p := parityTable(t, 20, 200, 2, parents, 0.05, uint64(parents))
-			p.Structure.MaxParents = 5 // sets of so many parents that each row is alone take minutes
+			p.Structure.MaxParents = 5 // because larger sets, of which each row has its own combination, take minutes
 			sampled, err := SampleGraphs(p, t.Context(), ChainConfig{Seed: 1}, func(string) {})
 			require.NoError(t, err)
 			require.Equal(t, vti.Trusted, verdict.Judge(Measured(len(sampled.Graphs), KeptGraphs, sampled.Edges().Worst)).Verdict)
@@ -140,8 +141,8 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 	}
 }
 
-// TestTogether compares with a sum over all subsets, with and without a base, required and
-// forbidden parents and a limit on parents.
+// TestTogether compares the result with a sum over all subsets, with and without a base, required
+// and forbidden parents, and a limit on the number of parents.
 func TestTogether(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 7, Rows: 40, EdgeProbability: 0.5, Mechanism: sem.Linear, Seed: 4})
 	require.NoError(t, err)
@@ -158,8 +159,9 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherOfAllNodes is the same for all nodes at once, where some were set by interventions in
-// some rows, have a required parent, or may not be parents of some others.
+// TestTogetherOfAllNodes makes the comparison of TestTogether for all nodes at once. Some nodes
+// were set by interventions in some rows, have a required parent, or may not be parents of certain
+// nodes.
 func TestTogetherOfAllNodes(t *testing.T) {
 	p := parityTable(t, 9, 120, 2, 3, 0.1, 1)
 	p.Data.Counted = make([][]bool, 120)
@@ -181,7 +183,7 @@ func TestTogetherOfAllNodes(t *testing.T) {
 	require.Equal(t, dgraph.SetOf(0, 1, 3), c.together[2].most)
 }
 
-// requireTogether compares the result for a node with all its families.
+// requireTogether compares the result for a node with the scores of all its families.
 func requireTogether(t *testing.T, p *score.Problem, j int, base dgraph.Set, found *together) {
 	form := p.Forms()[j]
 	weight := func(set dgraph.Set) float64 {
@@ -190,7 +192,7 @@ func requireTogether(t *testing.T, p *score.Problem, j int, base dgraph.Set, fou
 		}
 		return form.LogEvidence(set) + p.Structure.Prior.LogWeight(j, set)
 	}
-	sets := []dgraph.Set{base} // by size within a node
+	sets := []dgraph.Set{base} // by size, for one node
 	for _, i := range p.Structure.Allowed[j].Minus(base).List() {
 		for _, set := range sets {
 			sets = append(sets, set.With(i))

@@ -11,17 +11,18 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Several processes share these parts of the search for graphs: the scores of sets of parents by
-// node, the rounds of chains by chain, and the islands of particles by family.
+// Several processes can share the work of these functions: the scores of sets of parents by node,
+// and the rounds of chains by chain.
 
-// nodePiece holds the candidates of a node with the scores of all their sets.
+// nodePiece holds the candidates of a node with the scores of all sets of these candidates.
 type nodePiece struct {
 	Parents        []int
 	Scores, Priors []float64
 }
 
-// scoreNodes calls fill, which sets the candidates of a node and their scores, for every node,
-// shared among processes. visits, if not nil, holds the other input of fill [N][N].
+// scoreNodes calls fill for every node and shares this work among processes. fill sets the
+// candidates of the node and the scores of their sets. visits, if not nil, is further input of fill
+// [N][N].
 func (c *candidates) scoreNodes(ctx gocontext.Context, part *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
 	before := make([][]int, len(c.parents))
 	copy(before, c.parents)
@@ -47,20 +48,21 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, part *shard.Shard, stage 
 	return err
 }
 
-// roundPiece is a round of one chain: its graphs with their scores, and its state at the end.
+// roundPiece is the result of a round of one chain: its graphs with their scores, and its state at
+// the end.
 type roundPiece struct {
 	Graphs [][]dgraph.Set
 	Scores []float64
-	Thetas [][][]float64 // for tables with missing cells
+	Thetas [][][]float64 // parameters, for tables with missing cells
 	End    walkState
 }
 
-// shareRound makes a round of every chain by work, shared among processes.
+// shareRound runs a round of every chain by calling work, and shares this among processes.
 func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
 	pieces, err := shard.Map(ctx, r.cfg.Shard, shard.Stage[int, roundPiece]{
 		Name: "round", Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, c int) {
-			start, err := r.state(c) // an error would be one of Do too
+			start, err := r.state(c) // Do would return the same error
 			fmt.Fprint(w, r.round, c, start, err)
 		},
 		Do: func(_ gocontext.Context, c int) (p roundPiece, err error) {

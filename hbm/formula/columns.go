@@ -13,21 +13,25 @@ import (
 // Column is a column of a design.
 type Column struct {
 	// Name is the name of the variables, with the level of each factor; "" for the intercept.
-	Name   string
+	Name string
+	// Values are the entries of the column, one for each row.
 	Values []float64
-	// Level says that it is an indicator or contrast of labels, or a product with one.
+	// Level says that the column is an indicator or contrast of labels, or a product with such a
+	// column.
 	Level bool
-	// Step names the step of a column of an ordered predictor, whose columns share a name; or "".
+	// Step is the name of the step for a column of an ordered predictor, whose columns share one
+	// Name; "" for other columns.
 	Step string
 }
 
-// Expand makes the columns of a term. terms are all terms beside it. scale() and poly() are fitted
-// to the first seen rows; later rows are predicted. With standardize the numbers of a product are
-// centred and scaled first, over these rows.
+// Expand makes the columns of a term of a sum, all terms of which are in terms. scale() and poly()
+// are fitted to the first seen rows, and applied to later rows. With standardize the numbers of a
+// product are first centred and scaled by their mean and standard deviation over the first seen
+// rows.
 //
-// As in R, a factor becomes indicators of its levels or contrasts between them, one less than its
-// levels, if the rest of the term is a term as well, and otherwise indicators of all levels.
-// Without an intercept, the indicators of the first factor take its place.
+// As in R, a factor becomes indicators of its levels or contrasts between them, one fewer than it
+// has levels, if terms also has the term without the factor. Otherwise it becomes indicators of all
+// levels. Without an intercept, the indicators of the first factor take its place.
 func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool) ([]Column, error) {
 	products := []Column{{Values: slices.Repeat([]float64{1}, data.Rows())}}
 	for k, v := range t {
@@ -63,7 +67,7 @@ func spanned(data *table.Table, terms []Term, t Term) bool {
 	return false
 }
 
-// Numbers are the values of a variable that is a number, transformed.
+// Numbers returns the values of a variable that is a number, transformed.
 func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 	columns := map[string][]float64{}
 	for _, name := range v.Columns() {
@@ -95,7 +99,8 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// Expand makes the columns of a variable, of labels one fewer with contrast; see [Term.Expand].
+// Expand makes the columns of a variable. With contrast, labels have one column fewer; see
+// [Term.Expand].
 func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
 	switch v.Transform {
 	case AsFactor:
@@ -131,7 +136,8 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
 
-// scaleBy centres and scales all values by the mean and standard deviation of the first seen ones.
+// scaleBy centres and scales all values by the mean and standard deviation of the first seen
+// values.
 func scaleBy(values []float64, seen int) error {
 	mean, sd := stat.MeanStdDev(values[:seen], nil)
 	if !(sd > 0) {
@@ -179,7 +185,7 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	return columns, nil
 }
 
-// dropped is the level without its own column.
+// dropped returns the level without its own column.
 func dropped(coding Coding, reference, levels int) int {
 	switch coding {
 	case SumCoding:
@@ -190,7 +196,7 @@ func dropped(coding Coding, reference, levels int) int {
 	return reference
 }
 
-// entry is the entry of the column of a level in a row of label code.
+// entry returns the entry of the column of a level in a row with the label code.
 func (c Coding) entry(code, level, levels int) float64 {
 	switch {
 	case c == HelmertCoding && code < level:

@@ -93,8 +93,9 @@ func TestColumnsAreThoseOfR(t *testing.T) {
 	}
 }
 
-// Rows after the fitted ones have the polynomials and the scale of these: values of R's
-// predict(poly(x, 3), c(0, 10, 3.3)) and of (x − mean) / sd. A basis of all rows would be another.
+// Rows after the fitted rows have the polynomials and the scale of the fitted rows: values of R's
+// predict(poly(x, 3), c(0, 10, 3.3)) and of (x − mean) / sd. A basis fitted to all rows would be
+// another.
 func TestLaterRowsHaveTheSameFunctions(t *testing.T) {
 	data := smallTable(t, small+"1,0,1,a,p\n1,10,1,a,p\n1,3.3,1,a,p\n")
 	columns := design(t, data, "y ~ 0 + scale(x) + poly(x, 3)", 9)

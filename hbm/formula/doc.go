@@ -6,8 +6,9 @@
 // group, with shorthands (a*b, a/b, -1) written out. [Term.Expand] turns a term into the columns of
 // a design, as R's model.matrix does.
 //
-// Files: formula.go and variable.go the parts of a formula and their text, expression.go arithmetic
-// inside I(), lex.go text to words, parse.go words to a formula, parse_terms.go its terms and their
-// products, columns.go a term to columns, polynomials.go orthogonal ones, smooth.go splines,
-// steps.go ordered predictors.
+// Files: formula.go and variable.go have the parts of a formula and their text, and expression.go
+// the arithmetic inside I(). lex.go splits a text into words, parse.go turns words into a formula,
+// and parse_terms.go reads its terms and their products. columns.go turns a term into columns, with
+// orthogonal polynomials from polynomials.go. smooth.go has splines, and steps.go ordered
+// predictors.
 package formula

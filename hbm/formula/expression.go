@@ -22,7 +22,8 @@ const (
 	called   rune = 'f'
 )
 
-// precedence of operators: sums, products, signs, powers, and operands without parentheses.
+// Precedences of operators, the weakest first: sums, products, signs, powers, and operands without
+// parentheses.
 const (
 	ofSum = iota
 	ofProduct
@@ -34,7 +35,7 @@ const (
 // String returns the expression as a formula spells it.
 func (e *Expression) String() string { return e.text }
 
-// Columns are the columns in the expression, each once.
+// Columns returns the columns in the expression, each once.
 func (e *Expression) Columns() (columns []string) {
 	if e.operator == nameToken {
 		return []string{e.column}
@@ -80,7 +81,7 @@ func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	return e.number
 }
 
-// value is f(x) of a pointwise transform, and the domain of x in which it is finite.
+// value returns f(x) of a pointwise transform, and a description of the x at which it is finite.
 func (f Transform) value(x float64) (value float64, domain string) {
 	switch f {
 	case TakeLog:
@@ -100,7 +101,7 @@ func node(operator rune, precedence int, sign string, parts ...*Expression) *Exp
 	e := &Expression{operator: operator, parts: parts, precedence: precedence}
 	for i, part := range parts {
 		text := part.text
-		// a - (b - c), (a^b)^c
+		// needed in a - (b - c) and (a^b)^c
 		if part.precedence < precedence || part.precedence == precedence && (i == 1) != (operator == '^') {
 			text = "(" + text + ")"
 		}
@@ -140,7 +141,8 @@ func (p *formulaParser) product() (*Expression, error) {
 	return left, err
 }
 
-// signed reads a power, with or without a minus, which binds less: -x^2 is -(x^2).
+// signed reads a power, with or without a minus sign, which binds less than the power: -x^2 is
+// -(x^2).
 func (p *formulaParser) signed() (*Expression, error) {
 	if p.depth++; p.depth > maxFormulaDepth {
 		return nil, p.fail(p.peek().position, "more than %d signs inside each other", maxFormulaDepth)

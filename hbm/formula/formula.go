@@ -11,12 +11,12 @@ import (
 type Formula struct {
 	// Response is the variable before "~".
 	Response Variable
-	// Trials and Failures make the response a count of successes: the column of all trials, or of
-	// failures. At most one of them has a name.
+	// Trials and Failures make the response a count of successes: Trials is the column of all
+	// trials, or Failures the column of failures. At most one of them has a column.
 	Trials, Failures Variable
-	// Weights are the weights of the rows; without a name there are none.
+	// Weights are the weights of the rows; without columns there are none.
 	Weights Variable
-	// Censored is the column of times that are only lower bounds; without a name there is none.
+	// Censored is the column of times that are only lower bounds; without a column there is none.
 	Censored Variable
 	// Terms are the population terms, each once, main effects first; the empty one is the
 	// intercept.
@@ -28,7 +28,7 @@ type Formula struct {
 	// Smooths are smooth functions s(x), the linear parts of which are among Terms.
 	Smooths []Smooth
 
-	without []Term // taken away, which "." does not bring back
+	without []Term // terms taken away, which "." does not bring back
 }
 
 // Term is a product of different variables; the empty product is the intercept.
@@ -54,7 +54,7 @@ func (t Term) Contains(u Term) bool {
 	return !slices.ContainsFunc(u, func(v Variable) bool { return !slices.ContainsFunc(t, v.same) })
 }
 
-// times is the product of two terms: a variable of both is in it once.
+// times returns the product of two terms, in which a variable of both is once.
 func (t Term) times(u Term) Term {
 	product := slices.Clone(t)
 	for _, v := range u {
@@ -65,7 +65,7 @@ func (t Term) times(u Term) Term {
 	return product
 }
 
-// Varying are terms whose coefficients vary by group.
+// Varying holds terms whose coefficients vary by group.
 type Varying struct {
 	// Terms are the varying terms; an empty term is the intercept.
 	Terms []Term
@@ -143,7 +143,8 @@ func (f *Formula) Variables() []Variable {
 	return all
 }
 
-// Labels lists the columns whose values are labels: in factor(), of groups, and ordered ones.
+// Labels lists the columns whose values are labels: columns in factor(), columns of groups, and
+// ordered predictors with labels.
 func (f *Formula) Labels() (columns []string) {
 	for _, v := range f.Varying {
 		for _, group := range v.Group {
@@ -162,7 +163,7 @@ func (f *Formula) Labels() (columns []string) {
 const everything = "."
 
 // Expand replaces the term "." by a term for each column that the formula does not name. It reports
-// whether there was one. Errors are of type *[Error].
+// whether the formula has this term. Errors are of type *[Error].
 func (f *Formula) Expand(text string, columns []string) (found bool, err error) {
 	for k, term := range f.Products() {
 		for _, v := range term {
@@ -198,7 +199,7 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 // HasIntercept reports whether the intercept is a population term.
 func (f *Formula) HasIntercept() bool { return Index(f.Terms, nil) >= 0 }
 
-// sumText is a sum of terms; a missing intercept is a zero.
+// sumText returns a sum of terms as text; 0 stands for a missing intercept.
 func sumText(terms []Term) string {
 	var parts []string
 	if Index(terms, nil) < 0 {
@@ -210,7 +211,7 @@ func sumText(terms []Term) string {
 	return strings.Join(parts, " + ")
 }
 
-// Index returns the place of a term among others, or −1.
+// Index returns the place of t in terms, or −1.
 func Index(terms []Term, t Term) int { return slices.IndexFunc(terms, t.Same) }
 
 // Union returns terms, followed by the new ones among more.

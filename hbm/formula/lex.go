@@ -9,7 +9,7 @@ import (
 // token is a word or sign of a formula.
 type token struct {
 	kind     rune   // a sign as it is, or one of the kinds below
-	text     string // of a name or number
+	text     string // text of a name or number
 	position int    // in characters from 1
 }
 
@@ -98,7 +98,7 @@ func lex(text string) ([]token, error) {
 	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
 }
 
-// endOfNumber is the place after a number such as 12, 0.5 or 1e-3, to which runes before i belong.
+// endOfNumber returns the place after a number, such as 12, 0.5 or 1e-3, that began before place i.
 func endOfNumber(runes []rune, i int) int {
 	digits := func(i int) int {
 		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {

@@ -9,22 +9,25 @@ import (
 //
 //	log_radon ~ floor + (1 + floor | county)
 //
-// Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a
-// + a:b, and "- a" takes a term away. The intercept is in unless 0 or -1 takes it away. (terms |
-// group) lets the coefficients of terms vary by group, correlated with each other, or independent
-// of each other with ||; its intercept, too, is in unless taken away. A group is a column, a
-// combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). (a + b
-// + c)^2 stands for the terms and their products of two, "." for all columns that are not named
-// (see [Formula.Expand]). offset(x) adds a column, or a function of columns, as it is.
+// Population terms are joined by "+". a:b is an interaction, a*b stands for a + b + a:b, a/b for a
+// + a:b, and "- a" takes a term away. (a + b + c)^2 stands for the terms and their products of two,
+// and "." for all columns that are not named (see [Formula.Expand]). The intercept is in the
+// formula unless 0 or -1 takes it away. offset(x) adds a column, or a function of columns, as it
+// is.
 //
-// Columns, and arithmetic on them, may stand in log, log1p, exp, sqrt; columns in scale(x), less
-// its mean and in standard deviations; in poly(x, 3), orthogonal polynomials; in factor(x), labels,
-// or C(x, sum), C(x, helmert), C(x, reference="b"), with their coding; and I(a / b^2) is arithmetic
-// on columns.
+// (terms | group) lets the coefficients of terms vary by group. They are correlated with each
+// other, or independent of each other with ||. An intercept varies too, unless it is taken away. A
+// group is a column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) +
+// (terms | a:b).
 //
-// s(x) is x and a smooth function of it around the line, with 10 knots, or 20 as s(x, k=20). mo(x)
-// is a monotonic effect of an ordered predictor, of whole numbers or of labels in the order of
-// mo(x, "low", "mid", "high").
+// log, log1p, exp and sqrt take columns, and arithmetic on them. Other functions take a column:
+// scale(x) subtracts the mean and divides by the standard deviation, poly(x, 3) stands for
+// orthogonal polynomials, factor(x) for labels, and C(x, sum), C(x, helmert) and C(x,
+// reference="b") for labels with a coding. I(a / b^2) is arithmetic on columns.
+//
+// s(x) stands for x and a smooth function of x around this line, with 10 knots, or with 20 as s(x,
+// k=20). mo(x) is a monotonic effect of an ordered predictor, which has whole numbers, or labels in
+// the order of mo(x, "low", "mid", "high").
 //
 // The response may be cbind(successes, failures), successes | trials(n), time | cens(bound), or y |
 // weights(w). Names that are no words stand in backticks. Errors are of type *[Error].
@@ -307,7 +310,7 @@ func ParseOffset(text string) (Variable, error) {
 	return v, p.expect(endToken, "the end of the offset")
 }
 
-// barAhead reports whether the next parenthesis has a bar.
+// barAhead reports whether the next token opens parentheses that have a bar directly inside.
 func (p *formulaParser) barAhead() bool {
 	if p.peek().kind != '(' {
 		return false

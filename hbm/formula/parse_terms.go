@@ -48,7 +48,8 @@ func (p *formulaParser) interaction() ([]Term, error) {
 	return left, err
 }
 
-// power reads a sum in parentheses and the largest number of factors, as in (a + b + c)^2.
+// power reads a sum in parentheses and the largest number of factors of a product, as in (a + b +
+// c)^2.
 func (p *formulaParser) power() ([]Term, error) {
 	grouped := p.peek().kind == '('
 	terms, err := p.atom()
@@ -113,7 +114,8 @@ func (p *formulaParser) atom() ([]Term, error) {
 	return nil, p.fail(t.position, "got %s, want a term", t)
 }
 
-// Name names a term in messages and results: the intercept, and ordered predictors without labels.
+// Name returns the name of a term in messages and results: InterceptName for the intercept, and a
+// name without labels for an ordered predictor.
 func (t Term) Name() string {
 	switch {
 	case len(t) == 0:

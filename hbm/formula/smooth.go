@@ -12,13 +12,14 @@ import (
 
 // Smooth is a smooth function of a variable, a natural cubic spline.
 type Smooth struct {
+	// Of is the variable.
 	Of Variable
 	// Knots is the number of its knots.
 	Knots int
 }
 
-// DefaultKnots is the number of knots of s(x), as in mgcv. mostKnots bounds it, and leastKnots is
-// one between two ends.
+// DefaultKnots is the number of knots of s(x), as in mgcv. mostKnots is the largest number of
+// knots, and leastKnots the smallest: one knot between two at the ends.
 const (
 	DefaultKnots = 10
 	mostKnots    = 60
@@ -33,7 +34,7 @@ func (s Smooth) String() string {
 	return fmt.Sprintf("s(%s, k=%d)", s.Of, s.Knots)
 }
 
-// Linear is the term of the line around which the curve bends.
+// Linear returns the term of the line around which the curve bends.
 func (s Smooth) Linear() Term { return Term{s.Of} }
 
 // smooth reads s(x) or s(x, k=20), and returns the linear part.
@@ -67,8 +68,8 @@ func (p *formulaParser) smooth() (Term, error) {
 	return s.Linear(), p.expect(')', `")"`)
 }
 
-// Basis are the functions [n, k − 2] of a natural cubic spline, at x [n]. The first seen rows place
-// the knots, and are the rows over which functions are orthogonal to lines.
+// Basis returns the functions [n, k − 2] of a natural cubic spline with k knots, at x [n]. The
+// first seen rows place the knots, and over these rows the functions are orthogonal to lines.
 func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	if count := len(spline.Distinct(x[:seen])); count < s.Knots {
 		return nil, fmt.Errorf("%s: %s, want at least as many as the %s: s(%s, k=%d)", s, english.Count(count, "different value"), english.Count(s.Knots, "knot"), s.Of, max(leastKnots, count))

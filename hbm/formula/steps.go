@@ -17,7 +17,7 @@ const orderMark = "\x00"
 // Chosen by hand.
 const mostSteps = 20
 
-// Order are the labels of TakeSteps from the lowest to the highest; nil for whole numbers.
+// Order returns the labels of TakeSteps from the lowest to the highest, or nil for whole numbers.
 func (v Variable) Order() []string {
 	if v.order == "" {
 		return nil
@@ -29,7 +29,7 @@ func (v Variable) Order() []string {
 // every step or down with every step, by a coefficient that is divided among the steps.
 func (t Term) Monotonic() bool { return len(t) == 1 && t[0].Transform == TakeSteps }
 
-// shortName names an ordered predictor without its labels.
+// shortName returns the name of an ordered predictor without its labels.
 func (v Variable) shortName() string { return v.Transform.String() + "(" + quotedName(v.Column) + ")" }
 
 // order reads the labels of mo(x, "low", "mid", "high").
@@ -88,10 +88,11 @@ func (p *formulaParser) checkSteps() error {
 	return nil
 }
 
-// steps returns the columns of an ordered predictor of D + 1 values: the column of step k is 1 if
-// the value lies above the step, k or more, and 0 otherwise. Between two whole numbers, which rows
-// to be predicted may have, it is their mean by distance. The first seen rows have whole numbers,
-// and no row lies beyond them. Labels have the order in the formula; the table may lack some.
+// steps returns the columns of an ordered predictor of D + 1 values. The column of step k is 1 if
+// the value lies above the step, k or more, and 0 otherwise. Rows to be predicted may have values
+// between two whole numbers, at which the column is interpolated linearly. The first seen rows have
+// whole numbers, and no row lies beyond their range. Labels have the order in the formula; the
+// table may lack some of them.
 func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {
 	places, labels := make([]float64, data.Rows()), v.Order()
 	fail := func(row int, format string, args ...any) error {

@@ -49,7 +49,8 @@ func TestStepsInFormulas(t *testing.T) {
 	assert.False(t, f.Terms[0].Monotonic())
 }
 
-// Steps have a column each, also for values without rows; rows to be predicted may lie between.
+// An ordered predictor has a column for each step, also if a value has no rows. Rows to be
+// predicted may have values between two whole numbers.
 func TestStepColumns(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("x,l,c\n2,mid,1\n5,low,1\n3,mid,1\n2,high,1\n3.5,low,1\n"))
 	require.NoError(t, err)

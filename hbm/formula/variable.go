@@ -9,8 +9,9 @@ import (
 
 // Variable is a column of a table, perhaps transformed, or an expression of columns.
 type Variable struct {
-	// Column is its name; "" for an expression.
-	Column    string
+	// Column is the name of the column; "" for an expression.
+	Column string
+	// Transform is the transformation of the column.
 	Transform Transform
 	// Degree is the degree of TakePolynomials.
 	Degree int
@@ -61,12 +62,13 @@ type Coding int
 
 // The codings of labels, as R's contr.treatment, contr.sum and contr.helmert.
 const (
-	// TreatmentCoding: indicators of all labels but a reference.
+	// TreatmentCoding stands for indicators of all labels but a reference.
 	TreatmentCoding Coding = iota
-	// SumCoding: indicators of all labels but the last, which is −1 in all of them, so that the
-	// intercept is the mean over labels.
+	// SumCoding stands for indicators of all labels but the last. Rows of the last label have −1 in
+	// all of them, so that the intercept is the mean over labels.
 	SumCoding
-	// HelmertCoding: each label but the first, by its difference from the mean of those before.
+	// HelmertCoding stands for a column for each label but the first, by its difference from the
+	// mean of the labels before it.
 	HelmertCoding
 )
 
@@ -105,7 +107,7 @@ func (v Variable) String() string {
 	return v.Transform.String() + "(" + name + ")"
 }
 
-// quotedName is a column as a formula spells it, in backticks if it is no word.
+// quotedName returns a column as a formula spells it, in backticks if it is no word.
 func quotedName(name string) string {
 	if plainName(name) {
 		return name
@@ -113,7 +115,7 @@ func quotedName(name string) string {
 	return "`" + name + "`"
 }
 
-// quotedText is a text in quotes that it does not contain.
+// quotedText returns a text in quotes that it does not contain.
 func quotedText(text string) string {
 	if strings.Contains(text, `"`) {
 		return "'" + text + "'"
@@ -121,7 +123,7 @@ func quotedText(text string) string {
 	return `"` + text + `"`
 }
 
-// Columns are the columns of the table in the variable.
+// Columns returns the columns of the table in the variable.
 func (v Variable) Columns() []string {
 	switch {
 	case v.Expression != nil:

@@ -10,9 +10,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Below returns the frame of the rows that the run has seen, followed by the rows of a new table;
-// first is the first new row. rows.Y stays nil unless every new row has a response. In a frame that
-// repeats rows, a new row stands for one row without a response, unless repeat is set.
+// Below returns the frame of the rows that the run has seen, followed by the rows of a new table,
+// and the place of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
+// row has a response. In a frame that repeats rows, a new row stands for one row without a
+// response, unless repeat is set.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {
@@ -75,14 +76,15 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	return frame, first, nil
 }
 
-// withGroupLabels returns seen with numbers of a group as labels if fresh has texts there.
+// withGroupLabels returns seen with the numbers of each column of groups as labels if fresh has
+// texts in this column.
 func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	for _, v := range f.Formula.Varying {
 		for _, group := range v.Group {
 			old, err := seen.Lookup(group.Column)
 			named, absent := fresh.Lookup(group.Column)
 			if err != nil || absent != nil || old.Kind != table.Numeric || named.Kind != table.Factor {
-				continue // other errors are found by who needs the column
+				continue // the code that needs the column reports other errors
 			}
 			seen = seen.With(old.AsFactor())
 		}
@@ -101,7 +103,7 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 		value := 1.0
 		if v.Column == f.Formula.Response.Column {
 			if value = 0; !f.Formula.Counts() {
-				continue // below takes any
+				continue // Below takes any response
 			}
 		}
 		for _, name := range v.Columns() {
@@ -111,7 +113,8 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	return fresh
 }
 
-// checkSeen compares the new values of population and varying terms with the seen ones.
+// checkSeen compares the new values of population and varying terms with the values of the seen
+// rows.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
 	checked := map[string]bool{}
 	for _, v := range slices.Concat(f.Formula.Products()...) {

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// expand turns terms into columns of a design. where names them in errors: "" for the population.
+// expand turns terms into columns of a design. where names the terms in errors and warnings; it is
+// "" for the population.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
@@ -48,7 +49,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 	return columns, design, nil
 }
 
-// fitted is the number of rows that scale() and poly() are fitted to.
+// fitted returns the number of rows to which scale() and poly() are fitted.
 func (f *Frame) fitted(t *table.Table) int {
 	if f.seen > 0 {
 		return f.seen
@@ -56,8 +57,8 @@ func (f *Frame) fitted(t *table.Table) int {
 	return t.Rows()
 }
 
-// ownName is the name of a column of the design in results, on one line. It is in backticks if it
-// could be taken for the name of σ or of the other parameter of the response. (A column
+// ownName returns the name of a column of the design in results, on one line. It is in backticks if
+// it could be taken for the name of σ or of the other parameter of the response. (A column
 // "(Intercept)" has backticks already, as a formula has.)
 func (f *Frame) ownName(name string) string {
 	if name == f.Response.Scale() {
@@ -66,8 +67,8 @@ func (f *Frame) ownName(name string) string {
 	return oneLine(name)
 }
 
-// oneLine is a name for tables and files: quoted, with escapes, if it has control characters, such
-// as the newline of a spreadsheet cell.
+// oneLine returns a name for tables and files: quoted, with escapes, if it has control characters,
+// such as the newline of a spreadsheet cell.
 func oneLine(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
@@ -119,7 +120,8 @@ func norm(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// addVarying adds the columns that vary by a group to the grouping of that name.
+// addVarying adds the columns of the Varying at a place of the formula to the grouping of its
+// group.
 func (f *Frame) addVarying(t *table.Table, place int) error {
 	v := f.Formula.Varying[place]
 	g, err := f.grouping(t, v.Group)
@@ -152,7 +154,7 @@ func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense
 	return nil
 }
 
-// grouping returns the grouping by columns, and makes it if it is new.
+// grouping returns the grouping by the columns of group, and makes it if it is new.
 func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) {
 	levels := make([]*table.Column, len(group))
 	for i, v := range group {

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses: all but the robust one, which has too many modes.
+// ResponseKinds lists the kinds of responses: all but the robust kind, which has too many modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
@@ -38,9 +38,9 @@ type Options struct {
 	Formula string `json:"formula"`
 	// Response is the distribution of the response.
 	Response likelihood.Kind `json:"likelihood"`
-	// Levels are the labels of a categorical response in their order; the table may lack some. nil
-	// if they are numbers or have no order. Answers for categories without an order are log odds
-	// against the first.
+	// Levels are the labels of a categorical response in their order; the table may lack some of
+	// them. Levels is nil if the categories are numbers or have no order. Answers for categories
+	// without an order are log odds against the first.
 	Levels []string `json:"levels,omitempty"`
 	// SE names a column of known standard deviations of a gaussian response; "": σ is unknown.
 	SE string `json:"se,omitempty"`
@@ -52,9 +52,11 @@ type Options struct {
 type Frame struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
-	Formula           *formula.Formula
-	Response          likelihood.Kind
-	// Y is the response [n]. Labels are its texts for 0 and 1, or its categories, or nil.
+	// Formula is the parsed formula, and Response the distribution of the response.
+	Formula  *formula.Formula
+	Response likelihood.Kind
+	// Y is the response [n]. Labels are its texts for 0 and 1, or its categories; nil if it has
+	// neither.
 	Y      []float64
 	Labels []string
 	// LogWays is the logarithm of the binomial coefficients of a response of successes among
@@ -83,7 +85,7 @@ type Frame struct {
 	// rows; nil if they are its rows.
 	Reduced *Reduced
 
-	seen int // rows that the run was fitted to, if those of a new table follow; else 0
+	seen int // number of rows that the run was fitted to, if rows of a new table follow; else 0
 }
 
 // Column is a column of a design.
@@ -91,12 +93,14 @@ type Column struct {
 	// Name is the name of the term, with the level of each factor: "floor", "trt=a:age"; for the
 	// intercept it is InterceptName.
 	Name string
-	// Term is the place of its term: among the population terms, of a varying column among the
-	// terms of its Varying, of a smooth function among all functions.
+	// Term is the place of the term of the column. It counts among the population terms, for a
+	// varying column among the terms of its Varying, and for a smooth function among all smooth
+	// functions.
 	Term int
-	// Step names the step of a column of a monotonic effect, whose columns share a name; or "".
+	// Step is the name of the step for a column of a monotonic effect, whose columns share one
+	// Name; "" for other columns.
 	Step string
-	// Varying is the place of a varying column's Varying in the formula; else 0.
+	// Varying is the place in the formula of the Varying of a varying column; 0 for other columns.
 	Varying int
 }
 
@@ -114,8 +118,8 @@ type Grouping struct {
 	// Name is the column, or the columns joined by colons; Group lists these columns.
 	Name  string
 	Group formula.Term
-	// Levels are the names of the groups in the order of the table's levels, Index [n] the group
-	// of each row, Counts the number of rows of each.
+	// Levels are the names of the groups in the order of the table's levels. Index [n] is the group
+	// of each row, and Counts is the number of rows of each group.
 	Levels []string
 	Index  []int
 	Counts []int
@@ -136,7 +140,7 @@ func (g *Grouping) Rows() [][]int {
 	return rows
 }
 
-// Spreads are the columns whose effects have their own standard deviation.
+// Spreads returns the columns whose effects have their own standard deviation.
 func (g *Grouping) Spreads() []Column {
 	if g.Smooth {
 		return g.Columns[:1]
@@ -144,7 +148,8 @@ func (g *Grouping) Spreads() []Column {
 	return g.Columns
 }
 
-// Shifted are the responses that effects shift, or the logarithms of logarithmic responses.
+// Shifted returns the responses on the scale on which effects add up: the logarithms of logarithmic
+// responses, and other responses as they are.
 func (f *Frame) Shifted() []float64 {
 	y := slices.Clone(f.Y)
 	if f.Response.Logarithmic() {
@@ -155,7 +160,7 @@ func (f *Frame) Shifted() []float64 {
 	return y
 }
 
-// Censored reports whether the end of a time is not known.
+// Censored reports whether the response is a time whose end is not known in some rows.
 func (f *Frame) Censored() bool {
 	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
@@ -181,7 +186,7 @@ func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 // that names the column and, if there is one, the line.
 func New(t *table.Table, opt Options) (*Frame, error) { return build(t, opt, 0) }
 
-// CutNames are the names of the cut points of ordered categories.
+// CutNames returns the names of the cut points of ordered categories.
 func (f *Frame) CutNames() (names []string) {
 	if !f.Response.Ordered() {
 		return nil
@@ -192,8 +197,9 @@ func (f *Frame) CutNames() (names []string) {
 	return names
 }
 
-// Enlarged is the table twice with other groups, and every row of that twice: the largest table
-// from which a family for many tables learns. Thinned, it is a table of any smaller size.
+// Enlarged returns the table twice, with other groups the second time, and every row of this twice.
+// It is the largest table from which a family for many tables learns. Thinned, it is a table of any
+// smaller size.
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f

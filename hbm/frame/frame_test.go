@@ -154,7 +154,8 @@ func TestResponseKind(t *testing.T) {
 	assert.Equal(t, "Transform(99)", formula.Transform(99).String())
 }
 
-// builtOf uses the text of a table, and builtOfFile one of the repository's testdata.
+// builtOf returns the frame of the text of a table, and builtOfFile the frame of a table in
+// testdata.
 func builtOf(t *testing.T, content string, opt Options) *Frame {
 	t.Helper()
 	f, err := New(parsedOf(t, content), opt)

@@ -1,12 +1,13 @@
 package frame
 
-// SDName names the standard deviation of effects that vary by a group.
+// SDName returns the name of the standard deviation of the effects of a column that vary by a
+// group.
 func SDName(column, group string) string { return "sd(" + column + " | " + group + ")" }
 
-// CorrelationName names the correlation of the effects of two columns.
+// CorrelationName returns the name of the correlation of the effects of two columns.
 func CorrelationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
-// SpreadName is the name of the standard deviation of the effects of a column.
+// SpreadName returns the name of the standard deviation of the effects of a column.
 func (g *Grouping) SpreadName(c Column) string {
 	if g.Smooth {
 		return "sd(" + g.Name + ")"

@@ -6,8 +6,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// CoefficientNames are the names of population effects in answers: of their columns, or
-// LEVEL:COLUMN for the log odds of a category against the first.
+// CoefficientNames returns the names of population effects in answers: the names of their columns,
+// or LEVEL:COLUMN for the log odds of a category against the first.
 func (f *Frame) CoefficientNames() []string {
 	var columns []Column
 	for _, j := range f.EffectColumns() {
@@ -16,7 +16,7 @@ func (f *Frame) CoefficientNames() []string {
 	return f.inPlanes(columns)
 }
 
-// VaryingNames are the names of the effects of a level.
+// VaryingNames returns the names of the effects of a level.
 func (f *Frame) VaryingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
 
 func (f *Frame) inPlanes(columns []Column) (names []string) {
@@ -31,7 +31,8 @@ func (f *Frame) inPlanes(columns []Column) (names []string) {
 // unordered reports whether the response has categories without an order.
 func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
 
-// PlaneNames are the prefixes of coefficients in answers, one for each plane.
+// PlaneNames returns the prefixes of coefficients in answers, one for each plane (linear predictor
+// of a row).
 func (f *Frame) PlaneNames() []string {
 	if !f.unordered() {
 		return []string{""}
@@ -43,7 +44,8 @@ func (f *Frame) PlaneNames() []string {
 	return names
 }
 
-// NewEffects draws the effects [M·q] of a new level, in the order of answers, given Λ.
+// NewEffects draws the effects [M·q] of q columns in M planes for a new level, in the order of
+// answers, given the factor Λ of their covariance.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
 	z, effects := make([]float64, planes*q), make([]float64, planes*q)
@@ -63,6 +65,8 @@ func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	return effects
 }
 
+// ToOdds overwrites values [M·count] of the planes by the log odds of each category against the
+// first.
 func ToOdds(c likelihood.UnorderedCategories, values []float64) {
 	againstFirst, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
 	count := len(values) / len(againstFirst)

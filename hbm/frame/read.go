@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// build is New for a table whose rows from seen on are new to the run; 0 if none is.
+// build implements New. The rows of the table from seen on are new to the run; if seen is 0, none
+// are.
 func build(t *table.Table, opt Options, seen int) (*Frame, error) {
 	parsed, t, err := parseFormula(t, opt)
 	if err != nil {

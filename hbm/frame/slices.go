@@ -17,22 +17,26 @@ type slicedTable struct {
 	path    string
 	options Options
 	formula *formula.Formula
-	used    []string // columns
-	// head has rows with every combination of labels of the terms, and two values of every number
-	// for each, so that a slice below them has the columns of the table.
+	used    []string // the columns that the formula uses
+	// head has rows with every combination of labels of the terms and, for each combination, two
+	// values of every number. A slice below these rows has the same columns in a design as the
+	// table.
 	head *table.Table
-	// columns of the terms, columns of numbers that are labels, and all columns of a design
+	// terms are the columns of the terms, factors the columns of numbers that are labels, and
+	// design all columns that a design needs
 	terms, factors, design []string
-	// labels are the labels of each column of groups, groupings their combinations in the table
+	// labels holds the labels of each column of groups, and groupings their combinations in the
+	// table
 	labels    map[string]*labelSet
 	groupings []*slicedGrouping
 	dropped   int
 }
 
-// BySlices is New for a Parquet file that need not fit in memory, and a gaussian response. It reads
-// the row groups twice, once for labels and groups and once for sums, and the frame is Reduced.
-// Memory grows with the number of groups, and with the size of a row group. The fingerprint is
-// computed from the file. If ctx is cancelled, it stops with an error that wraps ctx.Err().
+// BySlices builds the frame of a Parquet file that need not fit in memory, with a gaussian
+// response. It reads the row groups twice, once for labels and groups and once for sums, and
+// returns a frame that is Reduced. Memory grows with the number of groups, and with the size of a
+// row group. The fingerprint is computed from the file. If ctx is cancelled, it stops with an error
+// that wraps ctx.Err().
 func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
@@ -145,7 +149,7 @@ func (s *slicedTable) eachSlice(ctx gocontext.Context, do func(t *table.Table) e
 			return err
 		}
 		dropped := 0
-		if s.options.DropMissing { // of a slice no row may be left
+		if s.options.DropMissing { // a slice may have no row left
 			t, dropped, err = t.DropMissing(s.used)
 		} else {
 			t, _, err = t.Complete(s.used, false)
@@ -202,7 +206,7 @@ func (s *slicedTable) extendHead(t *table.Table) error {
 		}
 	}
 	type seen struct {
-		row    int // the first
+		row    int // the first row of the combination
 		varies []bool
 		left   int // numbers that do not vary
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// cellKey are indices of a combination: of labels of a grouping, or of groups of a row; −1 beyond.
+// cellKey holds the indices of a combination: of the labels of a group, or of the groups of a row.
+// Entries that are not used are −1.
 type cellKey [4]int32
 
 // labelSet numbers the labels of a column in order of appearance.
@@ -45,7 +46,8 @@ func number[K comparable](numbers map[K]int32, key K) int32 {
 	return code
 }
 
-// ordered returns the labels in the order of a table in memory, numbers by value, and their ranks.
+// ordered returns the labels in the order that a table in memory has, numbers by value, and the
+// rank of each label.
 func (l *labelSet) ordered() (labels []string, rank []int32) {
 	rank = make([]int32, len(l.numbers)+len(l.texts))
 	if len(l.texts) > 0 {
@@ -63,8 +65,8 @@ func (l *labelSet) ordered() (labels []string, rank []int32) {
 	return column.Levels, rank
 }
 
-// slicedGrouping is a grouping of a table by slices: its groups in order of appearance, and once
-// all are known, the place of each key in the order of their labels.
+// slicedGrouping is a grouping of a table by slices. It holds its groups in order of appearance
+// and, once all are known, the place of each key in the order of their labels.
 type slicedGrouping struct {
 	group  formula.Term
 	keys   []cellKey
@@ -72,7 +74,7 @@ type slicedGrouping struct {
 	levels []string
 }
 
-// keys returns the labels of each row of a slice.
+// keys returns the labels of each row of a slice, as the key of its group.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
 	keys := make([]cellKey, t.Rows())
 	for i := range keys {

@@ -20,7 +20,8 @@ import (
 type Reduced struct {
 	// Rows is the number of rows of the table.
 	Rows int
-	// Ones are the values for 1 in each row.
+	// Ones are the values, in each row of the frame, of the column that is 1 in each row of the
+	// table.
 	Ones []float64
 	// Columns summarises the population columns over the table, and indicator says for each column
 	// of each grouping whether it holds only zeros and ones.
@@ -32,21 +33,22 @@ type Reduced struct {
 type sliceSums struct {
 	*slicedTable
 	frame *Frame
-	// columns of the rows: 1, the distinct columns of the population and of the groupings, y
+	// names are the columns of the rows: 1, the distinct columns of the population and of the
+	// groupings, y
 	names  []string
-	shift  []float64 // taken from each column but the first
-	place  [][]int   // of the columns of the population, and then of each grouping
+	shift  []float64 // subtracted from each column but the first
+	place  [][]int   // places in names of the columns of the population, and then of each grouping
 	least  []float64
 	most   []float64
-	binary []bool    // no other value than 0 and 1
-	total  []float64 // sums of the columns without their shift
+	binary []bool    // whether the column has no other value than 0 and 1
+	total  []float64 // sums of the columns less their shift
 	cells  map[cellKey]int
-	groups []cellKey // of each cell
+	groups []cellKey // groups of each cell
 	upper  []float64 // the triangle of each cell, row by row
 	rows   int
 }
 
-// below is the frame of a slice below the head, without its groups.
+// below returns the frame of a slice below the rows of the head, without its groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {
@@ -85,7 +87,8 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	return part, nil
 }
 
-// layOut chooses the columns by the columns of the first slice.
+// layOut chooses the columns of the rows from the frame of the first slice, which begins at row
+// first.
 func (s *sliceSums) layOut(part *Frame, first int) {
 	f := s.frame
 	f.Columns, f.Warnings = part.Columns, part.Warnings
@@ -226,14 +229,14 @@ func (s *sliceSums) finish() error {
 	f.Reduced.Rows = s.rows
 	var rows [][]float64
 	var cells []int
-	at := 0 // in the triangles
+	at := 0 // the place in upper
 	for cell := range s.groups {
 		for i := range width {
 			row := make([]float64, width)
 			copy(row[i:], s.upper[at:at+width-i])
 			at += width - i
 			if row[i] == 0 {
-				continue // what is behind it is zero too
+				continue // the rest of the row is zero too
 			}
 			for j := range row[1:] {
 				row[j+1] += s.shift[j+1] * row[0]

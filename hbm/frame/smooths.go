@@ -36,7 +36,8 @@ func (f *Frame) addSmooths(t *table.Table) error {
 	return nil
 }
 
-// TermOf is the term of a column of a grouping: the varying term, or the line of a smooth function.
+// TermOf returns the term of a column of a grouping: the varying term, or the line of a smooth
+// function.
 func (f *Frame) TermOf(g *Grouping, c Column) formula.Term {
 	if g.Smooth {
 		return f.Formula.Smooths[c.Term].Linear()

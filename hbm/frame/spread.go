@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Spread returns mean and standard deviation of a column over the rows of the table, or zero and
-// root mean square.
+// Spread returns the mean and the standard deviation of a column over the rows of the table or,
+// without centre, zero and the root mean square.
 func (f *Frame) Spread(values []float64, centre bool) (mean, sd float64) {
 	if f.Reduced == nil {
 		return CentreAndSpread(values, centre)
@@ -34,12 +34,13 @@ func (f *Frame) Centre(values []float64, mean float64) {
 	}
 }
 
-// VaryingSpread is the divisor of a varying column: its standard deviation; 1 for zeros and ones.
+// VaryingSpread returns the divisor of a varying column: its standard deviation, or 1 for a column
+// of zeros and ones.
 func VaryingSpread(values []float64) float64 {
 	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
 }
 
-// VaryingSpread is the divisor of a column of a grouping.
+// VaryingSpread returns the divisor of a column of a grouping.
 func (f *Frame) VaryingSpread(grouping, column int) float64 {
 	values := mat.Col(nil, column, f.Groupings[grouping].Z)
 	if f.Reduced == nil {
@@ -59,7 +60,8 @@ func spreadUnless(indicator bool, values []float64, spread func(values []float64
 	return sd
 }
 
-// CentreAndSpread returns mean and standard deviation, or zero and root mean square.
+// CentreAndSpread returns the mean and the standard deviation of values or, without centre, zero
+// and the root mean square.
 func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)
@@ -67,7 +69,7 @@ func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
 }
 
-// UsableSpread reports whether dividing by it keeps full precision.
+// UsableSpread reports whether a division by sd keeps full precision.
 func UsableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
 
 func zerosAndOnes(values []float64) bool {

@@ -2,7 +2,7 @@ package frame
 
 import "gonum.org/v1/gonum/mat"
 
-// Text names a column of a design, with the step of a column of a monotonic effect.
+// Text returns the name of a column of a design, with its step if it is of a monotonic effect.
 func (c Column) Text() string {
 	if c.Step == "" {
 		return c.Name
@@ -16,7 +16,7 @@ func (f *Frame) LaterStep(j int) bool {
 	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
 }
 
-// EffectColumns are the population columns with an effect.
+// EffectColumns returns the population columns with an effect.
 func (f *Frame) EffectColumns() (list []int) {
 	for j := range f.Columns {
 		if !f.LaterStep(j) {
@@ -26,7 +26,7 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom is the number of columns of the effect that begins at a column: its steps, or 1.
+// StepsFrom returns the number of columns of the effect that begins at column j: its steps, or 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
 	for j+count < len(f.Columns) && f.LaterStep(j+count) {
@@ -35,8 +35,8 @@ func (f *Frame) StepsFrom(j int) int {
 	return count
 }
 
-// EffectValues are the values [n] that multiply a population effect. For a monotonic effect, with
-// equal shares of its steps, they are the number of steps below.
+// EffectValues returns the values [n] that multiply a population effect. For a monotonic effect
+// with equal shares of its steps, this is the number of steps below the value of the predictor.
 func (f *Frame) EffectValues(j int) []float64 {
 	values := mat.Col(nil, j, f.X)
 	for k := j + 1; k < j+f.StepsFrom(j); k++ {
@@ -47,7 +47,7 @@ func (f *Frame) EffectValues(j int) []float64 {
 	return values
 }
 
-// Steps is the number of columns of the monotonic effect of a column.
+// Steps returns the number of columns of the monotonic effect of a column.
 func (f *Frame) Steps(j int) int {
 	for f.LaterStep(j) {
 		j--
@@ -55,7 +55,8 @@ func (f *Frame) Steps(j int) int {
 	return f.StepsFrom(j)
 }
 
-// StepCoefficient returns draws of the coefficient b D ζ_k of a step.
+// StepCoefficient returns draws of the coefficient of a step of a monotonic effect: its average
+// change a step, times the share of the step, times the number of steps.
 func StepCoefficient(average, share []float64, steps int) []float64 {
 	product := make([]float64, len(average))
 	for s := range product {
@@ -64,7 +65,7 @@ func StepCoefficient(average, share []float64, steps int) []float64 {
 	return product
 }
 
-// ShiftedName names the values of Shifted.
+// ShiftedName returns the name of the values of Shifted.
 func (f *Frame) ShiftedName() string {
 	if f.Response.Logarithmic() {
 		return "log(" + f.Formula.Response.String() + ")"

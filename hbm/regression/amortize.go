@@ -29,7 +29,7 @@ type GroupingShape struct {
 	In      []string `json:"in,omitempty"`
 }
 
-// Shape is the shape of the table.
+// Shape returns the shape of the table.
 func (r *Regression) Shape() *Shape {
 	s := &Shape{Columns: frame.Names(r.Frame.Columns)}
 	for i, above := range r.nesting() {
@@ -70,15 +70,16 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	return above, nil
 }
 
-// amortized returns the model with plates for inference from any table. It starts at the prior, and
-// its variables and their order do not depend on the numbers of groups.
+// amortized returns the model with plates for inference from any table of the same shape. above
+// lists for each grouping the groupings in which it is nested. Inference starts at the prior. The
+// variables of the model and their order do not depend on the numbers of groups.
 func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
 	}
 	var inner *varyingGroup
 	depth := map[string]int{}
-	for range r.groups { // until it settles
+	for range r.groups { // enough passes for every depth to be final
 		for i, g := range r.groups {
 			for _, k := range above[i] {
 				depth[g.Name] = max(depth[g.Name], 1+depth[r.groups[k].Name])
@@ -98,13 +99,15 @@ const InferCommand = "hbm infer"
 
 // InferRun configures [Regression.Infer].
 type InferRun struct {
-	// Model is the run directory of a RunFamily with Fit.Amortize, Shape its shape, and Fit the
-	// configuration of its training, for a selection of terms.
+	// Model is the run directory of the [Regression.RunFamily] that trained the family, with
+	// Fit.Amortize set. Shape is the shape of the tables in its training. Fit is the configuration
+	// of its training; only a selection of terms needs it.
 	Model string
 	Shape *Shape
 	Fit   hbm.Config
 	// Seed is the root of every random stream.
-	Seed    uint64
+	Seed uint64
+	// Certify configures the certification of the answer.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string

@@ -88,7 +88,8 @@ func (t *madeTable) csv() string {
 	return text.String()
 }
 
-// kinds are the tables for a response: like the training tables, and of other kinds.
+// kinds returns the kinds of tables for a response: tables like the training tables, and tables of
+// other kinds.
 func kinds(response likelihood.Kind) []tableKind {
 	new := tableKind{"new", 10, func(*rand.Rand, *madeTable) {}}
 	if response == likelihood.PoissonKind {
@@ -128,8 +129,8 @@ func kinds(response likelihood.Kind) []tableKind {
 	}
 }
 
-// TestQualityOfInference trains pavi-e on one table and infers from unseen tables. The marginal
-// family, whose log evidences are known to 0.01, is beside it:
+// TestQualityOfInference trains pavi-e on one table and infers from unseen tables. For comparison
+// it logs the marginal family too, whose log evidences are known to 0.01 nats:
 //
 //	go test -tags quality -run TestQualityOfInference -v -timeout 60m ./hbm/regression \
 //	    -quality.likelihood logistic

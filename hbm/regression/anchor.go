@@ -13,8 +13,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Prepare sets the unit of each standard deviation, unless there are more coordinates than a flow
-// can couple. It must come before [Regression.Target]; a second call does nothing.
+// Prepare sets the unit of each standard deviation, the number that its coordinate is relative to,
+// from an approximation of the posterior. It leaves the units if there are more coordinates than a
+// flow can couple, or more than quickModels models. It must be called before [Regression.Target]; a
+// second call does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	if r.prepared || r.Dim() > cosmic.MaxCoupledDim || len(r.space.masks) > quickModels {
 		return nil
@@ -23,13 +25,14 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	return r.fitUnits(ctx, device)
 }
 
-// quickModels is the largest number of models for which the full model gives units.
+// quickModels is the largest number of models for which the full model gives the units of standard
+// deviations.
 const quickModels = 1024
 
 // unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so
-// small that the posterior ends sharply at zero, and weights are bounded there. unitRounds is the
-// number of searches for widths, each in the coordinates of the previous one. narrowestUnit is the
-// least unit, relative to the scale of the prior.
+// small that the posterior ends sharply at zero, and importance weights are bounded there.
+// unitRounds is the number of searches for widths, each in the coordinates of the previous one.
+// narrowestUnit is the least unit, relative to the scale of the prior.
 const (
 	unitShare     = 1.0 / 3
 	unitRounds    = 3
@@ -46,7 +49,7 @@ func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	for range unitRounds {
 		found, err := vti.Laplace(ctx, device, Target{r}, [][]int32{full}, r.start())
 		if err != nil || found[0].Precision == nil {
-			return err // without a mode the units stay
+			return err // without a mode the units stay as they are
 		}
 		var cholesky mat.Cholesky
 		if !cholesky.Factorize(mat.NewSymDense(r.Dim(), found[0].Precision)) {
@@ -68,7 +71,9 @@ func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	return nil
 }
 
-// start is where the search for modes begins: noise of the size of the response, and its mean.
+// start returns the coordinates at which the search for modes begins. They are zero, which stands
+// for noise with the standard deviation of the response. Only an intercept on the log or logit
+// scale begins elsewhere, at the mean of the response on that scale.
 func (r *Regression) start() []float64 {
 	start := make([]float64, r.Dim())
 	for j, c := range r.Frame.Columns {

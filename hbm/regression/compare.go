@@ -21,25 +21,28 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is the agreement of two regressions. Selections from one formula have models and
-// terms.
+// Comparison holds the agreement of two regressions. Models and terms are compared only for two
+// selections from the same formula.
 type Comparison struct {
 	compare.Comparison
 	// Terms compares the probabilities of the states of each term.
 	Terms []compare.Pair `json:"terms,omitempty"`
-	// Estimates compares the posteriors of numbers in both runs, effects of levels too.
+	// Estimates compares the posterior of every number that both runs have, including the effects
+	// of single levels of a grouping.
 	Estimates []Estimates `json:"estimates"`
 }
 
-// Estimates is the posterior of a number in both runs.
+// Estimates holds the posterior of one number in two runs, A and B.
 type Estimates struct {
+	// Name is the name of the number. MeanA and SDA are its posterior mean and standard deviation
+	// in A, MeanB and SDB in B.
 	Name  string `json:"name"`
 	MeanA Figure `json:"mean_a"`
 	SDA   Figure `json:"sd_a"`
 	MeanB Figure `json:"mean_b"`
 	SDB   Figure `json:"sd_b"`
-	// Shift is the difference of the means, A − B, over the root mean square of the standard
-	// deviations. Ratio is the standard deviation in A over the one in B.
+	// Shift is the difference of the means, A − B, over the root mean square of the two standard
+	// deviations. Ratio is SDA / SDB.
 	Shift Figure `json:"shift"`
 	Ratio Figure `json:"ratio"`
 }
@@ -88,9 +91,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write makes a directory for the comparison: the object as JSON, estimates, terms and models as
-// CSV, and the probabilities of the models against each other as SVG and PNG. It refuses a
-// directory that already holds a comparison.
+// Write makes a directory and writes the comparison to it: the object as JSON, estimates, terms and
+// models as CSV, and the probabilities of the models against each other as SVG and PNG. It refuses
+// a directory that already holds a comparison.
 func (c *Comparison) Write(dir string) error {
 	estimates := report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")
 	tables := []compare.Table{{Name: "estimates.csv", Rows: estimates}}
@@ -108,7 +111,7 @@ func (r *StoredRun) summary() compare.Run {
 	return s
 }
 
-// known is the number, or NaN for nil.
+// known returns *x, or NaN if x is nil.
 func known(x *Figure) Figure {
 	if x == nil {
 		return Figure(math.NaN())
@@ -134,7 +137,7 @@ func pairTerms(a, b []TermState) (pairs []compare.Pair) {
 	return pairs
 }
 
-// reference is the category in the denominator of log odds; "" if there is none.
+// reference returns the category in the denominator of log odds, or "" if there is none.
 func (r *Result) reference() string {
 	if len(r.Categories) == 0 {
 		return ""

@@ -12,17 +12,20 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 )
 
-// PriorSummary is the prior of a number in the models that have it, in the units of the table.
+// PriorSummary holds the prior of one parameter in the models that have the parameter, in the units
+// of the table.
 type PriorSummary struct {
+	// Name is the name of the parameter.
 	Name string `json:"name"`
-	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with the mean and
-	// standard deviation of the logarithm, or the name of an [SDPrior] with its scale.
+	// Family is "normal", where Mean and Scale are the mean and the standard deviation; or
+	// "log-normal", where they are the mean and the standard deviation of the logarithm; or the
+	// name of an [SDPrior], where Scale is its scale and Mean is 0.
 	Family string `json:"family"`
 	Mean   Figure `json:"mean"`
 	Scale  Figure `json:"scale"`
 }
 
-// LogDensity is the log density at x; −Inf outside the support.
+// LogDensity returns the log density at x, or −Inf outside the support.
 func (p PriorSummary) LogDensity(x float64) float64 {
 	scale := float64(p.Scale)
 	normal := func(x float64) float64 {
@@ -46,7 +49,8 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 	return math.Ln2 + normal(x)
 }
 
-// describe adds columns, priors, and estimates of single levels to a result, for its report.
+// describe adds to a result the columns of the population, the priors, and the estimates of the
+// effects of each level from its own rows alone.
 func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
@@ -60,7 +64,7 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 		}
 	}
 	for at, name := range f.CoefficientNames() {
-		// the intercept of the table depends on the other effects
+		// The intercept in the units of the table depends on the other effects.
 		if j := at % len(f.Columns); f.Columns[j].Name != formula.InterceptName {
 			result.Priors = append(result.Priors, PriorSummary{name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})
 		}
@@ -77,9 +81,10 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	r.fillUnpooled(result, s)
 }
 
-// fillUnpooled estimates the effects of each level from its own rows alone: by least squares on the
-// residual of the population and the other groupings. Shrinkage begins at these estimates.
-// Responses that are not continuous, and levels of too few rows, have none.
+// fillUnpooled estimates the effects of each level from its own rows alone, by least squares on the
+// residuals of the population effects and of the effects of the other groupings. Shrinkage begins
+// at these estimates. Responses that are not continuous, and levels of too few rows, have no such
+// estimates.
 func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return
@@ -94,13 +99,13 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 			rest[i] -= r.Frame.X.At(i, j) * coefficients[j]
 		}
 	}
-	first := 0 // of the grouping in result.Varying
+	first := 0 // the place of the first effect of the grouping in result.Varying
 	starts := make([]int, len(r.groups))
 	for k, g := range r.groups {
 		starts[k] = first
 		first += r.effects(g)
 	}
-	// the sum of the effects of all groupings, and each by itself
+	// explained returns the sum of the effects of grouping k on row i.
 	explained := func(k, i int) (sum float64) {
 		g := r.groups[k]
 		for c := range g.Columns {
@@ -126,7 +131,8 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	}
 }
 
-// leastSquares returns the coefficients fitted to some rows; nil if the rows do not determine them.
+// leastSquares returns the coefficients fitted to some rows, or nil if the rows do not determine
+// them.
 func leastSquares(z *mat.Dense, y []float64, rows []int) []float64 {
 	_, columns := z.Dims()
 	if len(rows) < columns {

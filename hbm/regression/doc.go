@@ -1,15 +1,15 @@
 // Package regression fits hierarchical regressions that a formula describes to a table: population
 // effects, effects that vary by group, and selection of terms.
 //
-// A table becomes a frame by a formula (package hbm/frame), and a frame with priors becomes a
-// [Regression]. [Regression.Run] answers with the marginal family. For a gaussian response all
-// effects are integrated out in closed form, and the few standard deviations and correlations by
-// importance sampling: nothing is trained. For other responses the effects of the largest grouping
-// are integrated out by quadrature. The remaining parameters are integrated out by importance
-// sampling from a Laplace approximation or, if the log density of a row is not concave, learned by
-// a flow, for all models at once if terms are selected. [Regression.RunFamily] fits a family of
-// package hbm to the same regression written with plates, and [Regression.Infer] answers for a
-// table with a family that was trained on simulated tables.
+// A formula turns a table into a frame (package hbm/frame), and priors turn a frame into a
+// [Regression]. [Regression.Run] computes the posterior of a regression with effects integrated
+// out. For a gaussian response all effects are integrated out in closed form, and the few standard
+// deviations and correlations by importance sampling: nothing is trained. For other responses the
+// effects of the largest grouping are integrated out by quadrature. The remaining parameters are
+// integrated out by importance sampling from a Laplace approximation or, if the log density of a
+// row is not concave, learned by a flow. If terms are selected, one flow learns all models at once.
+// [Regression.RunFamily] fits a family of package hbm to the same regression written with plates,
+// and [Regression.Infer] answers for a table with a family that was trained on simulated tables.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	formula := "Reaction ~ Days + (Days | Subject)"
@@ -28,8 +28,8 @@
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	response.go               the distribution of a response given its linear predictors
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
-//	joint_conditional.go      effects given hyperparameters, and what solves for them
-//	effort.go                 which answers need no training, their draws, and pilots of models
+//	joint_conditional.go      effects given hyperparameters, and the solution for their mean
+//	effort.go                 which answers need no training, and their numbers of draws
 //	integral.go               the integrals over the hyperparameters of all models
 //	run_integral.go           the answer without training, and comparison of others with it
 //	laplace.go                all effects for other responses: their normal approximation, draws
@@ -47,7 +47,7 @@
 //	family.go, amortize.go    families of package hbm, for one table or for many
 //	infer.go                  answers for other tables with effects integrated out
 //	simulated_tables.go       tables from the priors, for training an amortized family
-//	result.go, description.go, record.go      what is printed and written
+//	result.go, description.go, record.go      answers as they are printed and written
 //	model_check.go            comparison of simulated data with the table
 //	rows.go                   rows and predictors of a finished run, for package predict
 //	compare.go                comparison of two finished runs

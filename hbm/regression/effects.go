@@ -17,27 +17,30 @@ import (
 // Numbers of equally weighted draws behind the summaries of a regression.
 const (
 	mostDraws    = 4000
-	fewestDraws  = 500     // with many levels
+	fewestDraws  = 500     // for a regression with many levels
 	drawnEffects = 2 << 20 // about this number of effects is drawn in all
 	drawChunk    = 64      // draws that one stream of random numbers serves
 )
 
-// posteriorSample holds equally weighted draws in the units of the table. Absent effects are zero.
+// posteriorSample holds equally weighted draws in the units of the table. Effects that the model of
+// a draw lacks are zero.
 type posteriorSample struct {
-	// weighted draws for the means and standard deviations of their quantities, or nil
+	// moments are weighted draws for the means and standard deviations of the quantities in them,
+	// or nil
 	moments    *momentDraws
-	ess        float64 // effective draws that these were taken from
+	ess        float64 // effective size of the weighted draws from which these were chosen
 	codes      [][]int32
 	logP, logQ []float64
-	effects    *mat.Dense   // of the population [N, P], or nil
-	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
-	varying    []*mat.Dense // of each grouping [N, M·q·J], plane by plane, column by column, level by level
+	effects    *mat.Dense   // population effects [N, P], or nil
+	sds        *mat.Dense   // standard deviations and more, as listSDs names them [N, …], or nil
+	varying    []*mat.Dense // effects of each grouping [N, M·q·J], plane by plane, column by column, level by level
 	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
 	predictors *keptPredictors
-	rough      float64 // the share of draws whose density rounding has changed by roughRounding
+	rough      float64 // the share of draws whose density rounding has changed by more than roughRounding
 }
 
-// chooseDraws picks draws of a weighted sample for summaries: fewer draws for more effects.
+// chooseDraws picks equally weighted draws from a weighted sample, for summaries. A regression with
+// more effects gets fewer draws.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
@@ -46,7 +49,7 @@ func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
 
-// emptySample has room for n draws; for none it has only its groupings.
+// emptySample returns a sample with room for n draws. If n is 0 it has only its list of groupings.
 func (r *Regression) emptySample(n int) *posteriorSample {
 	s := &posteriorSample{}
 	if n == 0 {
@@ -68,7 +71,8 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	return s
 }
 
-// sample draws the effects of all levels given weighted draws, ess of them effective, of the rest.
+// sample draws the effects of all levels given weighted draws of the other coordinates. ess is the
+// effective size of the weighted draws.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	rows := r.chooseDraws(weighted.Weight, seed)
 	s := r.emptySample(len(rows))
@@ -85,8 +89,8 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 }
 
 // completion returns a function that draws the effects of the inner grouping given all other
-// coordinates in θ. The function returns all effects, less their prior mean, with their
-// distribution. For a gaussian response it needs only the hyperparameters in θ.
+// coordinates in θ. For a gaussian response the function draws all effects, given only the
+// hyperparameters in θ. It returns all effects, less their prior mean, with their distribution.
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
 		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
@@ -115,8 +119,8 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 	}
 }
 
-// fillDraws fills a sample in by draws of all effects, less their prior mean, given the
-// hyperparameters that draw puts into θ.
+// fillDraws fills in the draws of a sample. For the k-th of them, draw puts the hyperparameters
+// into θ and returns all effects, less their prior mean, with their distribution.
 func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed uint64, draw func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)) error {
 	n := len(s.codes)
 	rough := make([]int, (n+drawChunk-1)/drawChunk)
@@ -160,7 +164,7 @@ func (r *Regression) writeDraw(s *posteriorSample, k int, conditional *condition
 	for i := range r.groups {
 		r.tableLevels(i, conditional.e, effects, s.varying[i].RawRowView(k))
 	}
-	if s.predictors == nil { // the rows are not there
+	if s.predictors == nil { // the rows of the table are not in memory
 		return
 	}
 	eta := conditional.e.r.ofTable(conditional.predictor(effects))
@@ -179,7 +183,7 @@ func (r *Regression) tableLevels(group int, e *jointEffects, effects, dst []floa
 	r.inOdds(dst)
 }
 
-// tableEffects writes the population effects of effectColumns in the units of the table.
+// tableEffects writes the population effects of Frame.EffectColumns in the units of the table.
 func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	effects, columns := r.Frame.EffectColumns(), len(r.Frame.Columns)
 	for m := range r.planes {
@@ -197,7 +201,7 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 			for k := j; k < j+steps; k++ {
 				coefficient := theta[m*columns+k] * r.ySD / r.xSD[k]
 				shift -= coefficient * r.xMean[k]
-				dst[at] += coefficient / float64(steps) // the mean of b D ζ_k is b
+				dst[at] += coefficient / float64(steps) // the D coefficients b D ζ_k of a monotonic effect have the mean b
 			}
 		}
 		if intercept >= 0 {

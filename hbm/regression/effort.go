@@ -14,50 +14,59 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Limits of the integration without training: beyond them a flow is trained. Chosen by hand: an
-// answer within them takes at most a few minutes on two processors.
+// Limits of the integration without training, beyond which a flow is trained. A gaussian regression
+// may have pilotModels models, of which those that do not matter get only a few draws if there are
+// more than exactModels. Other regressions may have exactModels models. A model may have
+// exactHyperparameters hyperparameters. Chosen by hand: an answer within these limits takes at most
+// a few minutes on two processors.
 const (
 	exactModels          = 128
 	pilotModels          = 1024
 	exactHyperparameters = 10
-	exactWork            = 2e7 // multiplications of a factor
-	dearWork             = 1e9 // of one model alone, from fewer draws
+	exactWork            = 2e7 // multiplications for one Cholesky factor
+	dearWork             = 1e9 // multiplications for one factor of a single model, which gets fewer draws
 )
 
-// leastESS is the effective size that every answer aims at. A verdict asks for a little less.
+// leastESS is the effective number of draws that every answer aims at. A verdict asks for a little
+// less, verdict.DoubtfulESS.
 const leastESS = 1.1 * verdict.DoubtfulESS
 
-// effort is the number of draws of the hyperparameters of a model: first, and at most. The number
-// grows until the log evidence of all models has the standard error se, and the sample the
-// effective size ess.
+// effort says how many draws of its hyperparameters a model gets: first to begin with, and at most
+// most. Draws are added until the log evidence of all models together has the standard error se,
+// and the sample has the effective size ess.
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that a model takes seconds, or an answer should not: models that do not matter
-	// get a pilot only; with apart, from a proposal of their own if that of the largest suits none
+	// pilots says that models which do not matter get only a few draws, a pilot, because a model
+	// takes seconds or because the whole answer should take about a second. apart says that a pilot
+	// finds a proposal of its own if the proposal of the largest model does not suit it
 	pilots, apart bool
-	// sharp says that densities cost little: draws are added until the moments are known well,
-	// twice as many each time, and proposals whose weights have a heavy tail are mended
+	// sharp says that densities cost little. Then draws are added, with their number doubled each
+	// time, until the moments are known well, and proposals whose weights have a heavy tail are
+	// mended
 	sharp bool
-	// problem configures the search for the proposal of a model: its draws are the draws in a round
-	// of the adaptation for each hyperparameter and one more, its noise the error of a log density
+	// problem configures the search for the proposal of a model. Its PerRound, times the number of
+	// hyperparameters plus one, is the number of draws in a round of the adaptation, and its Noise
+	// is the error of a log density
 	problem integrate.Problem
 	// time is the time after which no more draws begin
 	time budget.Time
 }
 
-// Efforts, chosen by hand.
+// The efforts of three kinds of regressions, chosen by hand.
 //
-// Exact evidences: Bayes factors to half a percent, a fifth of the precision that a comparison of
-// models can use. With pilotEffects effects a model takes seconds, and of more than exactModels
-// models most do not matter.
+// exactEffort is for effects integrated out in closed form. It knows Bayes factors to half a
+// percent, a fifth of the precision that a comparison of models can use. Models get pilots if there
+// are pilotEffects effects, with which a model takes seconds, or more than exactModels models, most
+// of which do not matter.
 //
-// If a factor of more than exactWork multiplications takes a tenth of a second, an answer starts
-// from a thousand draws, which grow by half: means to 5 percent of a standard deviation, within a
-// minute on two processors for the 4,100 effects of InstEval.
+// dearEffort is for a Cholesky factor of more than exactWork multiplications, which takes a tenth
+// of a second. An answer starts from about a thousand draws, and their number grows by half each
+// time. Means are known to 5 percent of a standard deviation, within a minute on two processors for
+// the 4,100 effects of the table InstEval.
 //
-// Other responses, each density of which finds modes: evidences to a thirtieth of a nat, standard
-// deviations to 2.5 percent.
+// laplaceEffort is for responses that are not gaussian, each density of which searches for modes.
+// It knows log evidences to a thirtieth of a nat, and standard deviations to 2.5 percent.
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
@@ -67,7 +76,7 @@ var (
 const (
 	pilotEffects   = 500
 	laplaceSE      = 0.03
-	laplaceNumbers = 1 << 26 // kept, of all draws of a model
+	laplaceNumbers = 1 << 26 // numbers kept, for all draws of a model
 )
 
 // effort returns the effort for the cost of a density.
@@ -85,8 +94,9 @@ func (r *Regression) effort() effort {
 	return e
 }
 
-// asked returns the effort for the precision and the time of a run, if it sets them: effective
-// draws and odds of models for which a probability of a half has the error Precision.
+// asked returns the effort for the Precision and the MaxTime of a run, if they are set. A
+// probability of one half then has a standard error of at most Precision: this determines the
+// number of effective draws and the error of the log odds of models.
 func (e effort) asked(cfg Run) effort {
 	if p := cfg.Precision; p > 0 {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
@@ -95,8 +105,9 @@ func (e effort) asked(cfg Run) effort {
 	return e
 }
 
-// opened returns the effort of an answer for another table, in about a second: standard deviations
-// to 3 percent, and fewer draws to find a proposal.
+// opened returns the effort of an answer by a family that was trained on simulated tables, which
+// should take about a second. Standard deviations are known to 3 percent, and fewer draws find a
+// proposal.
 func (e effort) opened() effort {
 	e.apart, e.pilots = !e.pilots, true
 	e.ess, e.se, e.sharp = math.Min(e.ess, 1<<9), math.Max(e.se, laplaceSE), false
@@ -104,8 +115,8 @@ func (e effort) opened() effort {
 	return e
 }
 
-// Methods that integrate effects out without training: exactly, or by draws from a Laplace
-// approximation that importance weights correct.
+// Methods that integrate effects out without training. ClosedForm does so exactly, and Laplace by
+// draws from a Laplace approximation that importance weights correct.
 const (
 	ClosedForm = "closed form"
 	Laplace    = "laplace"
@@ -127,10 +138,11 @@ func (r *Regression) integrable() bool {
 
 // weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
 // approximation without training. If the density of a row is not log-concave, the population
-// effects may have several modes; with one grouping a flow is trained then. Under Student tails it
-// finds second modes that the approximation misses (TestSecondModeOfASlope), and of 50 difficult
-// tables under beta it answers four of the five on which the approximation fails. Where zeros may
-// be of either source it is the flow that misses a tail (TestZerosOfEitherSourceInGroups).
+// effects may have several modes; then a regression with one grouping trains a flow instead. With
+// the Student likelihood the flow finds second modes that the approximation misses
+// (TestSecondModeOfASlope). Of 50 difficult tables with the beta likelihood it answers four of the
+// five on which the approximation fails. With a zero-inflated likelihood it is the flow that misses
+// a tail (TestZerosOfEitherSourceInGroups), so the approximation is used.
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	flow := !kind.LogConcave() && kind != likelihood.ZeroInflatedKind
@@ -140,8 +152,8 @@ func (r *Regression) weighable() bool {
 	return r.fewHyperparameters(len(r.Frame.CutNames())) && r.joint().symbolic.Work() <= exactWork
 }
 
-// fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters,
-// apart from shares of steps and others more.
+// fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters.
+// Shares of the steps of monotonic effects are not counted, nor is the given number of others.
 func (r *Regression) fewHyperparameters(others int) bool {
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
@@ -151,15 +163,20 @@ func (r *Regression) fewHyperparameters(others int) bool {
 	return true
 }
 
-// Draws of the hyperparameters of each of several models, in three stages: glanceDraws of all
-// models; pilotDraws of models less than hopelessNats below the best; and effort.first/notableShare
-// of models with a part in the answer and a proposal that suits them. A proposal suits if
-// pilotESS of its draws are effective. An evidence by one that does not suit may be too small by
-// missedNats more than mayMatter allows for. If a model with a notable part in the answer has
-// weights whose tail is heavier than mendedK, or one with a large part has less than preciseESS
-// of its draws effective, it would cost many draws later: its proposal is refined once more.
-// Chosen by hand: on verbagg the proposal of the largest model, which suits few others, left
-// evidences up to 7 nats too small.
+// Constants of the draws of hyperparameters if there are several models. Every model gets
+// glanceDraws draws. Models whose log posterior probability is less than hopelessNats below the
+// largest get pilotDraws in all. Models that may matter get effort.first/notableShare in all.
+//
+// A proposal suits a model if the share pilotESS of its draws is effective. A log evidence from a
+// proposal that does not suit may be too small, by missedNats more than mayMatter allows for. Then
+// the proposal is refined, at most mostRefined times.
+//
+// Some models would cost many draws later, so that their proposal is refined once more: a model
+// with a notable probability whose weights have a tail heavier than mendedK, and a model with a
+// large probability of whose draws less than the share preciseESS is effective.
+//
+// Chosen by hand: on the table verbagg the proposal of the largest model suits few other models,
+// and left log evidences up to 7 nats too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6
@@ -171,10 +188,11 @@ const (
 	mostRefined  = 2 // times
 )
 
-// pilots makes draws of every model, a few of models that cannot matter. It takes the proposal of
-// the largest model. If that does not suit a model that may matter, it refines the proposal for it.
-// Models with monotonic effects have their own proposals. The last model has all hyperparameters:
-// in other models they are about as far from zero, with similar modes.
+// pilots makes the first draws of every model, only a few for models that cannot matter. It finds
+// the proposal of the last model, which has all hyperparameters, and other models take it over:
+// their hyperparameters are about as far from zero, with similar modes. If the proposal does not
+// suit a model that may matter, it is refined for that model. Models with monotonic effects have
+// their own proposals.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
 	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {
@@ -183,7 +201,7 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	best := last.logPrior + last.weights.LogMean
 	for _, m := range f.list[:len(f.list)-1] {
 		var err error
-		if f.r.sticks(m.mask) > 0 { // its effect may have the other sign, and other shares
+		if f.r.sticks(m.mask) > 0 { // its monotonic effect may have another sign and other shares
 			err = f.drawFirst(ctx, m, e, pilotDraws)
 		} else {
 			f.follow(last, m, e)
@@ -239,8 +257,8 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	return nil
 }
 
-// follow gives m the proposal and the starts of searches for modes of a model with a superset of
-// these.
+// follow gives m the proposal of neighbour, restricted to the hyperparameters of m, and the points
+// at which neighbour starts its searches for modes. neighbour has all hyperparameters of m.
 func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
 	m.by = neighbour.by
 	if len(m.free) == 0 {
@@ -253,7 +271,8 @@ func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
 	m.proposal = neighbour.proposal.Of(places, f.problem(m, e).LogDensity)
 }
 
-// suited reports whether enough draws of a pilot are effective.
+// suited reports whether the proposal of a pilot suits its model: the tail of its weights is
+// reliable, and the share pilotESS of its draws is effective.
 func (m *modelIntegral) suited() bool {
 	return len(m.free) == 0 || m.weights.K <= psis.Reliable && m.weights.ESS >= pilotESS*float64(len(m.sample.Points))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A run without training has the requested effective draws, and begins none after its time.
+// A run without training has the requested effective draws, and begins no draws after its time.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -67,7 +67,7 @@ func TestPilotsOfModels(t *testing.T) {
 		want, got := m.evidence(), some.list[k].evidence()
 		require.Equal(t, m.code, some.list[k].code)
 		require.InDelta(t, all.Probability[k], some.Probability[k], 0.01)
-		if got.Draws > 2*pilotDraws { // others may be too small by nats
+		if got.Draws > 2*pilotDraws { // the evidence of a pilot may be too small by nats
 			require.InDelta(t, want.Log, got.Log, 5*math.Hypot(want.SE, got.SE)+1e-6, r.FormulaOf(m.code))
 		} else if !m.closed {
 			pilots++
@@ -77,10 +77,10 @@ func TestPilotsOfModels(t *testing.T) {
 	require.Greater(t, pilots, 2)
 }
 
-// The standard deviations in the model with all terms mislead submodels: items differ by a factor
-// alone, so that their standard deviation is next to nothing beside the factor, and large without
-// it. Evidences of all submodels, of which several matter, agree with runs of each submodel alone.
-// No model that matters keeps draws from a proposal that does not suit it.
+// The standard deviations in the model with all terms mislead submodels. Items differ only by the
+// column f, so that their standard deviation is next to nothing in models with f, and large in
+// models without f. Evidences of all submodels, of which several matter, agree with runs of each
+// submodel alone. No model that matters keeps draws from a proposal that does not suit it.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(4, 1))

@@ -24,16 +24,19 @@ import (
 // FamilyRun configures [Regression.RunFamily].
 type FamilyRun struct {
 	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. Progress is
-	// called with the loss of the response in its own units; with Amortize, with its mean.
+	// called with the loss for the response in the units of the table; with Amortize, with the mean
+	// loss of simulated tables.
 	Fit hbm.Config
-	// Members is the number of groups in a step, of the grouping in which all others are nested.
-	// Without a grouping it is the number of rows; 0 stands for all. Fit.Amortize uses whole
-	// tables.
+	// Members is the number of groups in a training step, of the grouping in which all other
+	// groupings are nested. Without such a grouping it is the number of rows. 0 stands for all.
+	// With Fit.Amortize a step uses whole tables.
 	Members int
+	// Certify configures certification.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// MaxTime, if not 0, is when work ends, apart from the first draws of each model.
+	// MaxTime, if not 0, is the time after which work ends, apart from the first draws of each
+	// model.
 	MaxTime time.Duration
 	// Status, if not nil, is called with a description of the next step.
 	Status func(text string)
@@ -42,8 +45,9 @@ type FamilyRun struct {
 // elboDraws is the number of draws behind the ELBO of an answer.
 const elboDraws = 500
 
-// RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
-// writes the files of [Regression.Run]. It resumes and stops as Run does.
+// RunFamily fits a family of package hbm to the regression written with plates (see
+// [Regression.Plates]), certifies it, and writes the files that [Regression.Run] writes. It resumes
+// and stops as Run does.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
@@ -88,7 +92,8 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	return result, nil
 }
 
-// CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
+// CheckFamilyCheckpoint returns an error if the checkpoint of a run of a family cannot be
+// continued, as [Regression.CheckCheckpoint] does for a run of a flow.
 func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) error {
 	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
@@ -129,7 +134,7 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	return family.Check(plates.Model)
 }
 
-// familyFit returns the model and the training of a run.
+// familyFit returns the model with plates of a run, and the configuration of its training.
 func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
 	fit.Products = true
@@ -188,7 +193,7 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	return nil
 }
 
-// root is the plate in which all others are nested, or the rows if there is none.
+// root returns the plate in which all others are nested, or the rows if there is no such plate.
 func (p *PlateModel) root() *hbm.Plate {
 	for _, candidate := range p.Model.Plates() {
 		all := true
@@ -224,7 +229,7 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
-// finishFamily compares an answer of ess effective draws with the exact one, if there is one,
+// finishFamily compares an answer of ess effective draws with the exact answer, if there is one,
 // checks the model, and writes the result.
 func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
 	if err := r.compareExact(ctx, ess, result); err != nil {
@@ -239,10 +244,10 @@ func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample 
 	return r.writeResult(result, sample)
 }
 
-// plateDraws are weighted draws of all latent variables.
+// plateDraws holds weighted draws of all latent variables.
 type plateDraws struct {
 	*hbm.Draws
-	codes  [][]int32 // of the model of each draw; nil: there is one model
+	codes  [][]int32 // the code of the model of each draw; nil if there is one model
 	weight []float64
 }
 
@@ -268,7 +273,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	s.moments, s.ess = p.moments(draws, seed), ess
 	for _, at := range rows {
 		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
-		// the effects of a level were drawn several times
+		// effects of a level are picked from several draws, so that draws have no density
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
@@ -277,7 +282,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	})
 }
 
-// moments returns the moments of all quantities by all weighted draws.
+// moments returns all weighted draws of all quantities, for their means and standard deviations.
 func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
 	r := p.regression
 	rows, kept := r.momentRows(draws.weight, seed)

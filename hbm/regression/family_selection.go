@@ -14,13 +14,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// selectionDraws is the number of draws in a step relative to a single model, as each model has a
-// share of them. Chosen by hand: in two of twelve models 0.3 and 0.5 percent of the draws were
-// effective with the draws of a single model, 0.9 and 1.0 with seven times their number.
+// selectionDraws is the number of draws in a training step of a selection, relative to a step of a
+// single model, because each model has only a share of the draws. Chosen by hand: of twelve models,
+// two had 0.3 and 0.5 percent of their draws effective with the number of draws of a single model,
+// and 0.9 and 1.0 percent with seven times that number.
 const selectionDraws = 4
 
-// openedDraws is the number of draws of an answer for another table: standard deviations to 3
-// percent. Chosen by hand, for answers in about a second.
+// openedDraws is the number of draws of an answer by a family that was trained on simulated tables.
+// It gives standard deviations to 3 percent. Chosen by hand, for answers in about a second.
 const openedDraws = 4000
 
 // selected is a selection of terms as a Target, with a family of plates as its flow.
@@ -30,8 +31,9 @@ type selected struct {
 	fit    vti.Config
 }
 
-// selection sets up a selection of terms by a family. Draws end at until, unless zero. With
-// Amortize the device simulates tables; nil is for answers alone.
+// selection sets up a selection of terms by a family. No draws begin after until, unless it is
+// zero. With cfg.Amortize the device simulates the tables of training; a nil device is for answers
+// without training.
 func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Time) (*selected, error) {
 	if cfg.Family == hbm.Joint {
 		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", cfg.Family, hbm.PAVIF, hbm.Branch)
@@ -64,8 +66,8 @@ func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Ti
 	}}, nil
 }
 
-// runSelection is RunFamily for a selection of terms, as a Target with a model for each selection.
-// With Amortize the regression of plates has more rows than the table that r answers for.
+// runSelection implements RunFamily for a selection of terms, as a Target with a model for each
+// selection. With Amortize the model with plates has more rows than the table of r.
 func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, plates *PlateModel, cfg FamilyRun, fit hbm.Config, training *run.Training, clock *run.Clock) (*Result, error) {
 	s, err := plates.selection(device, fit, cfg.Certify.Until)
 	if err != nil {
@@ -104,7 +106,7 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, pla
 	return result, r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
-// fill writes a certificate to a result.
+// fill writes a certificate to a result, and returns draws in the units of the table.
 func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certificate, result *Result) (*posteriorSample, error) {
 	values, err := s.target.Draws(device, &c.Sample)
 	if err != nil {
@@ -119,7 +121,7 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 }
 
 // openSelection writes the answer of a family for many tables to a result, and returns its draws
-// with their effective number. The table has the nesting above.
+// with their effective number. above is the nesting of the groupings of the table.
 func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, beginning *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
 	plates, err := r.amortized(above)
 	if err != nil {

@@ -31,7 +31,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Two classes in each of three schools, and teachers across.
+// schools is a table of two classes in each of three schools, with teachers who are crossed with
+// them.
 const schools = `y,x,school,class,teacher
 3,1.5,a,1,u
 1,0.5,a,1,v
@@ -47,8 +48,8 @@ const schools = `y,x,school,class,teacher
 4,1,c,6,w
 `
 
-// naiveJoint is the log density of all latent variables of a regression and of its response, with
-// the covariance of the effects of a level written out.
+// naiveJoint returns the log density of all latent variables of a regression and of its response,
+// with the covariance of the effects of a level written out.
 func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float64) float64 {
 	r, sum := p.regression, 0.0
 	theta := make([]float64, r.Dim())
@@ -63,7 +64,7 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 		case noiseCoordinate:
 			theta[j] = value(p.globals[j])[0]
 			sum += distuv.LogNormal{Mu: c.mean, Sigma: c.sd}.LogProb(theta[j])
-		case partialCoordinate: // density of z by that of (1 + ρ)/2
+		case partialCoordinate: // density of z, from the density of (1 + ρ)/2
 			theta[j] = value(p.globals[j])[0]
 			w, logSlope := partialAt(theta[j], c.beta)
 			rho := math.Tanh(w)
@@ -160,7 +161,8 @@ func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
 }
 
 // Families agree with the answer that integrates the effects out: means within 0.15 sd, which is
-// five standard errors of a thousand effective draws, and the log evidence with quadrature.
+// five standard errors of a thousand effective draws, and the log evidence within its errors of the
+// quadrature.
 func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	testkit.Long(t)
 	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
@@ -193,8 +195,9 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	}
 }
 
-// The noise is 34 and three groups show no spread at all: their sd comes close to zero, and so do
-// the distances of the groups. Every draw still has a density.
+// The noise has a standard deviation of 34, and three groups show no spread at all: their standard
+// deviation comes close to zero, and so do the distances of the groups. Every draw still has a
+// density.
 func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	f := frameOf(t, "y,x,g\n26.12,-0.1246,a\n-24.89,-0.4277,b\n15.36,0.6804,c\n8.537,0.8917,a\n-25.67,-2.171,b\n13.11,-2.614,c\n"+
 		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", frame.Options{Formula: "y ~ x + (1 | g)"})
@@ -211,9 +214,9 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	}
 }
 
-// Effects keep their distance from a coefficient of a few units at any standard deviation. Rounded
-// away, they would have too large a density, and families would be drawn there. Tolerances are two
-// units of the last place of the coefficient.
+// Effects keep their distance from a coefficient of a few units at any standard deviation. If
+// distances were rounded away, the density there would be too large, and families would move there.
+// Tolerances are two units of the last place of the coefficient.
 func TestSmallestSDsKeepDistances(t *testing.T) {
 	far := []float64{-60, -20, -12, -8, -5}
 	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
@@ -277,7 +280,7 @@ func TestSelectionByFamilies(t *testing.T) {
 		for _, m := range result.Models {
 			at := slices.IndexFunc(found.list, func(model *modelIntegral) bool { return codeText(model.code) == m.Code })
 			want := found.list[at].evidence()
-			if *m.KHat > 0.5 { // no promise
+			if *m.KHat > 0.5 { // a k̂ that promises nothing
 				continue
 			}
 			checked++
@@ -300,7 +303,7 @@ func TestSelectionByFamilies(t *testing.T) {
 // A standard deviation at its bound, times the millionth that a correlation of nearly one leaves,
 // does not round away in a sum with a coefficient of one. Otherwise distances of effects from their
 // mean in standard deviations would be zero, and a draw would have another weight for each group.
-// On radon the log evidence by pavi-e was 16 nats too large for it.
+// This once made the log evidence of radon by pavi-e 16 nats too large.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()

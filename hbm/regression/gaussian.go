@@ -9,27 +9,31 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// grouped is a sufficient statistic of rows with normal noise. Take the QR decomposition of [Z_j
-// V_j y_j] for the rows of each group, with V the columns of [Regression.wide]. Its first q rows
-// depend on the effects of the group,
+// grouped is a sufficient statistic of rows with normal noise. It takes the QR decomposition of
+// [Z_j V_j y_j] for the rows of each group j, where Z_j holds the q varying columns of the
+// grouping, V_j the columns of [Regression.wide] with the coefficients w, and y_j the response. The
+// first q rows of the factor R depend on the effects b_j of the group,
 //
 //	e_j = R^y_j − R^v_j w = R^z_j b_j + noise,   so that e_j ~ N(0, σ² I + R^z_j Σ R^z_jᵀ),
 //
-// and the rest of all groups, which no effect changes, is compressed once more. The cost of a
-// density does not depend on the number of rows.
+// where σ is the noise and Σ the covariance of b_j. The remaining rows of all groups depend on no
+// effect of the grouping, and a second decomposition compresses them. The cost of a density does
+// not depend on the number of rows.
 type grouped struct {
 	levels, q, width int
 	z                [][]float64 // R^z: entry [a*q+c] has one number for each level
 	v                []*mat.Dense
 	y                [][]float64
-	// The rest: rest − restV w, the squares that w does not change, and the number of its rows.
+	// The remaining rows: their residuals are rest − restV w, residual is the sum of squares that
+	// no w changes, and rows is their number.
 	restV    *mat.Dense
 	rest     []float64
 	residual float64
 	rows     int
 }
 
-// newGrouped compresses y, the wide columns v, and the varying columns of a grouping; nil for none.
+// newGrouped compresses y, the columns v of [Regression.wide], and the varying columns of the
+// grouping g. v and g are nil if there are none.
 func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	n, width := len(y), 0
 	if v != nil {
@@ -73,7 +77,7 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	return d
 }
 
-// triangle is R of the QR decomposition of some rows of [Z V y].
+// triangle returns the factor R of the QR decomposition of some rows of [Z V y].
 func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGroup) *mat.Dense {
 	columns := d.q + d.width + 1
 	block := mat.NewDense(max(len(rows), columns), columns, nil) // rows of zeros change nothing
@@ -171,8 +175,9 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 	return Sub(total, ReduceSum(BroadcastToDims(each, logNoise.Shape().Dim(0), l.levels), -1))
 }
 
-// whiten factorises the covariance C = L Lᵀ of small vectors, entry by entry [B, J], and returns Σ
-// log L_aa, the entries of L⁻¹ x, and L.
+// whiten computes the Cholesky factor L of covariances C = L Lᵀ of short vectors x. The entries of
+// C and x are nodes [B, J], so that one call serves all draws and levels. It returns Σ_a log L_aa,
+// the entries of L⁻¹ x, and L.
 func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, l [][]*Node) {
 	l = make([][]*Node, len(x))
 	for a := range x {

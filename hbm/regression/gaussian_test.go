@@ -37,7 +37,7 @@ func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dens
 	return tensors.MustCopyFlatData[float64](out[0])
 }
 
-// naiveLogJoint is log p(y, θ | m) of a gaussian response, with the covariance of all rows.
+// naiveLogJoint returns log p(y, θ | m) of a gaussian response, with the covariance of all rows.
 func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) float64 {
 	mask := r.space.MaskRow(code, nil)
 	n := len(r.y)
@@ -63,7 +63,7 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 	for _, g := range r.groups {
 		factor := r.factorAt(g, mask, theta)
 		q := len(g.Columns)
-		effect := func(i, k int) float64 { // of unit effect k on row i
+		effect := func(i, k int) float64 { // change of row i by a unit of effect k
 			sum := 0.0
 			for a := range q {
 				sum += g.z.At(i, a) * factor[a][k]
@@ -94,8 +94,8 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 	return logPrior - float64(n)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2 - mat.Dot(residual, solved)/2
 }
 
-// formulas whose posteriors have every part: slopes, correlations, crossed and nested groupings,
-// factors, and known noise.
+// gaussianCases are formulas whose posteriors together have every part: slopes, correlations,
+// crossed and nested groupings, factors, and known noise.
 var gaussianCases = map[string]frame.Options{
 	"one grouping":  {Formula: "y ~ x + (1 + x | g)"},
 	"independent":   {Formula: "y ~ x + (1 + x || g)"},
@@ -149,8 +149,8 @@ func TestGaussianLogJoint(t *testing.T) {
 	}
 }
 
-// The host's marginal density is the integral of the density over the normal coordinates: at its
-// mode the normal density of these divides out.
+// The marginal density on the host is the integral of the joint density over the normal
+// coordinates, found as the joint density over their normal density at its mode.
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {

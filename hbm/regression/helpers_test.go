@@ -68,7 +68,7 @@ func runRegression(t testing.TB, f *frame.Frame, opt Options, fit vti.Config) (*
 	return result, dir
 }
 
-// processorSeconds are the seconds of all processors that the process has used.
+// processorSeconds returns the seconds of all processors that the process has used.
 func processorSeconds(t testing.TB) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

@@ -4,7 +4,8 @@ import (
 	"math"
 )
 
-// scaleRatio returns log r(τ) and log d log r / dτ of scaleMap on the host.
+// scaleRatio returns log r(τ) of scaleMap, and the logarithm of its slope in τ, computed on the
+// host.
 func scaleRatio(tau float64) (logRatio, logSlope float64) {
 	up, down := math.Max(softplusAt(tau), leastSoftplus), softplusAt(-tau)
 	return math.Log(up) - down*down/2, math.Log(math.Exp(-down)/up + down*math.Exp(-softplusAt(tau)))
@@ -18,7 +19,7 @@ func partialAt(z, b float64) (w, logSlope float64) {
 	return z * root / math.Sqrt(2*b), math.Log((1+z*z/(4*b))/root) - math.Log(2*b)/2
 }
 
-// logPriorOfSD is the log density of a standard deviation in units of its scale.
+// logPriorOfSD returns the log density of a standard deviation in units of its scale.
 func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 	switch prior {
 	case HalfNormalSD:
@@ -29,7 +30,8 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 	return -ratio
 }
 
-// factorAt returns Λ of a grouping at θ, row by row. Columns that the model does not use are zero.
+// factorAt returns Λ of a grouping at θ, the Cholesky factor of the covariance of the effects of a
+// level, row by row. Columns that the model does not use are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
@@ -52,7 +54,7 @@ func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][
 	return rows
 }
 
-// noiseAt is σ at θ, on the working scale.
+// noiseAt returns the noise σ at θ, on the working scale.
 func (r *Regression) noiseAt(theta []float64) float64 {
 	if r.noise < 0 {
 		return 1
@@ -60,7 +62,8 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
-// coordinateOf is the coordinate of a standard deviation, correlation or noise drawn by a family.
+// coordinateOf returns coordinate j of θ for the value that its variable has in a model with
+// plates: a standard deviation, the noise, or the coordinate of a correlation.
 func (r *Regression) coordinateOf(j int, value float64) float64 {
 	switch c := r.coordinates[j]; c.kind {
 	case noiseCoordinate:
@@ -71,7 +74,7 @@ func (r *Regression) coordinateOf(j int, value float64) float64 {
 	return value
 }
 
-// ratioAt is the inverse of scaleRatio, which increases: τ of log r.
+// ratioAt returns the τ at which log r(τ) of scaleRatio, which increases with τ, is logRatio.
 func ratioAt(logRatio float64) float64 {
 	low, high := -64.0, math.Exp(logRatio)+2
 	for range 64 {
@@ -85,8 +88,8 @@ func ratioAt(logRatio float64) float64 {
 	return (low + high) / 2
 }
 
-// hyperparameters lists the active coordinates that no normal prior and likelihood can integrate
-// out: standard deviations, correlations, noise, cut points and shares of steps.
+// hyperparameters lists the coordinates in a model that a normal prior and likelihood cannot
+// integrate out: standard deviations, correlations, noise, cut points and shares of steps.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
 		switch c.kind {

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral answers by integrals, if there are any. The family then only gives the ELBO.
+// answerIntegral answers by integrals, which need no training. The family then only gives the ELBO.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
@@ -32,8 +32,8 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	return r.finishInfer(result, sample, clock)
 }
 
-// inferSelection is Infer for a selection of terms. Where there are no integrals, draws of the
-// network weigh each model.
+// inferSelection implements Infer for a selection of terms. Models are weighed by integrals or, if
+// there are none without training (see [Regression.Trains]), by draws of the trained family.
 func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, cfg InferRun, above [][]int, clock *run.Clock) (*Result, error) {
 	path := filepath.Join(cfg.Model, rundir.PosteriorFile)
 	info, err := checkpoint.ReadInfo(path)
@@ -98,10 +98,11 @@ func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
 }
 
-// improbable reports whether, over the draws, the log density of the table lies on one side of the
-// log density of a response drawn anew from each of them (the deviance as a discrepancy; Gelman,
-// Meng and Stern 1996). Labels that a number separates are fitted better than any drawn labels. At
-// most a share 4 / MinDraws of tables drawn from the model is improbable (Meng 1994).
+// improbable reports whether the log density of the observed response is above, for every draw of
+// the posterior, or below, for every draw, the log density of a response drawn anew from it (the
+// deviance as a discrepancy; Gelman, Meng and Stern 1996). It is above, for example, if a number
+// separates two labels perfectly. At most a share 4 / MinDraws of tables drawn from the model is
+// improbable (Meng 1994).
 func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 {

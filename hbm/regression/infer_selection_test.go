@@ -75,7 +75,7 @@ func drawnSelection(t *testing.T, opt frame.Options, options Options, random *ra
 	return with(y), code
 }
 
-// reference weighs each model by draws from a proposal of its own, of another seed.
+// reference weighs each model by draws from a proposal of its own, with another seed.
 func reference(t *testing.T, r *Regression) *integral {
 	f := r.newIntegral(77)
 	for _, m := range f.list {
@@ -86,8 +86,8 @@ func reference(t *testing.T, r *Regression) *integral {
 }
 
 // Tables of two crossed groupings drawn from the priors are answered as by hbm infer. Trusted
-// probabilities and evidences of models agree with references, and probabilities of terms are
-// calibrated. It logs lines for docs/benchmarks/calibration.md.
+// probabilities and evidences of models agree with reference, and probabilities of terms are
+// calibrated. The test logs lines for docs/benchmarks/calibration.md.
 func TestInferredSelections(t *testing.T) {
 	testkit.Long(t)
 	kind, err := frame.ParseResponseKind(*inferredLikelihood)

@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// heights is a table of groups of rows, each group with its own height.
+// heights returns a table of groups of rows, each group with its own height.
 func heights(seed uint64, groups, rows int) string {
 	random := rand.New(rand.NewPCG(seed, 10))
 	text := "y,x,g\n"
@@ -150,11 +150,12 @@ func TestInferFromHardlyTrained(t *testing.T) {
 	require.Contains(t, outlier.Certificate.Reasons[len(outlier.Certificate.Reasons)-1], "unlike those that were simulated")
 }
 
-// The same holds for counts and for 0 and 1, whose effects are integrated out by quadrature. Log
-// evidences agree within four of their errors, one in 16,000 by chance. Means of a thousand
-// effective draws or more on both sides have errors of 0.04 standard deviations, and standard
-// deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
-// are not trusted.
+// A family that is hardly trained has no part in the answer for counts and for responses of 0 and 1
+// either, whose effects are integrated out by quadrature. Log evidences agree within four of their
+// standard errors, which fails by chance once in 16,000. Means of a thousand effective draws or
+// more on both sides have errors of 0.04 standard deviations, and standard deviations have errors
+// of 3 percent. A count that is a hundred times too large, and labels that x separates, are not
+// trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	testkit.Long(t)
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
@@ -191,7 +192,7 @@ func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	}
 }
 
-// separated is a table of responses that are 1 where x is positive, and 0 elsewhere.
+// separated returns a table of responses that are 1 where x is positive, and 0 elsewhere.
 func separated(table string) string {
 	lines := strings.Split(table, "\n")
 	for i, line := range lines[1:] {
@@ -206,7 +207,7 @@ func separated(table string) string {
 	return strings.Join(lines, "\n")
 }
 
-// responses is a table of groups of rows whose linear predictors differ by group and by x.
+// responses returns a table of groups of rows whose linear predictors differ by group and by x.
 func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 	random, row := rand.New(rand.NewPCG(seed, 11)), likelihood.New(kind, likelihood.Shape{})
 	text := "y,x,g\n"
@@ -222,8 +223,8 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 
 // Where there are no integrals, as for Student responses by one grouping, draws of a network that
 // was trained over simulated tables weigh each model. On unseen tables of other sizes the
-// probabilities agree with a flow for that table alone, to five errors, one in two million by
-// chance, and of three answers two are trusted at least.
+// probabilities agree with a flow for that table alone, within five standard errors, which fails by
+// chance once in two million. At least two of three answers are trusted.
 func TestInferSelection(t *testing.T) {
 	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}

@@ -11,18 +11,18 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// innerRule integrates the effects of the inner grouping out on the host, level by level. It uses
-// the adaptive Gauss-Hermite rules of quadratureRows.
+// innerRule integrates out the effects of the inner grouping, the grouping with the most effects,
+// on the host and level by level. It uses the adaptive Gauss-Hermite rules of quadratureRows.
 type innerRule struct {
 	r       *Regression
 	members [][]int     // rows of each level
-	largest int         // number of rows of a level
-	y       [][]float64 // their responses
+	largest int         // the largest number of rows of a level
+	y       [][]float64 // responses of these rows
 	times   [][]float64 // how many rows each stands for; nil for one
 	rules   [mostPerLevel + 1]nodeRule
 }
 
-// nodeRule is a rule for a number of effects (hermiteRule).
+// nodeRule holds the nodes and weights of a rule for some number of effects; see hermiteRule.
 type nodeRule struct {
 	nodes  [][]float64
 	weight []float64
@@ -39,8 +39,9 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	return l
 }
 
-// innerPoint is the point at which levels are integrated: the predictors of the rows without the
-// inner effects, and the change of a predictor by a unit of each inner effect.
+// innerPoint holds the values given which the effects of each level are integrated out: the
+// predictors of the rows without the inner effects, and the change of a predictor by a unit of each
+// inner effect.
 type innerPoint struct {
 	*innerRule
 	nodeRule
@@ -88,8 +89,8 @@ func (l *innerRule) pointAt(prior *conditional, effects []float64, response resp
 	return p
 }
 
-// logDensity is log p(y | θ) with the inner effects integrated out, without the constants of the
-// response.
+// logDensity returns log p(y | θ) with the inner effects integrated out, without the constants in
+// the density of the response.
 func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 	prior, _, effects := l.r.joint().effectsAt(mask, theta)
 	p := l.pointAt(prior, effects, l.r.responseAt(mask, theta))
@@ -99,8 +100,9 @@ func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 	return sum
 }
 
-// newtons writes the slope and the curvature of each row of a level, as Newton has them in graphs;
-// far from the mode, or if the density of a row is not log-concave, the curvature of a bound.
+// newtons writes the slope and the curvature in the predictor of the log density of each row of a
+// level. If far is set, and for a continuous response, whose density is not log-concave, the
+// curvature is the curvature of a quadratic bound.
 func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float64) {
 	y, times := p.y[level], p.times[level]
 	if !far && !p.r.Frame.Response.Continuous() {
@@ -115,7 +117,8 @@ func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float6
 	}
 }
 
-// mostPerLevel bounds the effects of a level: the number of nodes of a rule is exponential in it.
+// mostPerLevel is the largest number of effects of a level that are integrated out: the number of
+// nodes of a rule is exponential in it.
 const mostPerLevel = 4
 
 // smallBlock is the lower triangle of a small symmetric matrix, or its Cholesky factor, row by row.
@@ -174,9 +177,9 @@ func (b *smallBlock) backward(x []float64) {
 	}
 }
 
-// closeMode is the distance from a mode, in posterior standard deviations, at which nodes are laid
-// around it. mostModeSteps bounds the steps there. Chosen by hand: the rule is as good around any
-// point at that distance.
+// closeMode is the distance from the mode, in posterior standard deviations, at which the search
+// for the mode ends and nodes are laid around the point that was found. The rule is as good around
+// any point at that distance. mostModeSteps bounds the steps of the search. Chosen by hand.
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300
@@ -184,8 +187,8 @@ const (
 
 // start returns the start of the search for the mode of the effects u of a level: zero, or the
 // least squares on the scale of the predictor if the rows ask for effects many standard deviations
-// from zero. From zero, a count that is expected e³⁰⁰ times too large is approached by one unit of
-// the predictor a step.
+// from zero. If the expected count is e³⁰⁰ times too large, a search from zero comes closer by only
+// one unit of the predictor in a step.
 func (p *innerPoint) start(level int) []float64 {
 	r, q := p.r, len(p.r.inner.Columns)
 	start := make([]float64, r.perLevel())
@@ -236,8 +239,8 @@ func (p *innerPoint) predictors(rows []int, u, dst []float64) []float64 {
 	return dst
 }
 
-// climb takes effects [q] of a level to their mode, and returns the factor L of the precision there
-// and log |L|; false if there is no mode.
+// climb moves the effects of a level, mode [q], to their mode. It returns the factor L of the
+// precision there and log |L|; ok is false if there is no mode.
 func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
@@ -289,15 +292,17 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 				largest = math.Max(largest, math.Abs(dot(p.unit[i*columns:][:columns], move[m*columns:])))
 			}
 		}
-		share := math.Min(1, longestClimb/largest) // no more than rows can follow
+		share := math.Min(1, longestClimb/largest) // no predictor changes by more than longestClimb
 		for c := range q {
 			mode[c] += share * move[c]
 		}
 	}
 }
 
-// integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
-// constants of the response. The search for the mode starts at mode [q], which it overwrites.
+// integral returns log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du, without the constants in the
+// density of the response. The product is over the rows i of a level, η_i is the predictor without
+// the effects u of the level, and a_i is its change by a unit of each effect. The search for the
+// mode starts at mode [q], which it overwrites.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
 	rows, planes := p.members[level], p.r.planes
 	hessian, logDiagonal, ok := p.climb(level, mode)
@@ -325,8 +330,8 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 	return logsum.Of(p.terms) - logDiagonal + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
 }
 
-// expected adds, for the rows of a level, the slope and curvature [n] of log p expected over the
-// effects, and returns the integral.
+// expected adds to slope and curvature, for each row of a level, the slope and the curvature of its
+// log density, as expectations over the effects of the level. It returns the integral.
 func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float64 {
 	integral := p.integral(level, mode)
 	total := logsum.Of(p.terms)

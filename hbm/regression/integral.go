@@ -30,9 +30,9 @@ type integrator interface {
 	tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
-// keptEffects are the stored effects at a point: in closed form, the distribution without its
-// factor and a draw, so that no density is computed twice; otherwise draws of outer effects, if
-// any.
+// keptEffects holds the effects that are stored for a point of hyperparameters, so that no density
+// is computed twice. In closed form these are the distribution of all effects, without its factor,
+// and a draw; for other responses they are draws of the outer effects.
 type keptEffects struct {
 	conditional *conditional
 	drawn       []float64
@@ -45,13 +45,13 @@ type modelIntegral struct {
 	mask     []bool
 	logPrior float64
 	free     []int // the coordinates that are integrated over
-	closed   bool  // there are none, and the effects are integrated out in closed form
+	closed   bool  // free is empty, and the effects are integrated out in closed form
 	by       integrator
-	proposal *integrate.Proposal // nil where nothing is free
+	proposal *integrate.Proposal // nil if free is empty
 	sample   *integrate.Sample
-	kept     []keptEffects // of each point
+	kept     []keptEffects // effects of each point in the sample
 	weights  psis.Result
-	mended   int // how often the proposal was
+	mended   int // how often the proposal was mended
 }
 
 // integral estimates the posterior by integrals over the hyperparameters of every possible model.
@@ -82,7 +82,8 @@ func (r *Regression) newIntegral(seed uint64) *integral {
 	return found
 }
 
-// integrate finds the evidence of every model, hyperparameters by importance sampling.
+// integrate finds the evidence of every model. It integrates over hyperparameters by importance
+// sampling.
 func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	found := r.newIntegral(seed)
 	if e.pilots && len(found.list) > 1 {
@@ -124,11 +125,13 @@ func (f *integral) drawFirst(ctx gocontext.Context, m *modelIntegral, e effort, 
 	return nil
 }
 
-// keptEffectDraws is the number of draws of effects that a model keeps, for some tens of megabytes.
-// More are computed again where they are needed, unless that is dear.
+// keptEffectDraws bounds the number of drawn effects that a model keeps, in some tens of megabytes.
+// Further draws are computed again where they are needed, unless the factor is dear
+// (jointEffects.dear).
 const keptEffectDraws = 1 << 20
 
-// improve adds draws until evidences and moments are known well, or draws or time are used up.
+// improve adds draws until evidences and moments are as accurate as e asks, or until draws or time
+// are used up.
 func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
 	for round := 0; ; round++ {
 		f.combine()
@@ -156,7 +159,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 		for _, m := range more {
 			n := len(m.sample.Points)
 			if e.sharp && m.mend() {
-				n *= 2 // all of them anew
+				n *= 2 // mending drops all draws, which are made anew
 			}
 			if !e.sharp {
 				n /= 2
@@ -168,7 +171,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 	}
 }
 
-// extend makes n more draws of a model; in closed form, one draw in all.
+// extend makes n more draws of the hyperparameters of a model. A closed model gets one draw in all.
 func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, purpose string) (err error) {
 	first := len(m.sample.Points)
 	if m.closed {
@@ -202,14 +205,15 @@ func (m *modelIntegral) restart(proposal *integrate.Proposal) {
 	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
 }
 
-// A proposal is mended if its first weights have a k̂ above mendedK, at most this number of times.
+// A proposal is mended if its weights have a k̂, the shape of their tail, above mendedK, and at
+// most mends times.
 const (
 	mends   = 6
 	mendedK = 0.3
 )
 
-// mend begins a sample anew if the tail of the weights says that it would help: from a proposal
-// that covers the region of the largest weights. It reports whether it did.
+// mend replaces the proposal of a model by one that covers the region of the largest weights, and
+// drops its draws, if the tail of the weights is heavy. It reports whether it did.
 func (m *modelIntegral) mend() bool {
 	if m.mended == mends || m.weights.K <= mendedK || m.proposal == nil {
 		return false
@@ -246,7 +250,8 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	}
 	p.Centre, p.Width, p.LogScales = make([]float64, len(m.free)), make([]float64, len(m.free)), f.r.logScales(m)
 	for i, j := range m.free {
-		// of the map of a standard deviation: from a hundredth of its scale to twice that
+		// τ of a standard deviation between −2 and 2: from a hundredth of its unit to twice the
+		// unit
 		p.Width[i] = 2
 		if c := f.r.coordinates[j]; c.sd > 0 {
 			p.Centre[i], p.Width[i] = c.mean, c.sd
@@ -255,10 +260,11 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	return p
 }
 
-// logScales returns the logarithms of the standard deviations among the hyperparameters of a model.
-// The posterior variances of effects, and of standard deviations, are in proportion to their
-// squares. It leaves out standard deviations whose prior has no second moment, as a posterior of
-// few groups has none either.
+// logScales returns a function that computes the logarithms of the standard deviations among the
+// hyperparameters h of a model, or nil if there are none. The posterior variances of effects, and
+// of standard deviations, are in proportion to the squares of these standard deviations. It leaves
+// out standard deviations whose prior has no second moment, as a posterior of few groups has none
+// either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
@@ -292,9 +298,11 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 // combine sums the current evidences of the models.
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
-// mostUncertain lists the models that more draws help most, if they may have more. Their part of
-// the error of the log evidence, or of the inverse of the effective size, or with tails of the
-// share that weights may have missed, is at least half of the largest.
+// mostUncertain lists the models that more draws help most, among the models with fewer than most
+// draws. The part of a model is its probability times the error of its log evidence, or times the
+// inverse root of its effective size if that is larger. With tails it is its probability times the
+// share of its posterior that weights may have missed. A model is listed if its part is at least
+// half of the largest part.
 func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {
@@ -317,8 +325,9 @@ func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	return list
 }
 
-// A model may matter if it may have more than notableModel of the probability by its error; an
-// evidence whose k̂ is unreliable may be too small by hiddenEvidence nats. Chosen by hand.
+// A model may matter if its probability may be above notableModel, within three standard errors of
+// its log evidence. A log evidence whose k̂ is unreliable may be too small by hiddenEvidence nats.
+// Chosen by hand.
 const (
 	notableModel   = 1e-3
 	hiddenEvidence = 4
@@ -333,7 +342,7 @@ func mayMatter(evidence models.Evidence, probability float64) bool {
 	return highest > math.Log(notableModel) || math.IsNaN(highest)
 }
 
-// certificate is the judged sum, without a sample.
+// certificate returns the certificate of the evidences of all models, without a sample.
 func (f *integral) certificate() *vti.Certificate {
 	codes := make([][]int32, len(f.list))
 	for k, m := range f.list {
@@ -343,11 +352,11 @@ func (f *integral) certificate() *vti.Certificate {
 	return models.CertificateOf(codes, logPrior, evidence)
 }
 
-// integralDraws are all weighted draws of all models together.
+// integralDraws holds all weighted draws of all models together.
 type integralDraws struct {
 	weight []float64
-	model  []*modelIntegral // of each draw
-	place  []int            // of each draw in the sample of the model
+	model  []*modelIntegral // the model of each draw
+	place  []int            // the place of each draw in the sample of its model
 }
 
 // weighted collects the draws with positive weight.

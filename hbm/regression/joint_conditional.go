@@ -9,20 +9,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// conditional is the distribution of all effects given hyperparameters of a model.
+// conditional is the distribution of all effects given the hyperparameters of a model. The symbols
+// are explained at jointEffects.
 type conditional struct {
 	e    *jointEffects
-	mean []float64 // μ of the population
-	sd   []float64 // of the population, 0 where the model does not have it
-	// until: column a of F, of the population, has the entries sd of the rows from a to before
-	// until[a]. This is sd[a] alone, except for monotonic effects: their first column has the
-	// scales of all steps, and the other columns have none.
+	mean []float64 // prior means μ of the population effects
+	sd   []float64 // their prior standard deviations, 0 where the model does not have the effect
+	// Column a of F, for a population effect, has the entries sd[a] to sd[until[a]−1] in the rows
+	// with the same numbers. This is sd[a] alone, except for monotonic effects: their first column
+	// has the scales of all steps, and their other columns have no entry.
 	until   []int
-	shares  []float64     // of the steps of monotonic effects
+	shares  []float64     // shares of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping
 	sigma   float64
 	factor  *sparse.Factor
-	centre  []float64 // v̂
+	centre  []float64 // v̂, the mean of v
 	// logDensity is log p(y | h, m) of the working response.
 	logDensity float64
 	// rounding is the approximate rounding error of logDensity.
@@ -33,14 +34,14 @@ type conditional struct {
 // far below the error of a log density.
 const cancelled = 1e-9
 
-// solve finds v̂ for y − D μ, which rest computes, and returns its squares
+// solve finds v̂ given y − D μ, which rest computes, and returns the sum of squares
 //
 //	|y − D (μ + F v̂)|² / σ² + |v̂|² = |y − D μ|² / σ² − v̂ᵀ P v̂.
 //
-// The right side needs no row where μ is zero. Where it loses digits, by the size of either term
-// or by the largest entry of P, rows are summed.
+// If μ is zero, the right side needs no sum over rows. If the right side loses digits, by the size
+// of either of its terms or by the largest entry of P, the left side is summed over rows.
 func (c *conditional) solve(rest func() []float64, largest float64) (squares float64) {
-	const epsilon = 0x1p-52 // of a number in double precision
+	const epsilon = 0x1p-52 // the spacing of numbers near 1 in double precision
 	e, precision := c.e, 1/(c.sigma*c.sigma)
 	products, whole, left := e.products, e.square, []float64(nil)
 	if slices.ContainsFunc(c.mean, func(mean float64) bool { return mean != 0 }) {
@@ -67,7 +68,8 @@ func (c *conditional) solve(rest func() []float64, largest float64) (squares flo
 	return dot(left, left)*precision + length
 }
 
-// leastSquares returns rows whose squares sum to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.
+// leastSquares returns the matrix [A c] of the least squares problem in v with |c − A v|² equal to
+// |y − D (μ + F v)|² / σ² + |v|². rest is y − D μ.
 func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	e := c.e
 	n := len(e.rows)
@@ -89,7 +91,8 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	return rows
 }
 
-// precision writes the values of a block of P, and returns its working memory.
+// precision writes to dst the values of the block of P that belongs to the block p of DᵀD. Its
+// argument precision is 1/σ². It returns its working memory, for the next call.
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
@@ -154,7 +157,7 @@ func (c *conditional) transposed(x []float64) []float64 {
 	return y
 }
 
-// effectsOf is F v: the effects less the prior mean.
+// effectsOf returns F v, the effects less their prior mean.
 func (c *conditional) effectsOf(v []float64) []float64 {
 	b := make([]float64, len(v))
 	for _, block := range c.e.blocks {
@@ -173,7 +176,8 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	return b
 }
 
-// standard is F⁻¹ b, the inverse of effectsOf; 0 for effects that the model does not have.
+// standard returns F⁻¹ b, the inverse of effectsOf, with 0 for effects that the model does not
+// have.
 func (c *conditional) standard(b []float64) []float64 {
 	v := make([]float64, len(b))
 	for _, block := range c.e.blocks {
@@ -181,7 +185,7 @@ func (c *conditional) standard(b []float64) []float64 {
 			rest, scale := b[block.first+a], 0.0
 			if block.group < 0 {
 				for k := block.first + a; k < c.until[block.first+a]; k++ {
-					if c.sd[k] > scale { // any entry tells; the largest has most digits
+					if c.sd[k] > scale { // any entry determines v; the largest has most digits
 						rest, scale = b[k], c.sd[k]
 					}
 				}
@@ -213,7 +217,8 @@ func (c *conditional) draw(random *rand.Rand) []float64 {
 	return c.effectsOf(v)
 }
 
-// predictor returns the linear predictors [M·n] of the rows at effects less the prior mean.
+// predictor returns the linear predictors [M·n] of the rows at effects that are less their prior
+// mean.
 func (c *conditional) predictor(effects []float64) []float64 {
 	r, n := c.e.r, len(c.e.rows)
 	columns := len(r.Frame.Columns)

@@ -11,40 +11,41 @@ import (
 )
 
 // jointEffects is the distribution of all effects of a gaussian regression, of the population and
-// of every grouping, given its hyperparameters h: standard deviations, correlations and noise. With
-// D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations of β
-// and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
+// of every grouping, given its hyperparameters h: standard deviations, correlations and noise σ. D
+// = [X Z_1 … Z_G] [n, E] has a row for each row of the table and a column for each effect. F is
+// block diagonal, with the prior standard deviations of β and with Λ_g for each level of each
+// grouping g. The effects are b = μ + F v, where μ is their prior mean and v ~ N(0, I), and
 //
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
 //
-// (Bates et al. 2015, section 3). P has few entries, in one pattern for all h and models. So its
-// Cholesky factor costs little even for many effects.
+// (Bates et al. 2015, section 3). Few entries of P are not zero, in one pattern for all h and
+// models. So its Cholesky factor costs little even for many effects.
 type jointEffects struct {
 	r       *Regression
 	effects int // E
 	blocks  []effectBlock
-	firstOf []int // of each grouping: the first of its effects
-	// rows lists the blocks of each row of D in the first plane: the population, and a level of
-	// each grouping; designs has its entries in these. The blocks of the other planes, with the
-	// same entries, come right after each.
+	firstOf []int // place of the first effect of each grouping
+	// rows lists, for each row of D, the blocks of the first plane in which it has entries: the
+	// population, and a level of each grouping. designs holds these entries. The blocks of the
+	// other planes have the same entries and come right after each block of the first plane.
 	rows    [][]int
 	designs [][][]float64
-	// rowPairs lists the pairs of blocks of each row, in the order of loops over its blocks a,
-	// blocks b up to a, and their planes.
+	// rowPairs lists the pairs of blocks of each row, in the order of nested loops over the blocks
+	// a of the row, its blocks b up to a, the planes of a, and the planes of b.
 	rowPairs [][]int32
-	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place
-	// of the values of each among the values of P.
+	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal. The field first of
+	// a pair is the place of its values among the values of P.
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
 	products []float64 // Dᵀy
 	square   float64   // yᵀy
-	// orthogonal says that rows and effects are few enough to solve their least squares by
-	// orthogonal transformations. P loses the digits of I if the noise is many orders of magnitude
-	// below the effects.
+	// orthogonal says that there are few enough rows and effects to solve the least squares problem
+	// by orthogonal transformations. P loses the digits of I if the noise is many orders of
+	// magnitude below the effects.
 	orthogonal bool
-	dear       bool // its factor takes more than exactWork multiplications
+	dear       bool // the factor of P takes more than exactWork multiplications
 }
 
 const (
@@ -52,11 +53,13 @@ const (
 	// largest one in a trusted answer. Chosen by hand.
 	tolerableRounding = 1e-4
 	roughRounding     = 0.01
-	// mostOrthogonal bounds the products of one least squares. Chosen by hand: some milliseconds.
+	// mostOrthogonal bounds the products in one least squares problem. Chosen by hand: they take
+	// some milliseconds.
 	mostOrthogonal = 1e7
 )
 
-// effectBlock is a set of effects correlated a priori: of a level, or the population, in one plane.
+// effectBlock is a set of effects that are correlated a priori: the effects of a level, or of the
+// population, in one plane.
 type effectBlock struct {
 	first, size int
 	group       int // −1 for the population
@@ -135,7 +138,7 @@ func newJointEffects(r *Regression) *jointEffects {
 	return e
 }
 
-// productsWith is Dᵀx for x [n].
+// productsWith returns Dᵀx for x [n].
 func (e *jointEffects) productsWith(x []float64) []float64 {
 	products := make([]float64, e.effects)
 	for i, blocks := range e.rows {
@@ -150,7 +153,7 @@ func (e *jointEffects) productsWith(x []float64) []float64 {
 }
 
 // isOuter reports for each effect whether it is of the population or of a grouping that is not
-// integrated out by quadrature; nil if none is.
+// integrated out by quadrature. It returns nil if no grouping is integrated out by quadrature.
 func (e *jointEffects) isOuter() []bool {
 	if e.r.Frame.Response.Conjugate() || e.r.inner == nil {
 		return nil
@@ -164,7 +167,7 @@ func (e *jointEffects) isOuter() []bool {
 	return outer
 }
 
-// pairOf returns the place of two blocks among the pairs.
+// pairOf returns the place of two blocks among the pairs. It adds the pair if it is new.
 func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	at, ok := places[[2]int{a, b}]
 	if !ok {
@@ -186,7 +189,8 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior is the distribution given hyperparameters alone: it has no centre and no factor.
+// prior returns the prior of the effects given the hyperparameters in θ. It has no centre and no
+// factor.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
@@ -251,7 +255,7 @@ func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bo
 	return c, !math.IsNaN(c.logDensity)
 }
 
-// innerAt is the first of the effects of the inner grouping.
+// innerAt returns the place of the first effect of the inner grouping.
 func (e *jointEffects) innerAt() int { return e.firstOf[slices.Index(e.r.groups, e.r.inner)] }
 
 // eachOuter calls do for the effects of all groupings but the inner one, with the coordinate of
@@ -262,7 +266,7 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 			continue
 		}
 		q, levels := len(g.Columns), len(g.Levels)
-		for c := range e.r.planes * q { // of all planes
+		for c := range e.r.planes * q { // columns of all planes
 			for level := range levels {
 				do(g.first+c*levels+level, e.firstOf[k]+level*e.r.planes*q+c)
 			}
@@ -292,8 +296,8 @@ func dot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// logMarginal is log p(y, h | m) for the hyperparameters h in θ, with all effects integrated out;
-// −Inf if it cannot be computed.
+// logMarginal returns log p(y, h | m) for the hyperparameters h in θ, with all effects integrated
+// out, or −Inf if it cannot be computed.
 func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 	logDensity, _ := e.estimate(mask, theta, nil)
 	return logDensity
@@ -302,7 +306,8 @@ func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 // tuneAt is e: it searches for nothing.
 func (e *jointEffects) tuneAt([]bool, []float64, *rand.Rand) integrator { return e }
 
-// estimate is logMarginal. If random is not nil, it keeps the effects and a draw of them.
+// estimate returns logMarginal. If random is not nil, it also returns the distribution of the
+// effects and a draw of them.
 func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (logDensity float64, kept keptEffects) {
 	posterior, ok := e.posterior(mask, theta)
 	if !ok {
@@ -315,7 +320,8 @@ func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *ran
 	return posterior.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
 }
 
-// drawAt draws the effects, less their prior mean, given a point of a model, which it writes to θ.
+// drawAt draws the effects, less their prior mean, given the hyperparameters at a place in the
+// sample of a model. It writes the hyperparameters to θ.
 func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	m.writeHyperparameters(m.sample.Points[place], theta)
 	if kept := m.kept[place]; kept.conditional != nil {

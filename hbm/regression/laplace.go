@@ -12,37 +12,38 @@ import (
 )
 
 // laplaceEffects approximates the distribution of all effects v of a regression (see jointEffects)
-// whose response is not gaussian, given its hyperparameters h. With w_i the curvatures of −log
-// p(y_i) in η_i,
+// whose response is not gaussian, given its hyperparameters h. W is the diagonal matrix of the
+// curvatures w_i of −log p(y_i | η_i) in the linear predictor η_i of row i, and
 //
 //	v | y, h ≈ N(v̂, P⁻¹),   P = Fᵀ Dᵀ W D F + I.
 //
-// The proposal is its marginal distribution of the outer effects o, the effects of the population
-// and of all groupings but the inner one. The inner effects are then integrated out by quadrature,
-// so that
+// The proposal q(o | h) is the marginal distribution, in this approximation, of the outer effects
+// o, the effects of the population and of all groupings but the inner one. The inner effects u are
+// then integrated out by quadrature for each level j, so that
 //
 //	p(y, o | h) = N(o; 0, I) Π_j ∫ Π_{i in j} p(y_i | η_i(o) + a_i u) N(u; 0, I) du,
 //
 // and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) for any approximation.
-// To be near this density, rather than the density of all effects, v̂ is moved to its mode in o,
-// and w_i are curvatures expected over the inner effects.
+// So that the proposal is near p(y, o | h), rather than the density of all effects, v̂ is moved to
+// the mode of p(y, o | h) in o, and the w_i are curvatures expected over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
-	rule       *innerRule // of weights
-	coarse     *innerRule // of the approximation
-	constants  float64    // of the densities of the rows
-	start      []float64  // of the search for v̂: F v at another h
-	first      int        // the first of the inner effects
-	inner      int        // the index of their grouping
-	outside    []bool     // of each effect: whether it is an outer one
-	outer      []int      // those that are
-	drawnPairs int        // of draws for each estimate
-	gramFirst  []int      // of each pair: its place among the weighted products
+	rule       *innerRule // for weights
+	coarse     *innerRule // for the approximation
+	constants  float64    // constants in the log densities of the rows
+	start      []float64  // where the search for v̂ starts: F v at another h
+	first      int        // the place of the first inner effect
+	inner      int        // the index of the inner grouping
+	outside    []bool     // whether each effect is an outer effect
+	outer      []int      // the places of the outer effects
+	drawnPairs int        // number of pairs of draws for each estimate
+	gramFirst  []int      // of each pair of blocks: its place among the weighted products
 	grams      int
-	levels     [][]levelPair // of each level of the inner grouping: the pairs of its planes
+	levels     [][]levelPair // the pairs of planes of each level of the inner grouping
 }
 
-// levelPair is a pair of planes of a level of the inner grouping, and its first place in P.
+// levelPair is a pair of planes of a level of the inner grouping, and the place of its first value
+// in P.
 type levelPair struct{ plane, other, first int }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
@@ -104,10 +105,11 @@ func (l *laplaceEffects) startAtMode(mask []bool, theta []float64) *laplaceEffec
 	return &started
 }
 
-// coarseNodes are numbers of nodes for rules that only find a proposal.
+// coarseNodes holds the numbers of nodes, in each dimension, of rules that only find a proposal, by
+// the number of effects of a level.
 var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 2}
 
-// outerProposal is the approximation given hyperparameters.
+// outerProposal is the approximation of laplaceEffects given hyperparameters.
 type outerProposal struct {
 	*conditional
 	response response
@@ -134,31 +136,32 @@ func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerPropos
 	return p, true
 }
 
-// outerOf is v without the inner effects.
+// outerOf returns v with zeros for the inner effects.
 func (l *laplaceEffects) outerOf(v []float64) []float64 {
 	outer := slices.Clone(v)
 	clear(outer[l.first : l.first+l.r.effects(l.r.inner)])
 	return outer
 }
 
-// drawn are outer effects, with log densities given h: of the posterior, unnormalised, and
-// proposal.
+// drawn holds a draw of the outer effects, with its unnormalised log posterior density p(y, o | h)
+// and the log density of its proposal.
 type drawn struct {
 	v          []float64 // [E], inner effects as the proposal has them
 	logP, logQ float64
 }
 
-// Shares of draws with wider noise: of one effect, wideFactor times as wide, and of all of them. An
-// effect that the rows bound on one side only, for example if all counts are zero, has a tail that
-// is far from normal. Chosen by hand.
+// wideOneShare is the share of draws in which the noise of one effect is wideFactor times as wide,
+// and wideAllShare the share in which the noise of all effects is wider (see wideAll). An effect
+// that the rows bound on one side only, for example if all counts are zero, has a tail that is far
+// from normal. Chosen by hand.
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
 	wideFactor   = 3.0
 )
 
-// wideAll is the factor of wider noise of all outer effects. It falls with their number, or no draw
-// would be near the posterior.
+// wideAll returns the factor by which the noise of all outer effects is wider. It falls with their
+// number, because otherwise no draw would be near the posterior.
 func (l *laplaceEffects) wideAll() float64 {
 	return 1 + (wideFactor-1)/math.Sqrt(float64(len(l.outer)))
 }
@@ -183,7 +186,8 @@ func (l *laplaceEffects) noise(random *rand.Rand) []float64 {
 	return z
 }
 
-// logNoise is the log density of noise of the outer effects less −d/2 log 2π.
+// logNoise returns the log density of noise z of the d outer effects, without the constant −d/2 log
+// 2π.
 func (l *laplaceEffects) logNoise(z []float64) float64 {
 	if len(l.outer) == 0 {
 		return 0
@@ -201,7 +205,7 @@ func (l *laplaceEffects) logNoise(z []float64) float64 {
 // pair returns the outer effects at noise z and at −z around the centre. The odd part of the error
 // of the approximation cancels in the mean of their weights.
 func (p *outerProposal) pair(z []float64) [2]drawn {
-	away := p.factor.Spread(z) // of outer effects by their noise alone, as they come last in P
+	away := p.factor.Spread(z) // outer effects depend on their own noise alone, as they come last in P
 	logQ := p.logScale + p.l.logNoise(z)
 	var pair [2]drawn
 	for k, sign := range []float64{1, -1} {
@@ -215,7 +219,8 @@ func (p *outerProposal) pair(z []float64) [2]drawn {
 	return pair
 }
 
-// logPosterior is log p(y, o | h) for outer effects in v. Searches start at its inner effects.
+// logPosterior returns log p(y, o | h) for the outer effects in v. Searches for the modes of the
+// inner effects start at the inner effects in v.
 func (p *outerProposal) logPosterior(v []float64) float64 {
 	l := p.l
 	q := l.r.perLevel()
@@ -250,9 +255,9 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	})
 }
 
-// unused returns the part of the log density of standard normal effects v, and of the proposal,
-// that belongs to effects outside the model, and the logarithm of the scale of the population
-// effects in the model.
+// unused returns the part of the log density of standard normal effects v that belongs to effects
+// outside the model. The proposal has the same part. logScale is the logarithm of the product of
+// the prior standard deviations of the population effects in the model.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
 	for j := range p.sd {
@@ -270,20 +275,20 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 	return logNormal, logScale
 }
 
-// Pairs of draws of the outer effects for each point of hyperparameters. Their number brings the
-// relative variance of their mean weight, estimated from laplacePilot pairs, below laplaceVariance,
-// and is at most laplaceMostPairs. Chosen by hand.
+// Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
+// chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
+// below laplaceVariance. It is at most laplaceMostPairs. Chosen by hand.
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48
 	laplaceVariance  = 0.2
 )
 
-// outerDraws are draws of the outer effects for one point of hyperparameters.
+// outerDraws holds the draws of the outer effects at one point of hyperparameters.
 type outerDraws struct {
-	theta      [][]float64 // coordinates
-	logP, logQ []float64   // of the coordinates beside the hyperparameters, given these
-	share      []float64   // of the weight of all
+	theta      [][]float64 // coordinates of each draw
+	logP, logQ []float64   // log densities of the coordinates beside the hyperparameters, given these
+	share      []float64   // the share of each draw in the weight of all
 }
 
 // tuneAt is l with searches for modes that start at the modes given the hyperparameters in θ, and
@@ -311,9 +316,9 @@ func (p *outerProposal) logWeight(z []float64) float64 {
 	return logsum.Of([]float64{pair[0].logP - pair[0].logQ, pair[1].logP - pair[1].logQ}) - math.Ln2
 }
 
-// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ; −Inf if it cannot be
-// computed. It uses the same normal numbers at every point, so that it is smooth, and the coarse
-// rule: proposals come from it, not weights.
+// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ; it is −Inf if it cannot
+// be computed. It uses the same normal numbers at every point, so that it is a smooth function of
+// h. It uses the coarse rule, because only proposals come from it, not weights.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	p, ok := l.approximate(mask, theta)
 	if !ok {

@@ -6,9 +6,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastSquares returns the mode for a response that is gaussian on the scale of the predictor, with
-// the curvature that each row has at an exact fit; zero effects if that cannot be computed. Newton
-// steps from zero effects would take a count of a million for a predictor of a million.
+// leastSquares returns the mode that the effects would have if every row were gaussian on the scale
+// of the predictor, with the curvature that its log density has at an exact fit. It returns zero
+// effects if the mode cannot be computed. Newton steps from zero effects would take a predictor to
+// a million for a count of a million.
 func (p *outerProposal) leastSquares() []float64 {
 	l := p.l
 	if l.r.unordered != nil {
@@ -33,10 +34,11 @@ func (p *outerProposal) leastSquares() []float64 {
 }
 
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps the steps from there to
-// the mode of the outer ones. A step shorter than closeSquare, or closeOuter, is the last: both are
-// squared distances in posterior standard deviations. farthestStart bounds standard effects at the
-// start of a search. longestClimb bounds the change of a linear predictor in a careful step. Chosen
-// by hand: weights correct the remaining error, and a short Newton step leaves about its square.
+// the mode of the outer effects. A step shorter than closeSquare, or closeOuter, is the last: both
+// are squared distances in posterior standard deviations. farthestStart bounds the absolute values
+// of standard effects at the start of a search. longestClimb bounds the change of a linear
+// predictor in a careful step. Chosen by hand: weights correct the remaining error, and a short
+// Newton step leaves an error of about the square of its length.
 const (
 	newtonSteps   = 60
 	outerSteps    = 4
@@ -46,10 +48,11 @@ const (
 	longestClimb  = 3
 )
 
-// climb takes the centre near the mode of all effects, from a mode nearby. That may fail if rows
-// take effects many standard deviations from their prior: then it starts at least squares. If rows
-// contradict each other this fails too, and it starts at the prior, with bounded steps. They
-// arrive, as the density is log-concave.
+// climb moves the centre near the mode of all effects. A first search starts from a mode nearby.
+// This search may fail if rows take effects many standard deviations from their prior; then a
+// second search starts at leastSquares. The second search may fail if rows contradict each other;
+// then a third search starts at the prior, with bounded steps. The third search arrives, as the
+// density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {
@@ -119,7 +122,8 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 // eta returns the linear predictors at effects v.
 func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effectsOf(v)) }
 
-// gradient is the gradient of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
+// gradient returns the gradient in v of Σ_i log p(y_i | η_i) − |v|²/2, from the slopes of the rows
+// in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	right := make([]float64, p.l.effects)
 	n := len(p.l.rows)
@@ -140,7 +144,8 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	return gradient
 }
 
-// factorize sets P and its factor for the curvatures of the rows.
+// factorize sets P and its factor for the curvatures of the rows. It reports whether P has a
+// factor.
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
 	n, planes := len(l.designs), l.r.planes
@@ -177,8 +182,8 @@ func (p *outerProposal) factorize(weight []float64) bool {
 	return ok
 }
 
-// moveOuter moves the centre to the mode of the outer effects, takes P there, and finds the Laplace
-// approximation of log p(y | h).
+// moveOuter moves the centre to the mode of the outer effects, computes P there, and finds the
+// Laplace approximation of log p(y | h).
 func (p *outerProposal) moveOuter() bool {
 	l, r := p.l, p.l.r
 	q, n := r.perLevel(), len(r.y)
@@ -244,7 +249,7 @@ func (p *outerProposal) moveOuter() bool {
 	return true
 }
 
-// levelBlock is the block of P of the effects of a level, from the pairs of its planes.
+// levelBlock returns the block of P of the effects of a level, from the pairs of its planes.
 func (p *outerProposal) levelBlock(pairs []levelPair) (b smallBlock) {
 	q := len(p.l.r.inner.Columns)
 	for _, pair := range pairs {

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// keptPredictors are linear predictors and distributions on the working scale, for the model check:
-// of the checked rows, plane by plane, and of at most [modelcheck.MinDraws] draws.
+// keptPredictors holds linear predictors and distributions of the response on the working scale,
+// for the model check. It keeps the checked rows, plane by plane, and draws at equal distances: at
+// least [modelcheck.MinDraws] of them, if there are enough.
 type keptPredictors struct {
 	rows      []int
 	planes    int
@@ -46,7 +47,8 @@ func (k *keptPredictors) add(draw int, eta []float64, response response) {
 	k.eta[draw/k.every], k.responses[draw/k.every] = rowEta, response
 }
 
-// checkModel compares the table with responses replicated from draws. It returns nil without draws.
+// checkModel compares the table with responses replicated from draws. It returns nil if there are
+// no draws, or if the response is censored.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 || r.Frame.Censored() {
@@ -82,7 +84,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
 			replicate[k] = r.unscaled(i, row.Draw(eta, sigma, random))
-			if r.Frame.Response.Continuous() { // up to a constant factor, where there is no variance
+			if r.Frame.Response.Continuous() { // sd up to a constant factor, as there may be no variance
 				mean[k] = r.unscaled(i, eta)
 				sd[k] = r.unscaled(i, eta+sigma) - mean[k]
 			} else {
@@ -94,7 +96,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	return &report, err
 }
 
-// remedies are the flags that answer a failed check.
+// remedies returns the flags and changes that a failed check recommends.
 func (r *Regression) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood student",
@@ -119,7 +121,8 @@ type predictiveCheck struct {
 }
 
 // newCheck chooses the statistics: location and spread, extremes, zeros of counts, and the spread
-// of group means. Categories without an order have shares, and the spread of group shares.
+// of group means. Categories without an order have the share of each category, and the spread of
+// these shares over groups.
 func (r *Regression) newCheck() *predictiveCheck {
 	c := &predictiveCheck{}
 	add := func(name string, function func(y []float64) float64) {
@@ -202,7 +205,7 @@ func (c *predictiveCheck) statistics(y, dst []float64) {
 	}
 }
 
-// replicate draws a response in the units of the table.
+// replicate draws a response for every row, in the units of the table.
 func (r *Regression) replicate(eta []float64, response response, random *rand.Rand) []float64 {
 	y := make([]float64, len(r.y))
 	response.draws(eta, random, y)
@@ -220,7 +223,7 @@ func (r *Regression) inTable(i int, y float64) float64 {
 	return y
 }
 
-// unscaled is inTable, but it keeps the logarithm of a logarithmic response.
+// unscaled does the same as inTable, but keeps the logarithm of a logarithmic response.
 func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
 		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
@@ -237,16 +240,18 @@ func (r *Regression) unscaled(i int, y float64) float64 {
 
 // CheckSummary compares a statistic of the response with responses drawn from the posterior.
 type CheckSummary struct {
+	// Statistic is the name of the statistic, and Observed its value for the response in the table.
 	Statistic string `json:"statistic"`
 	Observed  Figure `json:"observed"`
-	// Mean and SD are the moments over drawn responses. P is the share of them with a larger
-	// statistic, ties counting half: near 0 or 1 it says that the model does not fit.
+	// Mean and SD are the mean and the standard deviation of the statistic over the drawn
+	// responses. P is the share of drawn responses with a larger statistic than Observed, where
+	// ties count half. A P near 0 or 1 says that the model does not fit.
 	Mean Figure `json:"mean"`
 	SD   Figure `json:"sd"`
 	P    Figure `json:"p"`
 }
 
-// checks summarises a sample.
+// checks compares the statistics of the response with the drawn responses of a sample.
 func (r *Regression) checks(s *posteriorSample) (list []CheckSummary) {
 	if s.replicated == nil || r.Frame.Censored() {
 		return nil // responses drawn anew have no censoring

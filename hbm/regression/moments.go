@@ -15,25 +15,26 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// mostMoments bounds the entries behind the means and standard deviations of an answer: draws times
-// quantities. Chosen by hand: two such matrices take 256 megabytes.
+// mostMoments bounds the entries of the matrices behind the means and standard deviations of an
+// answer: draws times quantities. Chosen by hand: two such matrices take 256 megabytes.
 const mostMoments = 1 << 24
 
-// momentDraws are weighted draws of the summarised quantities, in the units of the table:
+// momentDraws holds weighted draws of the summarised quantities, in the units of the table:
 // population effects, standard deviations, and the effects of all levels. Means and standard
-// deviations rest on all draws with weight. Equally weighted draws are at most a few thousand.
+// deviations rest on all draws with positive weight, because there are at most a few thousand
+// equally weighted draws.
 type momentDraws struct {
 	weight []float64
-	group  []int // of each draw, where only draws of different groups are independent; nil if all are
-	known  int   // the number of first quantities in the draws
+	group  []int // the group of each draw, where only draws of different groups are independent; nil if all are
+	known  int   // the number of quantities in the draws, which are the first of all quantities
 	// value [N, Q] is the expectation of a quantity given the other coordinates of a draw, and
-	// within [N, Q] an unbiased estimate of its variance given these; nil if the value is the
-	// quantity itself.
+	// within [N, Q] an unbiased estimate of its variance given these. within is nil if the value is
+	// the quantity itself.
 	value, within *mat.Dense
 }
 
-// quantities is the number of quantities: population effects, standard deviations, and the effects
-// of all levels.
+// quantities returns the number of quantities: population effects, standard deviations, and the
+// effects of all levels.
 func (r *Regression) quantities() int {
 	count := r.effectCount() + len(r.sdNames)
 	for _, g := range r.groups {
@@ -53,8 +54,9 @@ func (m *momentDraws) moments(quantity int) weighted.Moments {
 	return weighted.MomentsOf(m.weight, column(m.value), column(m.within), m.group)
 }
 
-// momentRows returns the draws of a weighted sample for the moments, with their weights: all with
-// weight, or, if there is not enough room, some chosen by their weights.
+// momentRows returns the rows of a weighted sample from which moments are computed, with their
+// weights. These are all rows with a positive weight or, if their entries are more than
+// mostMoments, rows drawn by their weights.
 func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept []float64) {
 	most := mostMoments / max(r.quantities(), 1)
 	for i, w := range weight {
@@ -122,8 +124,8 @@ func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, m
 }
 
 // momentsOfSample finds the moments of the quantities that weighted draws have as coordinates:
-// population effects, standard deviations, and the effects of groupings before the inner one, whose
-// effects are integrated out.
+// population effects, standard deviations, and the effects of the groupings before the inner
+// grouping, whose own effects are integrated out.
 func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
 	known := len(r.groups)
 	if r.inner != nil {
@@ -149,7 +151,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 	return m
 }
 
-// firstQuantity is the place of the first effect of a grouping among the quantities.
+// firstQuantity returns the place of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
 	first := r.effectCount() + len(r.sdNames)
 	for _, g := range r.groups[:group] {
@@ -171,9 +173,10 @@ func (m *momentDraws) sharp(quantities int) bool {
 	return true
 }
 
-// unresolved names a standard deviation that weighted draws do not resolve though its prior has
-// one; "" if there is none. Draws of untrained flows have lighter tails than the standard
-// deviations of groups: the weights can be good, but their products with squares are not.
+// unresolved returns a sentence that names a quantity whose posterior standard deviation the
+// weighted draws do not resolve, though its prior has one; "" if there is none. Draws of untrained
+// flows have lighter tails than the posterior of standard deviations of groups: the weights can be
+// good, but their products with squares are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
 	m := r.momentsOfSample(sample, seed)

@@ -16,10 +16,11 @@ import (
 //
 //	b D Σ_{k ≤ x} ζ_k,   ζ ~ Dirichlet(1, …, 1),
 //
-// in which b is the average change a step. Given ζ it is b times one column, a fixed combination of
-// the D columns of the design that say whether x lies above a step. So b is an effect like others,
-// whose coefficients of these columns are b D ζ_k. The ζ are hyperparameters: the shares that
-// standard normals break off a stick, like the shares of ordered categories.
+// in which x counts the steps up to the value of the predictor, and b is the average change a step.
+// Given ζ the effect is b times one column, a fixed combination of D columns of the design, each of
+// which says whether x lies above one step. So b is an effect like others, and the coefficients of
+// these columns are b D ζ_k. The ζ are hyperparameters: the shares that standard normal coordinates
+// break off a stick, like the shares of ordered categories.
 type monotonic struct {
 	// first is the first of its columns, and steps their number D.
 	first, steps int
@@ -40,10 +41,11 @@ func (r *Regression) layOutSteps(add func(coordinate) int) {
 	}
 }
 
-// shareCategories are ordered categories; at a predictor of 0 they have the prior of shares.
+// shareCategories is the kind of ordered categories whose probabilities, at a predictor of 0, have
+// the prior of the shares of steps.
 const shareCategories = likelihood.CumulativeLogitKind
 
-// shares are ζ [D] at θ.
+// shares returns ζ [D] at θ.
 func (m monotonic) shares(theta []float64) []float64 {
 	shares := []float64{1}
 	if m.steps > 1 {
@@ -76,7 +78,7 @@ func (r *Regression) shareNames() (names []string) {
 	return names
 }
 
-// sticks is the number of hyperparameters of a model that are shares.
+// sticks returns the number of hyperparameters of a model that determine shares.
 func (r *Regression) sticks(mask []bool) (count int) {
 	for _, m := range r.monotonic {
 		if mask[m.first] {
@@ -93,7 +95,7 @@ func (r *Regression) meanCoefficients(result *Result, sample *posteriorSample) [
 	for at, j := range r.Frame.EffectColumns() {
 		means[j] = float64(result.Effects[at].Mean)
 	}
-	first := len(r.sdNames) - len(r.shareNames()) // among the columns of sds
+	first := len(r.sdNames) - len(r.shareNames()) // the place of the first share among the columns of sds
 	for _, m := range r.monotonic {
 		at := slices.Index(r.Frame.EffectColumns(), m.first)
 		for k := range m.steps {

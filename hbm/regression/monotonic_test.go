@@ -23,8 +23,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// stepTable is a table of n rows. The mean of y depends on the value 1, 2, … of x, with noise of
-// one; k is a count whose mean is its exponential, and g one of five groups.
+// stepTable returns a table of n rows. The mean of y depends on the value 1, 2, … of x, with noise
+// of one; k is a count whose mean is its exponential, and g one of five groups.
 func stepTable(seed uint64, n int, means []float64) string {
 	random := stream.Rand(seed, "step table")
 	text := "y,k,x,z,g\n"
@@ -39,8 +39,8 @@ func stepTable(seed uint64, n int, means []float64) string {
 	return text
 }
 
-// denseLogDensity is the log density of a normal vector y. Its covariance is the sum of columns
-// with normal coefficients, and of noise.
+// denseLogDensity returns the log density of a normal vector y. Its covariance is the sum of
+// columns with normal coefficients, and of noise.
 func denseLogDensity(t *testing.T, y []float64, mean float64, columns [][]float64, sds []float64, sigma float64) float64 {
 	t.Helper()
 	n := len(y)
@@ -65,7 +65,7 @@ func denseLogDensity(t *testing.T, y []float64, mean float64, columns [][]float6
 	return -float64(n)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2 - mat.Dot(residual, solved)/2
 }
 
-// centredColumn is D Σ ζ_k over the steps below each value of x, less its mean.
+// centredColumn returns D Σ ζ_k over the steps below each value of x, less its mean.
 func centredColumn(x, shares []float64) []float64 {
 	column := make([]float64, len(x))
 	for i, v := range x {
@@ -174,8 +174,8 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 			result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 			require.NoError(t, err)
 			require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
-			// 5 standard errors: a false alarm in one of a million such tests, and the error of the
-			// grid
+			// The tolerance is 5 standard errors, a false alarm in one of a million such tests, and
+			// the error of the grid.
 			assert.InDelta(t, total, float64(*result.LogEvidence), 5*float64(*result.LogEvidenceSE)+0.003, name)
 			require.Len(t, result.Shares, 2)
 			assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*float64(result.Shares[0].MeanSE)+0.002, name)
@@ -238,7 +238,7 @@ func TestMonotonicOfManySteps(t *testing.T) {
 	}
 }
 
-// stepSums are sufficient statistics of y given shares of steps of x: counts and sums by value.
+// stepSums holds sufficient statistics of y given shares of steps of x: counts and sums by value.
 type stepSums struct {
 	count, sum        []float64
 	rows, squares     float64
@@ -263,8 +263,8 @@ func newStepSums(x, y []float64) *stepSums {
 // stepSigmas is the number of values of log σ in the sum over them.
 const stepSigmas = 40
 
-// grid returns log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of b given
-// these.
+// grid returns log p(y, σ | ζ), with the weight of a step of log σ, at values of σ, and the mean of
+// b given these.
 func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
 	column := make([]float64, len(s.count))
 	mean := 0.0
@@ -291,14 +291,14 @@ func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float6
 	return logs, coefficients
 }
 
-// logMarginal is log p(y | ζ).
+// logMarginal returns log p(y | ζ).
 func (s *stepSums) logMarginal(shares []float64) float64 {
 	logs, _ := s.grid(shares)
 	return logsum.Of(logs[:])
 }
 
-// A table that is its own mirror image has such a posterior: both signs of the coefficient have
-// half of it, in two modes far from each other.
+// A table that is its own mirror image has a posterior that is its own mirror image: each sign of
+// the coefficient has half of it, in two modes far from each other.
 func TestMonotonicOfEitherSign(t *testing.T) {
 	means := []float64{0, 1.6, 1.6, 0}
 	random := stream.Rand(10, "mirror")
@@ -337,8 +337,9 @@ func TestMonotonicOfOneStep(t *testing.T) {
 	}
 }
 
-// The evidence of counts by groups is an integral over the first of two shares: of the evidence of
-// a regression on the column of these shares, with the prior of the coefficient.
+// The evidence of counts by groups is an integral over the first of two shares. The integrand is
+// the evidence of a regression on the column that these shares make, with the prior of the
+// coefficient.
 func TestMonotonicCounts(t *testing.T) {
 	testkit.Long(t)
 	text := stepTable(9, 80, []float64{0, 1.5, 1.8})

@@ -43,8 +43,8 @@ func (p SDPrior) MarshalText() ([]byte, error) { return sdPriors.Marshal(p) }
 // UnmarshalText reads what MarshalText wrote.
 func (p *SDPrior) UnmarshalText(text []byte) error { return sdPriors.Unmarshal(text, p) }
 
-// Options are the priors of a regression. sd(y) is the standard deviation of a continuous response,
-// and 1 on the link scale of others.
+// Options holds the priors of a regression. In its comments sd(y) is the standard deviation of a
+// continuous response; for other responses, whose effects are on the scale of the link, it is 1.
 type Options struct {
 	// CoefficientScale is the prior standard deviation of a population effect, in units of sd(y)
 	// for one standard deviation of its column; 0 stands for 1.5.
@@ -70,14 +70,15 @@ type Options struct {
 	// both.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
-	// Terms are the priors of single effects and standard deviations; they replace the others.
+	// Terms are the priors of single effects and standard deviations; they replace the priors
+	// above.
 	Terms []TermPrior `json:"terms,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
-	// Models is the prior over models of Select. A term may be in, and a term that is in may vary
-	// by a grouping. Each is a decision that is yes with a given probability, or with a probability
-	// that is Beta(a, b), shared by all decisions of its kind; or all models have the same
-	// probability. The zero value is betabinomial:1,1.
+	// Models is the prior over models if Select is set. Whether a term is in a model, and whether a
+	// term that is in varies by a grouping, are decisions. A decision is yes with a given
+	// probability, or with a probability that is Beta(a, b), shared by all decisions of its kind;
+	// or all models have the same probability. The zero value is betabinomial:1,1.
 	Models space.Prior `json:"models"`
 }
 
@@ -122,16 +123,16 @@ func (o Options) Validate() error {
 	return err
 }
 
-// TermPrior is the prior of one population effect, normal, or of the standard deviations of effects
-// that vary by a grouping, in the units of the table.
+// TermPrior is the prior of one population effect, which is normal, or of the standard deviations
+// of effects that vary by a grouping. It is in the units of the table.
 type TermPrior struct {
-	// Effect is the column of the population effect, or of one varying effect; "" for all that vary
-	// by Group.
+	// Effect is the column of the population effect, or of one varying effect; "" stands for all
+	// effects that vary by Group.
 	Effect string
 	// Group is the grouping of varying effects; "" for a population effect.
 	Group string
-	// Mean is the mean of a population effect, Scale its standard deviation, or the scale of
-	// SDPrior.
+	// Mean and Scale are the mean and the standard deviation of a population effect. For varying
+	// effects, Scale is the scale of SDPrior, the prior of their standard deviations.
 	Mean, Scale float64
 	SDPrior     SDPrior
 }
@@ -220,7 +221,7 @@ func (r *Regression) setTermPriors() error {
 			for _, j := range r.Frame.EffectColumns() {
 				c := r.Frame.Columns[j]
 				if c.Name == formula.InterceptName {
-					continue // that at the mean of the columns has another meaning
+					continue // its coordinate, at the mean of the columns, has another meaning
 				}
 				if names = append(names, c.Name); c.Name == p.Effect {
 					found = true

@@ -26,8 +26,8 @@ func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
 }
 
 // The prior of a term is the prior of the coefficient in the units of the table. x has its own
-// coefficient prior, the standard deviation of the intercepts another family, and everything else
-// its prior as before.
+// coefficient prior, the standard deviation of the intercepts has a prior of another family, and
+// everything else has its prior as before.
 func TestTermPriors(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + z | g)"})
 	r := newRegression(t, f, Options{Terms: termPriors(t, "b:x=normal(0.5,0.25)", "sd:(Intercept)|g=exponential(2)", "sd:z|g=half-cauchy(3)")})
@@ -93,8 +93,8 @@ func TestTermPriorErrors(t *testing.T) {
 }
 
 // The prior of the correlations of a model with some of the varying terms is the LKJ prior of the
-// model alone, for any order of terms in the formula. Its density at matrices, per volume of
-// matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
+// model alone, for any order of terms in the formula. The density of a correlation matrix R is
+// |R|^(η−1) over a constant. Here two of three columns vary.
 func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	const eta = 2.0
 	random := stream.Rand(1, "lkj")

@@ -25,7 +25,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// groupedOrder is a table of categories 1 to 3 of groups.
+// groupedOrder returns a table of categories 1 to 3, with perGroup rows in each group.
 func groupedOrder(y string, x func(i int) float64, perGroup int) string {
 	text := "y,x,g\n"
 	for i, v := range y {
@@ -34,10 +34,10 @@ func groupedOrder(y string, x func(i int) float64, perGroup int) string {
 	return text
 }
 
-// orderedEvidence is log p(y) of three categories, of which cut points have the density of
-// Dirichlet(1, 1, 1), with a slope θ ~ N(0, 1.5²) on x and effects N(0, s²) of groups, s
-// half-normal, by definition: sums over grids of cut points, of θ and of s, and Gauss-Hermite rules
-// over the effects.
+// orderedEvidence returns log p(y) of three categories by definition. The probabilities of the
+// categories at a predictor of 0 have the density of Dirichlet(1, 1, 1), x has a slope θ ~ N(0,
+// 1.5²), and groups have effects N(0, s²) with half-normal s. It sums over grids of cut points, of
+// θ and of s, and uses Gauss-Hermite rules over the effects.
 func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func(float64) float64) float64 {
 	const points, slopes, spreads = 40, 12, 12
 	nodes, weights := hermiteRule(1, 15)
@@ -97,15 +97,15 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 	return floats.LogSumExp(terms)
 }
 
-// Evidences of a slope, cut points and effects of groups agree with the integral by definition:
-// usual categories, one never seen, and groups of one category each.
+// Evidences of a slope, cut points and effects of groups agree with the integral by definition, for
+// usual categories, for a category that is never seen, and for groups of one category each.
 func TestOrderedGroups(t *testing.T) {
 	testkit.Long(t)
 	wave := func(i int) float64 { return math.Sin(float64(3*i)) + float64(i%2) }
 	for name, y := range map[string]string{"usual": "112123233132", "never seen": "113133331313", "groups differ": "111333222113"} {
 		for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 			if kind == likelihood.CumulativeProbitKind && name != "never seen" {
-				continue // for time
+				continue // to save time
 			}
 			t.Run(fmt.Sprint(name, kind), func(t *testing.T) {
 				f := frameOf(t, groupedOrder(y, wave, 3), frame.Options{Formula: "y ~ x + (1 | g)", Response: kind, Levels: []string{"1", "2", "3"}})

@@ -11,17 +11,18 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A response of K categories without an order has M = K−1 linear predictors for each row, its
-// planes; any other has one. Each plane has its own coefficient for every column of the population,
-// and its own effect for every varying column of a level:
+// A response of K categories without an order has M = K−1 linear predictors for each row, which are
+// called its planes. Any other response has one plane. Each plane has its own coefficient for every
+// column of the population, and its own effect for every varying column of a level. For row i,
+// plane m, and level j of grouping g,
 //
 //	η_im = x_i β_m + Σ_g z_gi b_gjm,   b_gjm = Λ_g u_gjm,   u_gjm ~ N(0, I).
 //
 // Standard deviations and correlations are the same in all planes. Planes are coordinates of K
 // scores that treat categories alike (see [likelihood.UnorderedCategories]). So the prior of the
 // log odds of any two categories is the same, and is the prior of logistic regression.
-// Coefficients, effects and predictors are in the order of their planes, first plane first; within
-// a level too.
+// Coefficients, effects and predictors are stored plane by plane; so are the effects within a
+// level.
 
 // useUnordered makes the regression one of categories without an order.
 func (r *Regression) useUnordered() error {
@@ -39,19 +40,20 @@ func (r *Regression) useUnordered() error {
 	return nil
 }
 
-// coefficients is the number of population effects: of all columns and planes.
+// coefficients returns the number of population effects, of all columns and planes.
 func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns) }
 
-// effectCount is the number of population effects in answers: of effectColumns, for each plane.
+// effectCount returns the number of population effects in answers: of Frame.EffectColumns, for each
+// plane.
 func (r *Regression) effectCount() int { return r.planes * len(r.Frame.EffectColumns()) }
 
-// effects is the number of effects of all levels of a grouping, columns and planes.
+// effects returns the number of effects of a grouping, of all levels, columns and planes.
 func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Levels) * len(g.Columns) }
 
-// curvatures is the number of curvatures of a row, of each pair of planes.
+// curvatures returns the number of curvatures of a row, one for each pair of planes.
 func (r *Regression) curvatures() int { return r.planes * (r.planes + 1) / 2 }
 
-// curvatureOf is the place of the curvature of two planes.
+// curvatureOf returns the place of the curvature of two planes.
 func curvatureOf(a, b int) int {
 	if a < b {
 		a, b = b, a
@@ -59,8 +61,8 @@ func curvatureOf(a, b int) int {
 	return a*(a+1)/2 + b
 }
 
-// mostTrained bounds the effects of a level if a flow is trained: the nodes of a rule are numbers
-// of a graph, for each draw.
+// mostTrained is the largest number of effects of a level if a flow is trained: its graph holds
+// every node of a rule for each draw.
 const mostTrained = 3
 
 // checkVarying returns an error if the effects of a level are too many to be integrated out.
@@ -87,7 +89,7 @@ func (r *Regression) checkVarying() error {
 func (r *Regression) perLevel() int { return r.planes * len(r.inner.Columns) }
 
 // inOdds overwrites values [M·count] of the planes by the log odds of each category against the
-// first, the units of answers. It leaves the values of other responses.
+// first, which answers report. It leaves the values of other responses as they are.
 func (r *Regression) inOdds(values []float64) {
 	if r.unordered != nil {
 		frame.ToOdds(r.unordered, values)

@@ -15,16 +15,16 @@ import (
 )
 
 // PlateModel is a regression as a model with plates, on the working scale. Every grouping is a
-// plate, and the rows are a plate nested in the groupings. Nothing is integrated out: the effects
-// of each column of a grouping are a variable on its plate, normal given the effects of the columns
-// before it,
+// plate, and the rows are a plate nested in the groupings. Nothing is integrated out. The effects
+// b_ja of column a of a grouping, in its levels j, are a variable on its plate, normal given the
+// effects of the columns before it,
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
-// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that
-// also vary by the largest grouping are the means of its effects, a linear map A β. The variables
-// are A β + b, about which the data say more than about b. A grouping each of whose levels lies in
-// one level of another, such as classes in schools, is nested in it.
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects β
+// that also vary by the largest grouping are the means of its effects, a linear map A β. The
+// variables are then A β + b, about which the data say more than about b. A grouping each of whose
+// levels lies in one level of another grouping, such as classes in schools, is nested in it.
 type PlateModel struct {
 	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model
@@ -34,7 +34,8 @@ type PlateModel struct {
 	rows       *hbm.Plate
 	groups     []*plateGroup
 	population *hbm.Variable // β [P]; nil if there is none
-	// by coordinate: standard deviations, partial correlations and σ
+	// globals holds the variables of standard deviations, partial correlations and σ, by coordinate
+	// of θ
 	globals   map[int]*hbm.Variable
 	y         *hbm.Variable
 	x, offset *hbm.Variable // constants of the rows; nil if there are none
@@ -46,8 +47,8 @@ type plateGroup struct {
 	plate   *hbm.Plate
 	z       *hbm.Variable   // constants of the rows [q]
 	effects []*hbm.Variable // A β + b of each column
-	a       *hbm.Variable   // constant A [q, P]; nil if the means are zero
-	means   *mat.Dense      // its value
+	a       *hbm.Variable   // constant A [q, P]; nil if the means of the effects are zero
+	means   *mat.Dense      // the value of A
 }
 
 // HasPlates reports whether a regression of this response can be written with plates.
@@ -60,13 +61,15 @@ func HasPlates(response likelihood.Kind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
-// It is the model with all terms; other models lack some of them (see platesSpace).
+// The model has all terms of the formula; the other models of a selection lack some of them (see
+// platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) {
 	return r.plates(r.nesting(), r.start(), r.inner, func(g *plateGroup) int { return len(g.Levels) })
 }
 
-// plates is Plates with the nesting of the groupings, the start of inference, the grouping whose
-// effects have population effects as means, and a rank by which groupings are ordered.
+// plates implements Plates, given the nesting of the groupings, the start of inference, the
+// grouping whose effects have population effects as means, and a rank by which groupings are
+// ordered.
 func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup, rank func(g *plateGroup) int) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
@@ -97,7 +100,8 @@ func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup,
 		}
 	}
 	p.addGlobals(start)
-	// first, so that the effects of groups are given the effects of the groups around them
+	// The coarsest come first, so that effects of groups are given the effects of groups around
+	// them.
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return rank(a) - rank(b) })
 	for _, g := range coarsest {
@@ -126,8 +130,9 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means is A [q, P] with X = Z A in the columns of X that are combinations of columns of Z, and
-// zeros in the others; nil if there is none, or if the columns of Z depend on each other.
+// means returns A [q, P] with X = Z A in the columns of X that are combinations of columns of Z,
+// and with zeros in its other columns. It returns nil if there is no such column, or if the columns
+// of Z depend on each other.
 func means(x, z *mat.Dense) *mat.Dense {
 	rows, q := z.Dims()
 	if x == nil || rows < q {
@@ -161,7 +166,8 @@ func means(x, z *mat.Dense) *mat.Dense {
 	return a
 }
 
-// within returns the level of other in which each level of g lies; nil if one lies in several.
+// within returns the level of other in which each level of g lies, or nil if a level of g lies in
+// several levels of other.
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {
@@ -182,7 +188,8 @@ func toInt32(list []int) []int32 {
 	return out
 }
 
-// widestStart is the largest width at which inference starts. Narrower priors give their own width.
+// widestStart bounds the width of the distribution at which inference starts. A variable with a
+// narrower prior starts with the width of its prior.
 const widestStart = 2
 
 // addGlobals adds the variables without a plate: standard deviations, partial correlations, σ and
@@ -221,7 +228,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		p.Data[g.a] = mat.DenseCopyOf(g.means).RawMatrix().Data
 	}
 	for a, column := range g.Columns {
-		// Λ is lower triangular, so the columns so far decide u of the columns so far.
+		// Λ is lower triangular, so the effects of the columns so far determine their u.
 		inputs := p.factorTerms(g.varyingGroup, a)
 		globals := len(inputs)
 		for _, b := range g.effects {
@@ -267,7 +274,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 	}
 }
 
-// rowTimes is the product of a row of matrices [..., q, P] and vectors [..., P].
+// rowTimes returns the product of a row of matrices [..., q, P] and vectors [..., P].
 func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	axis := matrix.Rank() - 2
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
@@ -277,7 +284,8 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 func orOne(x, present *Node) *Node { return Add(x, OneMinus(present)) }
 
 // factorTerms returns the standard deviations and partial correlations that rows 0 … a of Λ depend
-// on, as factorNodes expects them: each standard deviation with whether the model has it.
+// on, as factorNodes expects them. Each standard deviation is followed by a term that says whether
+// the model has it.
 func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	for c := range a + 1 {
 		terms = append(terms, p.globals[g.sd[c]], hbm.Present(p.globals[g.sd[c]]))
@@ -312,8 +320,8 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [
 			}
 		}
 		if len(rows[c]) > 1 {
-			// a standard deviation at its bound times its share that a correlation of nearly one
-			// leaves
+			// A standard deviation at its lower bound, times the share that a correlation of nearly
+			// one leaves, would be below the bound.
 			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
 			rest = Mul(in, MaxScalar(rest, least))
 		}
@@ -365,7 +373,7 @@ func (p *PlateModel) addResponse() {
 		}
 		return sum
 	}, inputs...)
-	var sigma hbm.Term = hbm.Number(1) // rows of known standard errors were scaled to it
+	var sigma hbm.Term = hbm.Number(1) // rows of known standard errors were scaled to unit noise
 	if r.noise >= 0 {
 		sigma = p.globals[r.noise]
 	}
@@ -384,7 +392,7 @@ func (p *PlateModel) addResponse() {
 	p.Data[p.y] = r.y
 }
 
-// design is X without the columns whose effects are means of the effects of a grouping.
+// design returns X with zeros in the columns whose effects are means of the effects of a grouping.
 func (p *PlateModel) design(x *mat.Dense) *mat.Dense {
 	if x == nil {
 		return nil

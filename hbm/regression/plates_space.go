@@ -20,8 +20,8 @@ const mostPlateModels = 128
 // population, so that plates are the same for all models.
 type platesSpace struct {
 	*effectSpace
-	owner []int32 // coordinate of the regression by which each is in a model
-	// features are the coordinates of the regression which tell models apart and are in no plate
+	owner []int32 // of each coordinate: the coordinate of the regression with which it is in a model
+	// features are the coordinates of the regression that distinguish models and are in no plate
 	features []int32
 }
 
@@ -65,7 +65,7 @@ func (s *platesSpace) Mask(codes *Node) *Node {
 	return space.TakeColumns(s.effectSpace.Mask(codes), s.owner)
 }
 
-// MaskRow is the host twin of Mask for one code.
+// MaskRow computes Mask for one code, on the host.
 func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
 	mask := s.effectSpace.MaskRow(code, nil)
 	dst = dst[:0]
@@ -78,12 +78,12 @@ func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
 // FeatureDim returns the number of features of a model.
 func (s *platesSpace) FeatureDim() int { return len(s.features) }
 
-// Features are 1 for coordinates in a model and 0 for others: codes [B, S] -> [B, C].
+// Features returns 1 for coordinates in a model and 0 for others: codes [B, S] -> [B, C].
 func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(ConvertDType(space.TakeColumns(s.effectSpace.Mask(codes), s.features), dtype))
 }
 
-// startNear returns the options for the start of inference, of n coordinates from first.
+// startNear returns the option to start inference near n numbers of start, from number first on.
 func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	var sds []float64
 	for _, c := range p.regression.coordinates[first : first+n] {
@@ -92,7 +92,8 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }
 
-// effectOf returns the effects of a column of a grouping, or of the population if none vary.
+// effectOf returns the effects of a column of a grouping, or the effect of the population in models
+// in which it does not vary by the grouping.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	effect := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {
@@ -103,7 +104,7 @@ func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	}, effect, hbm.Present(effect), p.population, g.a)
 }
 
-// masked is a copy of values with zeros outside mask.
+// masked returns a copy of values with zeros outside mask.
 func masked(values []float64, mask []bool) []float64 {
 	out := make([]float64, len(values))
 	for j, v := range values {

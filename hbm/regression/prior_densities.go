@@ -22,7 +22,7 @@ func (p SDPrior) density(scale float64) hbm.Density {
 	return hbm.HalfNormal(hbm.Number(scale))
 }
 
-// scaleLink is scaleMap as a link, for events without axes.
+// scaleLink is scaleMap as a link, for variables that are one number.
 type scaleLink struct{ unit float64 }
 
 var _ hbm.Link = scaleLink{}
@@ -36,7 +36,7 @@ func (scaleLink) Dim(event []int) (int, error) {
 }
 
 // leastRatio and leastRatio32 bound standard deviations from below, in units of their scale, in
-// float64 and in float32. The prior has about this mass below.
+// float64 and in float32. The prior probability below a bound is about the bound itself.
 const leastRatio, leastRatio32 = 1e-12, 1e-5
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
@@ -44,9 +44,9 @@ func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
-// leastRatioOf is the bound in the type of a node. Smaller effects would round away in a sum of a
-// coefficient and an effect: their distances in standard deviations would be zero, and their
-// density too large.
+// leastRatioOf returns the bound in the float type of a node. Smaller effects would round away in a
+// sum of a coefficient and an effect: their distances in standard deviations would be zero, and
+// their density too large.
 func leastRatioOf(x *Node) float64 {
 	if x.DType() == dtypes.Float32 {
 		return leastRatio32
@@ -54,8 +54,8 @@ func leastRatioOf(x *Node) float64 {
 	return leastRatio
 }
 
-// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap and
-// coordinate.later.
+// partialCorrelation returns the prior of the coordinate z of a partial correlation; see partialMap
+// and coordinate.later.
 func (p *PlateModel) partialCorrelation(c coordinate) hbm.Density {
 	var later []hbm.Term
 	for _, sd := range c.later {

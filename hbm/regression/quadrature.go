@@ -19,24 +19,25 @@ type quadratureRows struct {
 	y      []float64
 	times  []float64  // how many rows each stands for; nil for one
 	offset []float64  // or nil
-	v      *mat.Dense // [n, W] or nil
+	v      *mat.Dense // columns of Regression.wide [n, W], or nil
 	z      [][]float64
 	member []float64 // [n, J]: 1 where a row is of a level
 	levels int
 	nodes  [][]float64 // t of each node [q]
-	weight []float64   // log w + |t|² of each node
+	weight []float64   // logarithm of the weight of each node, plus |t|²
 }
 
-// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps
-// is the number of Newton steps, none longer than longestStep.
+// quadratureNodes holds the numbers of nodes in each dimension, by the number of effects of a
+// level: a rule for more effects is a product of shorter rules.
 var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 4}
 
+// modeSteps is the number of Newton steps to a mode, none of which is longer than longestStep.
 const (
 	modeSteps   = 12
 	longestStep = 1.5
 )
 
-// newQuadratureRows takes rules of nodes(q) nodes for each of q effects.
+// newQuadratureRows uses a rule with nodes[q] nodes in each dimension for levels with q effects.
 func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerLevel + 1]int) *quadratureRows {
 	l := &quadratureRows{row: row, y: r.y, times: r.times, offset: r.offset, v: r.wide()}
 	if r.inner == nil {
@@ -55,8 +56,8 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerL
 	return l
 }
 
-// hermiteRule is the product of q Gauss-Hermite rules of count nodes: the nodes t [q], and log w +
-// |t|² of each.
+// hermiteRule returns the product of q Gauss-Hermite rules of count nodes: the nodes t [q], and log
+// w + |t|² for each node, where w is its weight.
 func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
 	t, w := make([]float64, count), make([]float64, count)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
@@ -108,7 +109,7 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 		return AddScalar(ReduceSum(kernel, -1), normaliser)
 	}
 	q := len(factor)
-	effects := make([]*Node, q) // of unit effects on each row [B, n]
+	effects := make([]*Node, q) // change of each predictor by a unit of each effect [B, n]
 	for c := range q {
 		for a := c; a < q; a++ {
 			if factor[a][c] != nil {
@@ -155,7 +156,7 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	return AddScalar(ReduceSum(each, -1), normaliser)
 }
 
-// atNode is √2 L⁻ᵀ t: the distance of the effects from their mode at a node t of the rule.
+// atNode returns √2 L⁻ᵀ t: the distance of the effects from their mode at a node t of the rule.
 func atNode(mode []*Node, lower [][]*Node, t []float64) []*Node {
 	q := len(mode)
 	u := make([]*Node, q)

@@ -35,7 +35,7 @@ const counts18 = `y,b,x,g,h
 1,1,1.2,d,u
 `
 
-// gridLogDensity is log p(y | θ) of a response, with the inner effects summed over a grid.
+// gridLogDensity returns log p(y | θ) of a response, with the inner effects summed over a grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)
@@ -80,7 +80,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	return total
 }
 
-// The quadrature agrees with sums over a grid of effects, its gradient with differences. For
+// The quadrature agrees with sums over a grid of effects, and its gradient with differences. For
 // gaussian rows it agrees with the closed form.
 func TestQuadrature(t *testing.T) {
 	for name, test := range map[string]struct {

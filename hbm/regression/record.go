@@ -22,18 +22,23 @@ import (
 // Record is the request of a run, with everything needed to repeat or continue it.
 type Record struct {
 	run.Header
+	// Frame and Model are the options of the frame and of the regression.
 	Frame frame.Options `json:"frame"`
 	Model Options       `json:"model"`
 	// Slices says that the table is a Parquet file, read one row group at a time.
 	Slices bool `json:"slices,omitempty"`
-	// Family is the fitted family: MarginalFamily, also if it is absent, or the name of a Family.
-	Family string        `json:"family,omitempty"`
-	Flow   cosmic.Config `json:"flow"`
-	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: the choice of FitConfig and FamilyRun
+	// Family is the name of the fitted family: MarginalFamily, for which "" stands too, or the name
+	// of an [hbm.Family].
+	Family string `json:"family,omitempty"`
+	// Flow configures the flow.
+	Flow  cosmic.Config `json:"flow"`
+	DType dtypes.DType  `json:"dtype,omitempty"` // float type of flow and target; absent: chosen by FitConfig and FamilyRun
 	run.Budget
+	// Steps is the number of training steps and Batch the number of draws in a step; 0 stands for
+	// the defaults of FitConfig and FamilyRun.
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
-	// Encoding and Members are the fields of Config and of FamilyRun.
+	// Encoding is the field of [hbm.Config], and Members the field of [FamilyRun].
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
 	// Amortize is the number of simulated tables in a training step of a family for other tables,
@@ -42,11 +47,12 @@ type Record struct {
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
 	TrainedBy string `json:"trained_by,omitempty"`
-	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a pilot run of
-	// every model.
-	CertifyDraws int    `json:"certify_draws,omitempty"`
-	Seed         uint64 `json:"seed"`
-	// AllModels is the field of Regression.
+	// CertifyDraws is the number of draws that certify the answer. MarginalFamily adds them to a
+	// pilot run of every model.
+	CertifyDraws int `json:"certify_draws,omitempty"`
+	// Seed is the root of every random stream.
+	Seed uint64 `json:"seed"`
+	// AllModels is the field of [Regression].
 	AllModels bool `json:"all_models,omitempty"`
 }
 
@@ -90,8 +96,8 @@ func (r *Record) frame(ctx gocontext.Context) (*frame.Frame, error) {
 	return frame, run.SameFingerprint(r.Data, frame.Fingerprint, &r.Fingerprint)
 }
 
-// FitConfig is the training that the record asks for, without fields for its progress and files.
-// Zeros of the record become their defaults.
+// FitConfig returns the training that the record asks for, without fields for its progress and
+// files. It sets zeros of the record to their defaults.
 func (r *Record) FitConfig(regression *Regression) vti.Config {
 	fit := vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}
 	inRounds := r.Effort == run.AutoEffort && r.Steps == 0
@@ -109,7 +115,8 @@ func (r *Record) FitConfig(regression *Regression) vti.Config {
 	return fit
 }
 
-// PlateFamily is the family of plates that the record asks for; false if it is MarginalFamily.
+// PlateFamily returns the family of package hbm that the record asks for; ok is false for
+// MarginalFamily.
 func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 	if r.Family == "" || r.Family == MarginalFamily {
 		return 0, false, nil
@@ -118,10 +125,11 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 	return family, err == nil, err
 }
 
-// FamilyRun is FitConfig for a family of plates.
+// FamilyRun returns the run of a family of package hbm that the record asks for. It sets zeros of
+// the record to their defaults.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
-	// Effects are centred at the coefficients. If the posterior allows a grouping without any
-	// spread, float32 rounds their distances in sds away.
+	// Effects of levels are centred at the population effects. If the posterior allows standard
+	// deviations near zero, float32 rounds away the distances of effects from their centres.
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
 	}
@@ -154,7 +162,7 @@ func (r *Result) writeTables(dir string) error {
 	return run.WriteAnswer(dir, r, files)
 }
 
-// Files are patterns of the names of the files that a run writes beside the files of every run.
+// Files returns patterns of the names of the files that a run writes beside the files of every run.
 func Files() []string {
 	return []string{
 		"effects.csv", "sds.csv", "cuts.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
@@ -164,11 +172,11 @@ func Files() []string {
 
 func levelName(column, group, level string) string { return column + " | " + group + "=" + level }
 
-// mostDrawnLevels bounds the effects of levels whose draws are written.
+// mostDrawnLevels is the largest number of effects of levels for which draws are written.
 const mostDrawnLevels = 1000
 
 // writeDraws writes posterior draws in the units of the table: population effects, standard
-// deviations, and effects of levels unless they are very many.
+// deviations, and effects of levels unless there are more than mostDrawnLevels.
 func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) error {
 	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, Seed: seed}
 	for _, q := range r.questions {

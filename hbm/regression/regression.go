@@ -22,8 +22,10 @@ import (
 //	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
 //
 // where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
-// of them are integrated out; the effects of other groupings are coordinates.
+// effects, the inner grouping, are integrated out. The effects of the other, outer groupings are
+// coordinates.
 type Regression struct {
+	// Frame is the design of the regression, and Options its priors.
 	Frame   *frame.Frame
 	Options Options
 	// AllModels makes results list every model of a selection that was evaluated.
@@ -42,18 +44,19 @@ type Regression struct {
 	categories  likelihood.OrderedCategories // of the response; nil for others
 	unordered   likelihood.UnorderedCategories
 	planes      int // M, the number of linear predictors of a row; see planes.go
-	firstCut    int // the coordinate of their first parameter
+	firstCut    int // the coordinate of the first parameter of categories
 	space       *effectSpace
 	questions   []question
 	sdNames     []string // see listSDs
-	// from the density of the working response to the density of the response in the table
+	// logJacobian, added to the log density of the working response, gives the log density of the
+	// response in the table
 	logJacobian float64
-	likelihood  func() groupedLikelihood // of flows; made when it is first called
+	likelihood  func() groupedLikelihood // density of the response for flows; made when it is first called
 	joint       func() *jointEffects     // of the distinct rows; made when it is first called
 	distinct    func() *Regression       // see newDistinct; made when it is first called
 	times       []float64                // of distinct rows: how many rows each stands for; else nil
 	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
-	prepared    bool                     // by Prepare
+	prepared    bool                     // whether Prepare has set units
 }
 
 // varyingGroup is a grouping on the working scale.
@@ -79,7 +82,7 @@ const (
 	noiseCoordinate                            // log σ
 	effectCoordinate                           // u
 	cutCoordinate                              // z of a cut point; see likelihood.OrderedCategories
-	stepCoordinate                             // the coefficient of a step of a monotonic effect after its first, which has its prior
+	stepCoordinate                             // coefficient of a later step of a monotonic effect; the first step has the prior
 	stickCoordinate                            // z of a share of a step; see monotonic
 )
 
@@ -87,20 +90,21 @@ const (
 type coordinate struct {
 	kind coordinateKind
 	name string
-	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial
-	// correlation in the model that has everything, and unit is c of the scaleMap of a standard
+	// mean and sd are the moments of a normal prior. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a
+	// partial correlation in the model with all terms, and unit is c of the scaleMap of a standard
 	// deviation.
 	mean, sd, beta, unit float64
-	// of a standard deviation: its prior, and the scale of that on the working scale
+	// prior is the prior of a standard deviation, and scale its scale on the working scale
 	prior SDPrior
 	scale float64
-	// later are the coordinates of the standard deviations of the columns that are correlated with
-	// the two of a partial correlation and that it is not given. Each that a model lacks takes ½
-	// from b, so that the model has the LKJ prior of its own columns.
+	// A partial correlation of two columns is given the columns before both of them. later holds
+	// the coordinates of the standard deviations of the other columns that are correlated with the
+	// two. Each of these columns that a model lacks takes ½ from b, so that the model has the LKJ
+	// prior of its own columns.
 	later []int
 }
 
-// betaOf is b of the prior of a partial correlation in a model.
+// betaOf returns b of the prior of a partial correlation in a model.
 func (c coordinate) betaOf(mask []bool) float64 {
 	b := c.beta
 	for _, sd := range c.later {
@@ -111,7 +115,7 @@ func (c coordinate) betaOf(mask []bool) float64 {
 	return b
 }
 
-// New puts priors on a frame.
+// New returns the regression of a frame with the priors in opt.
 func New(f *frame.Frame, opt Options) (*Regression, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -159,8 +163,8 @@ func New(f *frame.Frame, opt Options) (*Regression, error) {
 	return r, nil
 }
 
-// newLikelihood is the density of the response with the effects of the inner grouping integrated
-// out: in closed form, or by quadrature.
+// newLikelihood returns the density of the response with the effects of the inner grouping
+// integrated out, in closed form or by quadrature.
 func (r *Regression) newLikelihood() groupedLikelihood {
 	if r.Frame.Response.Conjugate() {
 		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
@@ -168,12 +172,12 @@ func (r *Regression) newLikelihood() groupedLikelihood {
 	return newQuadratureRows(r.rowLikelihood(), r.distinct(), quadratureNodes)
 }
 
-// rowLikelihood is the likelihood of a row on the working scale.
+// rowLikelihood returns the likelihood of a row on the working scale.
 func (r *Regression) rowLikelihood() likelihood.Likelihood {
 	return likelihood.New(r.Frame.Response.Working(), likelihood.Shape{Degrees: r.Options.Degrees})
 }
 
-// logConstants is the sum of the constants in the log densities of the rows.
+// logConstants returns the sum of the constants in the log densities of the rows.
 func (r *Regression) logConstants() float64 {
 	if r.Frame.Response.HasCategories() {
 		return 0
@@ -186,7 +190,7 @@ func (r *Regression) layOut() {
 		r.coordinates = append(r.coordinates, c)
 		return len(r.coordinates) - 1
 	}
-	plane := func(m int) string { // of coordinates, which differ from the columns of answers
+	plane := func(m int) string { // prefix of coordinates, whose planes differ from the log odds of answers
 		if r.unordered == nil {
 			return ""
 		}
@@ -208,16 +212,16 @@ func (r *Regression) layOut() {
 		for _, c := range g.Spreads() {
 			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.SpreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
 		}
-		for len(g.sd) < q { // of a smooth function
+		for len(g.sd) < q { // a smooth function has one for all columns
 			g.sd = append(g.sd, g.sd[0])
 		}
 		for a := range q {
 			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
 			for b := range a {
 				if r.Frame.Correlated(g.Grouping, a, b) {
-					// LKJ(η) as partial correlations given the columns before b: Beta(β, β) on
-					// (−1, 1), with β = η and ½ more for each column left (Lewandowski, Kurowicka
-					// and Joe 2009).
+					// LKJ(η) as partial correlations given the columns before b: Beta(β, β) on (−1,
+					// 1), with β = η and ½ more for each column left (Lewandowski, Kurowicka and
+					// Joe 2009).
 					c := coordinate{kind: partialCoordinate, name: frame.CorrelationName(g.Columns[b].Name, g.Columns[a].Name, g.Name)}
 					for k := b + 1; k < q; k++ {
 						if k != a && r.Frame.Correlated(g.Grouping, a, k) {
@@ -254,7 +258,7 @@ func (r *Regression) layOut() {
 	}
 }
 
-// centre is the mean of the prior of the intercept on the working scale, unless it is given.
+// centre returns the prior mean of the intercept on the working scale if Options.Intercept is nil.
 func (r *Regression) centre() float64 {
 	if r.Frame.Response.HasUnit() && r.Options.ResponseSD > 0 {
 		return r.Options.ResponseMean
@@ -262,13 +266,14 @@ func (r *Regression) centre() float64 {
 	return r.Frame.Response.Centre(r.y, r.offset)
 }
 
-// Dim is D, the number of coordinates.
+// Dim returns D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 
-// LogJacobian turns log evidences of the working response into the units of the table.
+// LogJacobian returns the number to be added to log evidences of the working response for the units
+// of the table.
 func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 
-// Priors describes likelihood and priors in one line each, in the units of the table.
+// Priors describes the likelihood and each prior in one line, in the units of the table.
 func (r *Regression) Priors() []string {
 	f, unit := r.Frame, r.ySD
 	first := "likelihood: " + f.Response.String()

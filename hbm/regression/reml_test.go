@@ -111,7 +111,7 @@ func TestPublishedClassicalFits(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{106.568, 6.1857}, rats.fixed, 1e-3)
 }
 
-// moments are sums over white rows: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
+// moments holds sums over whitened rows, Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
 // covariance C of the rows given Λ and σ.
 type moments struct {
 	vv     *mat.SymDense
@@ -120,7 +120,7 @@ type moments struct {
 	logDet float64
 }
 
-// momentsAt computes them group by group.
+// momentsAt computes the moments group by group.
 func (d *grouped) momentsAt(factor [][]float64, sigma float64) moments {
 	m := moments{mat.NewSymDense(max(d.width, 1), nil), mat.NewVecDense(max(d.width, 1), nil), 0, 2 * float64(d.rows) * math.Log(sigma)}
 	add := func(v []float64, y float64) {
@@ -172,7 +172,7 @@ func (d *grouped) momentsAt(factor [][]float64, sigma float64) moments {
 	return m
 }
 
-// covarianceAt is the covariance of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
+// covarianceAt computes the covariance of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
 func (d *grouped) covarianceAt(level int, factor [][]float64, sigma float64, covariance *mat.SymDense) {
 	spread := mat.NewDense(d.q, d.q, nil)
 	for a := range d.q {

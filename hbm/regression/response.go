@@ -23,12 +23,12 @@ type response struct {
 	cuts []float64
 }
 
-// responseOf is the distribution at noise σ.
+// responseOf returns the distribution with noise σ.
 func (r *Regression) responseOf(sigma float64) response {
 	return response{Row: r.rowLikelihood(), sigma: sigma}
 }
 
-// responseAt is the distribution at θ.
+// responseAt returns the distribution at θ.
 func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	switch {
 	case r.unordered != nil:
@@ -48,7 +48,7 @@ func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	return response{Row: categories, sigma: 1, cuts: cuts}
 }
 
-// logKernelSums is [likelihood.LogKernelSums] for predictors eta [m, M·n].
+// logKernelSums computes [likelihood.LogKernelSums] for m sets of predictors eta [m, M·n].
 func (g response) logKernelSums(y, times, eta, sums []float64) {
 	if g.unordered != nil {
 		g.unordered.LogProbSums(y, times, eta, sums)
@@ -57,14 +57,14 @@ func (g response) logKernelSums(y, times, eta, sums []float64) {
 	likelihood.LogKernelSums(g.Row, y, times, eta, g.sigma, sums)
 }
 
-// logKernels is logKernelSums for one set of predictors.
+// logKernels returns the sum of logKernelSums for one set of predictors.
 func (g response) logKernels(y, times, eta []float64) float64 {
 	var sum [1]float64
 	g.logKernelSums(y, times, eta, sum[:])
 	return sum[0]
 }
 
-// newtons is [likelihood.Newtons].
+// newtons computes [likelihood.Newtons].
 func (g response) newtons(y, times, eta, slope, curvature []float64) {
 	if g.unordered != nil {
 		g.unordered.Newtons(y, times, eta, slope, curvature)
@@ -89,7 +89,8 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 	}
 }
 
-// shares writes probabilities of unordered categories at predictors eta to dst [K·n], by category.
+// shares writes probabilities of unordered categories at predictors eta to dst [K·n], category by
+// category.
 func (g response) shares(eta, dst []float64) {
 	n := len(dst) / g.unordered.Levels()
 	rowEta, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
@@ -104,8 +105,9 @@ func (g response) shares(eta, dst []float64) {
 	}
 }
 
-// linearised is a response roughly on the scale of the linear predictor: a positive one exactly, as
-// shapes of a thousand hold effects to a thousandth. Censored ones are negative.
+// linearised returns a response roughly on the scale of the linear predictor. For positive
+// responses, whose shape parameters of a thousand determine effects to a thousandth, it is exactly
+// on that scale. Censored responses are stored as negative numbers.
 func (r *Regression) linearised(y float64) float64 {
 	if r.Frame.Response.HasUnit() {
 		return math.Log(math.Abs(y))

@@ -23,45 +23,53 @@ type Figure = report.Number
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string  `json:"schema"`
+	Schema string `json:"schema"`
+	// Command is the command of the run, Version the version of the program, and Seed the root of
+	// every random stream. Backend is the device, and Family the name of the family.
 	Command string  `json:"command"`
 	Version string  `json:"version"`
 	Seed    *uint64 `json:"seed,omitempty"`
 	Backend string  `json:"backend,omitempty"`
 	Family  string  `json:"family"`
 	// Integration is the method of a run without training: ClosedForm or Laplace.
-	Integration string       `json:"integration,omitempty"`
-	Data        FrameSummary `json:"data"`
-	Effects     []Summary    `json:"effects"`
-	// Categories are the categories of a response without an order. Effects, also of levels, are
-	// then log odds of each against the first, LEVEL:COLUMN, and standard deviations are of the log
-	// odds of any two.
+	Integration string `json:"integration,omitempty"`
+	// Data describes the table, and Effects are the population effects.
+	Data    FrameSummary `json:"data"`
+	Effects []Summary    `json:"effects"`
+	// Categories lists the categories of a response without an order. Effects of the population and
+	// of levels are then log odds of each category against the first, named LEVEL:COLUMN, and
+	// standard deviations are standard deviations of the log odds of any two categories.
 	Categories []string `json:"categories,omitempty"`
-	// standard deviations and correlations of varying effects, and σ
+	// SDs are the standard deviations and correlations of varying effects, and σ.
 	SDs []Summary `json:"sds"`
-	// Cuts are the cut points of ordered categories, and Shares the shares of the steps of each
-	// monotonic effect in its coefficient times their number.
+	// Cuts are the cut points of ordered categories. Shares are the shares of the single steps in
+	// the whole change of each monotonic effect, and Varying the effects of levels.
 	Cuts    []Summary      `json:"cuts,omitempty"`
 	Shares  []Summary      `json:"shares,omitempty"`
 	Varying []LevelSummary `json:"varying"`
 	// Priors are the priors of effects and standard deviations.
 	Priors []PriorSummary `json:"priors,omitempty"`
-	// ELBO is the mean over the last report of training, LogEvidence the log evidence of all models
-	// together, in nats and for the response in the units of the table.
-	ELBO          *Figure      `json:"elbo,omitempty"`
-	LogEvidence   *Figure      `json:"log_evidence,omitempty"`
-	LogEvidenceSE *Figure      `json:"log_evidence_se,omitempty"`
-	Certificate   *Certificate `json:"certificate,omitempty"`
-	// Terms are the probabilities of the states of each term, and Models the models, with a
-	// selection only.
+	// ELBO is the evidence lower bound of a trained family. LogEvidence is the log evidence of all
+	// models together, and LogEvidenceSE its standard error. They are in nats, for the response in
+	// the units of the table.
+	ELBO          *Figure `json:"elbo,omitempty"`
+	LogEvidence   *Figure `json:"log_evidence,omitempty"`
+	LogEvidenceSE *Figure `json:"log_evidence_se,omitempty"`
+	// Certificate is the verdict on the answer.
+	Certificate *Certificate `json:"certificate,omitempty"`
+	// Terms are the probabilities of the states of each term, and Models the models. Only a
+	// selection of terms has them.
 	Terms  []TermState    `json:"terms,omitempty"`
 	Models []ModelSummary `json:"models,omitempty"`
+	// Checks compare statistics of the response with responses drawn from the posterior.
 	Checks []CheckSummary `json:"checks,omitempty"`
 	// ModelCheck is the check of the model against the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	Steps      int                `json:"steps,omitempty"`
+	// Notes are remarks about the data and the answer. Steps is the number of training steps.
+	Notes []string `json:"notes,omitempty"`
+	Steps int      `json:"steps,omitempty"`
 	run.Work
+	// Seconds are the times that the parts of the run took.
 	Seconds Seconds `json:"seconds"`
 	Weights int     `json:"weights,omitempty"` // numbers that training moves
 	RunDir  string  `json:"run_dir,omitempty"`
@@ -69,6 +77,7 @@ type Result struct {
 
 // FrameSummary describes the analysed data.
 type FrameSummary struct {
+	// Rows is the number of rows, and Groups the groupings of the formula.
 	Rows    int            `json:"rows"`
 	Formula string         `json:"formula"`
 	Groups  []GroupSummary `json:"groups,omitempty"`
@@ -79,15 +88,17 @@ type FrameSummary struct {
 
 // GroupSummary is the size of a grouping, or of a smooth function, which has one level.
 type GroupSummary struct {
+	// Name is the name of the grouping, and Levels the number of its levels.
 	Name   string `json:"name"`
 	Levels int    `json:"levels"`
-	// Line is the column of the population around which a smooth function bends; "" of a grouping.
+	// Line is the column of the population around which a smooth function bends; "" for a grouping.
 	Line string `json:"line,omitempty"`
 }
 
-// Summary is the posterior of one number, in the units of the table. With a selection it is
-// averaged over models, as zero in models without the number.
+// Summary is the posterior of one number, in the units of the table. With a selection of terms it
+// is averaged over all models; the number is zero in models that lack it.
 type Summary struct {
+	// Name is the name of the number.
 	Name string `json:"name"`
 	// Mean and SD are null if draws do not resolve them, for example if the tail of a quantity is
 	// too heavy to have them. MeanSE and SDSE are their Monte Carlo standard errors.
@@ -95,19 +106,21 @@ type Summary struct {
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`
 	SDSE   Figure `json:"sd_se"`
-	Q025   Figure `json:"q025"`
-	Q975   Figure `json:"q975"`
+	// Q025 and Q975 are the quantiles at 2.5 and 97.5 percent.
+	Q025 Figure `json:"q025"`
+	Q975 Figure `json:"q975"`
 }
 
-// LevelSummary is the posterior of the effect of a level: the distance of its coefficient of the
-// term from the coefficient of the population.
+// LevelSummary is the posterior of the effect of a level: the coefficient of a term in the level
+// less its coefficient in the population.
 type LevelSummary struct {
 	// Smooth says that it is a coefficient of the basis of a smooth function.
-	Smooth bool   `json:"smooth,omitempty"`
-	Group  string `json:"group"`
-	Level  string `json:"level"`
-	Term   string `json:"term"`
-	// Mean and SD, with MeanSE and SDSE, as of Summary.
+	Smooth bool `json:"smooth,omitempty"`
+	// Group and Level are the names of the grouping and its level, and Term the name of the term.
+	Group string `json:"group"`
+	Level string `json:"level"`
+	Term  string `json:"term"`
+	// These are the fields of [Summary], for the effect.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`
@@ -127,14 +140,16 @@ type LevelSummary struct {
 // smooth function is "absent", "linear" or "curved", the latter two also with the groups by which
 // the line varies.
 type TermState struct {
+	// Term is the name of the term, and State its state.
 	Term  string `json:"term"`
 	State string `json:"state"`
-	Prob  Figure `json:"prob"`
-	SE    Figure `json:"se"`
-	Q     Figure `json:"q"`
+	// Prob is the posterior probability of the state, and SE its standard error.
+	Prob Figure `json:"prob"`
+	SE   Figure `json:"se"`
+	Q    Figure `json:"q"`
 }
 
-// ModelSummary is one model.
+// ModelSummary is one model of a selection.
 type ModelSummary struct {
 	Code          string  `json:"code"` // one digit for each selectable term
 	Formula       string  `json:"formula"`
@@ -148,10 +163,14 @@ type ModelSummary struct {
 
 // Certificate is the verdict of importance weighting.
 type Certificate struct {
+	// Verdict says how far the answer can be trusted.
 	Verdict vti.Verdict `json:"verdict"`
-	KHat    Figure      `json:"khat"`
-	ESS     Figure      `json:"ess"`
-	// of tempered chains, if they gave the answer because weights could not; KHat is null then
+	// KHat is k̂, the shape of the tail of the importance weights, and ESS their effective number
+	// of draws.
+	KHat Figure `json:"khat"`
+	ESS  Figure `json:"ess"`
+	// RHat is R̂ of tempered chains, if they gave the answer because weights could not; KHat is
+	// null then.
 	RHat          *Figure  `json:"rhat,omitempty"`
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
@@ -164,7 +183,7 @@ type Seconds = run.Seconds
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the exit status for the result: 3 if the answer is not reliable, else 0.
+// ExitStatus returns the exit status for the result: 3 if the answer is not reliable, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate == nil {
 		return 0
@@ -249,7 +268,7 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	}
 }
 
-// poolingOf is the posterior variance of an effect over its prior variance.
+// poolingOf returns the posterior variance of an effect over its prior variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
 	if s.varying[i] == nil {
 		return Figure(math.NaN())
@@ -264,7 +283,7 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		second += x * x
 		prior += sd * sd
 	}
-	// above 1 if the draws differ in the means that the rows give: the rows leave all of it
+	// It is above 1 if the means that the rows give differ between draws: the rows leave all of it.
 	return Figure(min(1, (second-first*first/float64(n))/prior))
 }
 

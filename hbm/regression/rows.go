@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Rows returns rows under the draws of the run: the fitted rows if fresh is nil, else the rows of a
-// new table. Groups that the run has seen keep their effects. The effects of other groups are drawn
+// Rows returns the fitted rows if fresh is nil, else the rows of the table fresh, with the draws of
+// the run. Groups that the run has seen keep their effects. The effects of other groups are drawn
 // with the standard deviations and correlations of each draw.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true})
@@ -32,10 +32,10 @@ func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true, repeat: true})
 }
 
-// rowsOptions describe rows.
+// rowsOptions chooses rows and their terms.
 type rowsOptions struct {
-	groups bool // with the effects of groups
-	repeat bool // each as often as its row of a new table counts
+	groups bool // whether rows have the effects of groups
+	repeat bool // one row for each trial or unit of weight of a row of a new table
 }
 
 // rows returns the rows of Rows and Observed, with or without the effects of groups.
@@ -95,8 +95,9 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	return rows, nil
 }
 
-// fillPopulation puts the draws of population effects beside their columns. It returns the draws of
-// a coordinate by its name, nil if the run does not have it.
+// fillPopulation adds to rows the columns of the population, with the draws of their effects. It
+// returns a function that gives the draws of the coordinate of a name, or nil if the run does not
+// have it.
 func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitted, design *frame.Frame, first int) (column func(name string) []float64) {
 	columnOf := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
@@ -148,10 +149,10 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitt
 	return column
 }
 
-// fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping,
-// and g the grouping of the rows.
+// fillGrouping adds the effects of one grouping to rows, for n draws. fitted is the frame of the
+// run, seen its grouping, and g the grouping of the rows, which begin at row first.
 func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, fitted *frame.Frame, seen, g *frame.Grouping, first int) error {
-	var levels []string // of the rows, each once
+	var levels []string // the levels that the rows have, each once
 	place := map[int]int{}
 	index := make([]int, len(g.Index)-first)
 	for i, level := range g.Index[first:] {
@@ -162,7 +163,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		index[i] = place[level]
 	}
 	names := fitted.VaryingNames(g)
-	effects := make([][][]float64, len(names)) // by plane and column, and level
+	effects := make([][][]float64, len(names)) // draws of each effect, by plane and column, and by level
 	var fresh []int
 	for k, level := range levels {
 		known := slices.Contains(seen.Levels, level)
@@ -223,7 +224,8 @@ func newLevelSpread(column func(name string) []float64, g *frame.Grouping) *leve
 	return l
 }
 
-// factor is the lower Cholesky factor of the covariance of a draw. Absent effects have variance 0.
+// factor returns the lower Cholesky factor of the covariance of a draw. Absent effects have
+// variance 0.
 func (l *levelSpread) factor(draw int) [][]float64 {
 	factor := make([][]float64, len(l.sd))
 	for a := range factor {
@@ -249,7 +251,8 @@ func (l *levelSpread) factor(draw int) [][]float64 {
 
 var _ predict.Source = (*StoredRun)(nil)
 
-// Predictors implements [predict.Source]: the columns of the population terms and the offsets.
+// Predictors implements [predict.Source]. It returns the columns of the population terms and of the
+// offsets.
 func (r *StoredRun) Predictors() (response string, predictors []predict.Variable, seen *table.Table, err error) {
 	if seen, err = r.Record.Table(); err != nil {
 		return "", nil, nil, err
@@ -292,7 +295,8 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	return f.ResponseText(), predictors, seen, nil
 }
 
-// inOrder returns a table with the labels of a column in an order, without labels that it lacks.
+// inOrder returns a table with the labels of a column in an order, which leaves out the labels that
+// the column lacks.
 func inOrder(t *table.Table, name string, order []string) (*table.Table, error) {
 	column, err := t.Lookup(name)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// finished runs a regression on a table of the repository and opens it again.
+// finished runs a regression on a table of the repository and opens the finished run.
 func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,8 +85,8 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	for s, eta := range alone {
 		require.InDelta(t, intercept[s]+4*slope[s], eta, 1e-9)
 	}
-	// Given the draw, the new subject is normal around the population with the variance
-	// s0² + 2·4 ρ s0 s1 + 4² s1². False alarms of both: 1 in 8,000.
+	// Given the draw, the new subject is normal around the population with the variance s0² + 2·4 ρ
+	// s0 s1 + 4² s1². The two checks together have 1 false alarm in 8,000.
 	s0, s1, rho := column("sd((Intercept) | Subject)"), column("sd(Days | Subject)"), column("cor((Intercept), Days | Subject)")
 	standard := make([]float64, len(unknown))
 	for s, eta := range unknown {
@@ -104,7 +104,7 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	loo, err := predict.LeaveOneOut(t.Context(), mustRows(t, stored), 1)
 	require.NoError(t, err)
 	assert.Equal(t, 180, len(loo.Rows))
-	// 36 effects of subjects, shrunk, and six parameters.
+	// There are 36 effects of subjects, which are shrunk, and six parameters.
 	assert.Greater(t, float64(loo.P), 20.0)
 	assert.Less(t, float64(loo.P), 42.0)
 
@@ -172,8 +172,8 @@ func TestRowsOfCounts(t *testing.T) {
 	require.InDeltaSlice(t, draws[0], draws[2], 0.15)
 }
 
-// Linear predictors at the parameters that made a table leave nothing to find; without the effect
-// of a column the check finds its square. The offset and the scaling of the response take part.
+// With the linear predictors that made a table the check finds nothing. Without the effect of a
+// column it finds the square of the column. The offset and the scaling of the response take part.
 func TestCheckModel(t *testing.T) {
 	const n = 120
 	random := stream.Rand(1, "test")

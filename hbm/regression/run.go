@@ -27,7 +27,7 @@ const (
 	studentSteps    = 800
 )
 
-// Training fills in the fields that fit leaves open and the problem decides.
+// Training sets the fields of fit that are zero to the defaults for the regression.
 func (r *Regression) Training(fit vti.Config) vti.Config {
 	steps, batch := defaultSteps, defaultBatch
 	if !r.Frame.Response.Conjugate() {
@@ -41,7 +41,7 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	return fit
 }
 
-// DefaultFlow is the family of flows for the problem: splines, which can follow the skewed
+// DefaultFlow returns the kind of flow for the regression: splines, which can follow the skewed
 // posteriors of standard deviations, or affine flows if there are many coordinates.
 func (r *Regression) DefaultFlow() cosmic.Kind {
 	if r.Dim() > cosmic.MaxCoupledDim {
@@ -52,9 +52,10 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 
 // Run configures [Regression.Run].
 type Run struct {
-	// Fit configures training. Run sets Checkpoint, and the fields of Training. Progress is called
-	// with the loss of the response in its own units. With Steps, and no FirstRound, training takes
-	// Steps steps; otherwise it takes the steps that the answer needs (vti.Solve).
+	// Fit configures training. Run sets Checkpoint, and the fields that [Regression.Training] sets.
+	// Progress is called with the loss for the response in the units of the table. If Steps is set
+	// and FirstRound is not, training takes Steps steps; otherwise it takes the steps that the
+	// answer needs (vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -71,8 +72,8 @@ type Run struct {
 // Trains reports whether [Regression.Run] trains. Only then can a stopped run continue.
 func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }
 
-// Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
-// draws and fitted rows to the run directory.
+// Run trains a flow if [Regression.Trains], certifies the answer, draws the effects of all levels,
+// and writes checkpoint, trace, tables, draws and fitted rows to the run directory.
 //
 // If ctx is cancelled during training, Run writes the checkpoint and its error wraps ctx.Err(); Run
 // with Fit.Resume set continues from there. Without training (see Trains) there is no checkpoint.
@@ -131,7 +132,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 // are integrated out, and one flow learns everything else.
 const MarginalFamily = "marginal"
 
-// newResult is a result without an answer.
+// newResult returns a result without an answer.
 func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
 	result := &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
 	if r.unordered != nil {
@@ -140,7 +141,8 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 	return result
 }
 
-// writeResult completes a result and writes draws, tables and fitted rows to any run directory.
+// writeResult completes a result. It writes draws, tables and fitted rows to the run directory, if
+// there is one.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	r.describe(result, s)
 	if result.RunDir == "" {

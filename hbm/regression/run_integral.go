@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// runIntegral is [Regression.Run] without training.
+// runIntegral implements [Regression.Run] without training.
 func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock := run.NewClock()
 	if r.integrable() {
@@ -40,7 +40,7 @@ func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg 
 	return result, r.writeResult(result, sample)
 }
 
-// integration is the method of integrals.
+// integration returns the name of the method by which effects are integrated out.
 func (r *Regression) integration() string {
 	if r.integrable() {
 		return ClosedForm
@@ -120,16 +120,18 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// Largest changes, in nats, by a finer quadrature: without a note, and in an answer not failed.
+// notableQuadrature is the change of log densities by a finer quadrature, in nats, from which a
+// result has a note. A result with a change above hopelessQuadrature is failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
 )
 
-// finerNodes check quadratureNodes.
+// finerNodes holds the numbers of nodes of the finer rules that check the rules of quadratureNodes.
 var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
-// quadratureLoss is the mean distance of a few log densities from a finer rule.
+// quadratureLoss returns the mean distance of a few log densities from their values by a finer
+// rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
 	distinct := r.distinct()
@@ -149,19 +151,20 @@ func (r *Regression) noteLoss(loss float64, result *Result) {
 	}
 }
 
-// Differences between an approximation and the integral, beyond four of their errors, that count
-// against the approximation: of the log evidence, of means in standard deviations, and of standard
-// deviations. Chosen by hand: larger differences would mislead a reader.
+// Differences between an approximation and the exact integral, beyond four of their standard
+// errors, that count against the approximation: in nats for the log evidence, in standard
+// deviations for means, and relative for standard deviations. Chosen by hand: larger differences
+// would mislead a reader.
 const (
 	tolerableEvidence = 0.05
 	tolerableShift    = 0.1
 	tolerableSpread   = 0.1
 )
 
-// compareExact compares the answer of an approximation of ess effective draws with independent
-// integrals, if there are any, and lowers its verdict if they differ. Weights cannot show that
-// draws never come near a part of the posterior. Draws of a mean field miss parts of it if effects
-// depend on each other.
+// compareExact compares the answer of an approximation, which has ess effective draws, with
+// independent integrals, if there are any, and lowers its verdict if they differ. Weights cannot
+// show that draws never come near a part of the posterior. Draws of a mean-field family miss parts
+// of it if effects depend on each other.
 func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
 	if !r.integrable() {
 		return nil
@@ -187,11 +190,11 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 		j.Lower(verdict.Failed, "the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
 	}
 	draws := float64(len(sample.codes))
-	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // of a mean, in standard deviations
+	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // standard error of a mean, in standard deviations
 	want, got := slices.Concat(exact.Effects, exact.SDs), slices.Concat(result.Effects, result.SDs)
 	for k, w := range want {
-		// The error of a standard deviation is 1/√2 of this for a normal posterior, and more for a
-		// skewed one.
+		// The standard error of a standard deviation is 1/√2 of relative for a normal posterior,
+		// and more for a skewed one.
 		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
 		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
 			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))

@@ -25,7 +25,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// crossedTable is a table of two crossed groupings, an assay: every plate has every sample.
+// crossedTable returns a table of two crossed groupings, an assay: every plate has every sample.
 func crossedTable(seed uint64, plates, samples int) string {
 	random := rand.New(rand.NewPCG(seed, 21))
 	height := make([]float64, samples)
@@ -42,7 +42,7 @@ func crossedTable(seed uint64, plates, samples int) string {
 	return text
 }
 
-// nestedTable is a table of plots in blocks, with a slope.
+// nestedTable returns a table of plots in blocks, with a slope.
 func nestedTable(seed uint64, blocks, plots, each int) string {
 	random := rand.New(rand.NewPCG(seed, 22))
 	text := "y,x,block,plot\n"
@@ -118,9 +118,9 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 }
 
 // Crossed and nested groupings are integrated out together. On fresh tables in the shapes of an
-// assay and of a field trial the answer is trusted. Evidences and standard deviations agree with
-// sums over a grid, within four standard errors and a twentieth of the posterior standard deviation
-// (three).
+// assay and of a field trial the answer is trusted. Evidences agree with sums over a grid within
+// four standard errors, and the means of the three standard deviations within a twentieth of their
+// posterior standard deviations.
 func TestCrossedGroupingsAreExact(t *testing.T) {
 	testkit.Long(t)
 	for name, c := range map[string]struct{ table, formula string }{
@@ -164,7 +164,8 @@ func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from the exact integral")
 }
 
-// dependentTable has two rows of each of three plots in ten blocks. Blocks differ less than plots.
+// dependentTable returns two rows of each of three plots in ten blocks. Blocks differ less than
+// plots.
 func dependentTable(seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 23))
 	text := "y,block,plot\n"
@@ -180,7 +181,7 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// Fewer draws for dear densities, which keep their effects, give the same evidence and moments.
+// Dear densities, which get fewer draws and keep their effects, give the same evidence and moments.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
@@ -207,8 +208,9 @@ func TestDearIntegralsAgree(t *testing.T) {
 }
 
 // A level of one grouping has the same rows as a level of another. Only the priors tell them apart,
-// so that given the standard deviations s and t the expectations of their effects are as s² and t².
-// With noise of 1e-9 rounding took over, and a mean of −99 was trusted where none is below −3.
+// so that given the standard deviations s and t the expectations of their effects have the ratio of
+// s² to t². With noise of 1e-9 rounding took over, and a mean of −99 was trusted where no mean is
+// below −3.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
@@ -250,7 +252,7 @@ func TestSquaresFromSums(t *testing.T) {
 	}
 }
 
-// quadratureEvidence is log p(y | m) of a gaussian response in the units of the table, without
+// quadratureEvidence returns log p(y | m) of a gaussian response in the units of the table, without
 // sampling. Effects are integrated out in closed form, and standard deviations, correlations and
 // noise by a product of Gauss-Hermite rules of nodes points around their mode.
 func quadratureEvidence(t testing.TB, r *Regression, code []int32, nodes int) float64 {
@@ -268,8 +270,8 @@ func quadratureEvidence(t testing.TB, r *Regression, code []int32, nodes int) fl
 	return integral + r.logJacobian
 }
 
-// adaptiveHermite is log ∫ exp(f): a product Gauss-Hermite rule in the coordinates in which f has
-// unit curvature at its mode.
+// adaptiveHermite returns log ∫ exp(f) by a product Gauss-Hermite rule in the coordinates in which
+// f has unit curvature at its mode.
 func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error) {
 	best, err := optimize.Minimize(optimize.Problem{Func: func(h []float64) float64 { return finiteOr(-f(h), 1e100) }}, make([]float64, dim),
 		&optimize.Settings{FuncEvaluations: 4000}, &optimize.NelderMead{})

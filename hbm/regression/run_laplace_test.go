@@ -24,7 +24,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// crossedCounts has counts of persons by items: every person has every item.
+// crossedCounts returns a table of counts of persons by items: every person has every item.
 func crossedCounts(seed uint64, persons, items int, rate float64) string {
 	random := rand.New(rand.NewPCG(seed, 31))
 	height := make([]float64, items)
@@ -43,7 +43,7 @@ func crossedCounts(seed uint64, persons, items int, rate float64) string {
 	return text
 }
 
-// logJointAt is log p(y, θ | m) on the host, without the log Jacobian.
+// logJointAt returns log p(y, θ | m) on the host, without the log Jacobian.
 func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64) float64 {
 	r := rule.r
 	sum := constants + rule.logDensity(mask, theta) + r.logPriorOfHyperparameters(mask, theta)
@@ -177,7 +177,7 @@ func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
 	}
 }
 
-// gridOfOuter is the log evidence of a model by a grid over its standard deviations.
+// gridOfOuter returns the log evidence of a model by a grid over its standard deviations.
 func gridOfOuter(t *testing.T, r *Regression, rule *innerRule, constants float64, mask []bool) float64 {
 	t.Helper()
 	const step = 0.8
@@ -227,10 +227,10 @@ func TestCrossedCountsCancelled(t *testing.T) {
 	require.Less(t, time.Since(cancelled), time.Second)
 }
 
-// Three of four groups have one row each, and counts go to ten million. Searches for modes get
-// there, and the standard deviation of the groups has its tail, which the prior alone ends. The
-// figures are from a grid over slope, deviation and effects (calibrate.Hbm, number 18 of seed 601),
-// the tolerances 4 standard errors.
+// Three of four groups have one row each, and counts go to ten million. Searches for modes arrive
+// at such counts, and the posterior of the standard deviation of the groups has its long tail,
+// which only the prior ends. The figures are from a grid over slope, deviation and effects
+// (calibrate.Hbm, number 18 of seed 601). The tolerances are 4 standard errors.
 func TestHugeCountsOfFewGroups(t *testing.T) {
 	f := frameOf(t, "y,x,g\n13944354,1.6609122133654237,g0\n4790054,-0.0855047356573122,g1\n747725,-3.126535492977914,g2\n"+
 		"9152244,0.9785673396460612,g3\n4839652,-0.06490858772791919,g2\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
@@ -291,7 +291,7 @@ const contradictingCounts = `y,x,g
 
 // Outer effects drawn for the same hyperparameters form one group: together they say no more of a
 // standard deviation than one does. Without groups standard errors were half of the right ones, and
-// three of 143 nasty tables trusted and wrong.
+// the answers to three of 143 nasty tables were trusted and wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	r, err := New(f, Options{})
@@ -315,9 +315,10 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 	require.Len(t, byGroup, len(found.draws.weight))
 }
 
-// Counts of one predictor vary hardly within groups, but by much more than Poisson counts. Rows
-// take effects hundreds of standard deviations from their prior, where Newton steps from nearby do
-// not arrive. Such a table has an answer, which is not trusted unless it settles.
+// The predictor hardly varies within groups, but counts there vary by much more than Poisson
+// counts. Rows take effects hundreds of standard deviations from their prior, where Newton steps
+// from nearby do not arrive. Such a table has an answer, which is trusted only if its evidence
+// settles.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 24))
@@ -337,9 +338,9 @@ func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 }
 
 // The zero of a group of one row may be of either source, so that the effect of the group is free
-// downwards where groups differ much. A flow trained for 150 steps had an sd of the groups' sd of
-// 0.418, and was trusted. The right numbers are by quadrature (lab/hard). Three comparisons at 5
-// errors: a false alarm in 600,000.
+// downwards where groups differ much. A flow trained for 150 steps gave the standard deviation of
+// the groups a posterior sd of 0.418, and was trusted. The right numbers are by quadrature
+// (lab/hard). Three comparisons within 5 standard errors have a false alarm in 600,000.
 func TestZerosOfEitherSourceInGroups(t *testing.T) {
 	const table = "y,x,g\n12,-1.3792244871814456,g0\n7,-0.9439241011629973,g1\n5,1.3974468192636427,g2\n0,-0.14223114370288492,g1\n0,1.3914842839325379,g2\n"
 	r := newRegression(t, frameOf(t, table, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.ZeroInflatedKind}), Options{})
@@ -354,11 +355,11 @@ func TestZerosOfEitherSourceInGroups(t *testing.T) {
 	require.Less(t, float64(spread.SDSE), 0.01)
 }
 
-// Seven rows lie along a line of slope 3, six along one of slope −3, with hardly any noise. Tails
-// of one degree of freedom allow either. The mean and the sd of the slope are by parallel tempering
-// written apart, which gives negative slopes a probability of 0.064 ± 0.001. The approximation
-// without training was trusted with an sd of 1.00. Two comparisons at 5 errors: a false alarm in
-// 900,000.
+// Seven rows lie along a line of slope 3, six along a line of slope −3, with hardly any noise. A
+// Student likelihood of one degree of freedom allows either slope. The mean and the sd of the slope
+// are by parallel tempering in a separate program, which gives negative slopes a probability of
+// 0.064 ± 0.001. The approximation without training was trusted with an sd of 1.00. Two comparisons
+// within 5 standard errors have a false alarm in 900,000.
 func TestSecondModeOfASlope(t *testing.T) {
 	const table = "y,x,g\n-5.0056,-1.6574,g0\n-3.2110,-1.0528,g1\n3.5958,1.2051,g0\n1.0100,0.3286,g2\n-4.8824,-1.6235,g1\n-0.7546,-0.2675,g0\n" +
 		"-0.2614,-0.0838,g0\n4.0843,-1.3610,g2\n-2.7376,0.9383,g1\n4.6632,-1.5453,g1\n1.2800,-0.4351,g0\n-0.2100,0.0670,g0\n0.8595,-0.2775,g1\n"

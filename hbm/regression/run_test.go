@@ -34,8 +34,8 @@ func find(t testing.TB, list []Summary, name string) Summary {
 	return Summary{}
 }
 
-// Eight schools under the priors of the reference posterior (posteriordb): means within 0.1 sd of
-// 10,000 reference draws, sds within a tenth.
+// Answers for eight schools under the priors of the reference posterior (posteriordb) agree with
+// 10,000 reference draws: means within 0.1 sd, and sds within a tenth.
 func TestEightSchools(t *testing.T) {
 	f := frameOfFile(t, "eight_schools.csv", frame.Options{Formula: "y ~ 1 + (1 | school)", SE: "sigma"})
 	unit := newRegression(t, f, Options{}).ySD
@@ -123,7 +123,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 	}
 }
 
-// Effects of a response that is not gaussian: moments against a grid.
+// Moments of the effects of a response that is not gaussian agree with sums over a grid.
 func TestEffectsOfCounts(t *testing.T) {
 	r := newRegression(t, frameOf(t, counts18, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
@@ -149,7 +149,7 @@ func TestEffectsOfCounts(t *testing.T) {
 		sum += u[0] / n
 		squares += u[0] * u[0] / n
 	}
-	// resampling 24 candidates leaves about a hundredth
+	// resampling from candidates leaves an error of about a hundredth of an sd
 	assert.InDelta(t, mean, sum, 5*sd/math.Sqrt(n)+0.01*sd)
 	assert.InDelta(t, sd, math.Sqrt(squares-sum*sum), 0.06*sd)
 }
@@ -201,8 +201,8 @@ func TestRegressionRun(t *testing.T) {
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
 }
 
-// Weights of an untrained flow are good on ten rows of six groups, three of one row, but draws
-// reach too little of the tail of the standard deviation of groups.
+// Weights of an untrained flow are good on ten rows of six groups, three of which have one row. But
+// draws reach too little of the tail of the standard deviation of groups.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -13,21 +13,22 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// question is the choice of a model about a term: whether it is in, by which groupings it varies,
-// and whether it is a curve. It is a site of a model's code.
+// question is the choice of a model about a term: whether the term is in, by which groupings it
+// varies, and whether it is a curve. Each question has one answer in the code of a model.
 type question struct {
 	name string
 	term formula.Term
-	// population reports that the formula has it as a population term, optional that it may be
-	// absent: the intercept may not.
+	// population says that the formula has the term as a population term, and optional that a model
+	// may lack the term. The intercept is not optional.
 	population, optional bool
-	// groups are the groupings by which the formula lets it vary. The last may be the bends of a
-	// smooth function, which are effects of one level.
+	// groups are the groupings by which the formula lets the term vary. The last may be the bends
+	// of a smooth function, which are effects of one level.
 	groups []int
 	smooth bool
 }
 
-// outcomes is the number of answers: absent if optional, and varying by each set of groupings.
+// outcomes returns the number of answers: one for each set of groupings by which the term may vary,
+// and one for a model without the term if it is optional.
 func (q question) outcomes() int {
 	count := 1 << len(q.groups)
 	if q.optional {
@@ -167,7 +168,7 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 	return true
 }
 
-// logPriorOf is the log prior probability of a model, before models that lack a part of an
+// logPriorOf returns the log prior probability of a model, before models that lack a part of an
 // interaction are removed. Whether terms are in, whether present terms vary, and whether they are
 // curves, are three kinds of decision, each with its own common probability: predictors that matter
 // say nothing about differences of groups. An absent term decides nothing about how it varies.
@@ -209,7 +210,7 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 	return logPrior
 }
 
-// maskOf returns the coordinates in a model.
+// maskOf reports for each coordinate whether it is in the model of a code.
 func (r *Regression) maskOf(code []int32) []bool {
 	mask := make([]bool, len(r.coordinates))
 	for j := range mask {
@@ -300,10 +301,10 @@ func (r *Regression) FormulaOf(code []int32) string {
 	return f.String()
 }
 
-// effectSpace is the space of a regression's models, few enough to list.
+// effectSpace is the space of the models of a regression, which are few enough to list.
 type effectSpace struct {
 	cards    []int
-	masks    [][]bool  // of each model, by its index
+	masks    [][]bool  // of each model, by the index of its code
 	logPrior []float64 // of each model, normalised
 }
 
@@ -321,12 +322,12 @@ func (s *effectSpace) Mask(codes *graph.Node) *graph.Node {
 	return graph.Gather(graph.Const(codes.Graph(), s.masks), graph.InsertAxes(space.Index(s.cards, codes), -1))
 }
 
-// MaskRow is the host twin of Mask for one code.
+// MaskRow computes Mask for one code, on the host.
 func (s *effectSpace) MaskRow(code []int32, dst []bool) []bool {
 	return append(dst[:0], s.masks[space.Encode(s.cards, code)]...)
 }
 
-// logProb is log p(m): codes [B, S] -> [B] float64.
+// logProb returns log p(m): codes [B, S] -> [B] float64.
 func (s *effectSpace) logProb(codes *graph.Node) *graph.Node {
 	index := graph.InsertAxes(space.Index(s.cards, codes), -1)
 	return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), s.logPrior), index), dtypes.Float64)

@@ -35,7 +35,8 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	require.Len(t, certificate.Models, 12)
 
-	// the others are improbable by a factor e^18 and more; quadrature over them takes long
+	// The other models are improbable by a factor e^18 and more, and quadrature over them takes
+	// long.
 	likely := certificate.Models[:6]
 	assert.Less(t, certificate.Models[6].Certified, 1e-12)
 	exact, logMass := make([]float64, len(likely)), make([]float64, len(likely))
@@ -53,7 +54,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	assert.Equal(t, "log_radon ~ 1 + floor + log_uppm + (1 + floor | county)", r.FormulaOf(certificate.Models[0].Code))
 }
 
-// The questions of a formula, and the models that they allow.
+// The questions of a formula are as expected, and so are the models that they allow.
 func TestQuestions(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	names := r.groupNames()

@@ -25,21 +25,22 @@ import (
 // next to no noise, whose posteriors are very narrow, would dominate training.
 const (
 	largestCount   = 1e5
-	leastNoise     = 0.1 // of the standard deviation of the response
+	leastNoise     = 0.1 // relative to the standard deviation of the response
 	simulateRounds = 100
 )
 
-// simulatedTable is one data set for amortization.
+// simulatedTable is one data set for training an amortized family.
 type simulatedTable struct {
 	x, offset, y []float64
-	z            [][]float64 // of each grouping
+	z            [][]float64 // varying columns of each grouping
 	means        []float64
 }
 
-// simulator makes tables from the prior predictive distribution. Like [New], it centres and scales
-// their predictors and continuous responses: the prior is relative to these. Half of the tables
-// have the predictors of the present table. In the others, the rows of each group are drawn, with
-// replacement, from the rows of one of its groups. over is not nil where terms are selected.
+// simulator returns a function that makes tables from the prior predictive distribution. Like
+// [New], it centres and scales their predictors and continuous responses, to which the prior is
+// relative. Half of the tables have the predictors of the present table. In the others, the rows of
+// each group are drawn, with replacement, from the rows of one group of the present table. over is
+// the target of a selection of terms, or nil for a single model.
 func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if over != nil {
@@ -84,7 +85,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
 				}
-				place := i // of the same model
+				place := i // a table of the same model
 				if over == nil {
 					place = found
 				}
@@ -105,7 +106,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
 	some := distinct.At(y, kept)
 	if len(some) < 2 {
-		return true // it says next to nothing
+		return true // so few rows say next to nothing
 	}
 	low, high := slices.Min(some), slices.Max(some)
 	if !(low < high) || r.Frame.Response == likelihood.PoissonKind && high > largestCount {
@@ -155,8 +156,8 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 }
 
 // predictorsOf returns the predictors of the rows of source, each in the place of a row of the
-// table. It returns nil if the predictors of the rows kept cannot be scaled, or not be split like
-// those in the model.
+// table. It returns nil if the predictors of the rows kept cannot be scaled, or if other columns
+// than in the model are means of the effects of a grouping.
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{}

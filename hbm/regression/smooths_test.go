@@ -129,7 +129,8 @@ func TestWhatSmoothsCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "neither weights nor smooth functions")
 }
 
-// curveTable is a table of n rows whose y is a function of x with noise of one, in groups of ten.
+// curveTable returns a table of n rows whose y is a function of x with noise of one, in groups of
+// ten.
 func curveTable(seed uint64, n int, f func(x float64) float64) string {
 	random := stream.Rand(seed, "curve table")
 	text := "y,x,g\n"
@@ -144,8 +145,8 @@ func curveTable(seed uint64, n int, f func(x float64) float64) string {
 	return text
 }
 
-// The questions of smooth functions, the formulas of their answers, and their prior: the choice of
-// a curve is its own kind of decision.
+// The questions of smooth functions, the formulas of their answers, and their prior are as
+// expected: the choice of a curve is its own kind of decision.
 func TestQuestionsOfSmooths(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ s(x, k=5) + s(z, k=5) + (1 + x | g)"}), Options{Select: true})
 	states, formulas := map[string][]string{}, map[string]bool{}
@@ -182,7 +183,8 @@ func TestQuestionsOfSmooths(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "over which are curves")
 }
 
-// A model of a selection has the same density at all hyperparameters as alone.
+// A model of a selection has the same density as the regression of its own formula, at all
+// hyperparameters.
 func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 	text := curveTable(1, 40, func(x float64) float64 { return 0.4 * x })
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ s(x, k=6) + (1 | g)"}), Options{Select: true})
@@ -238,7 +240,7 @@ func TestEvidencesOfSmoothStates(t *testing.T) {
 	}
 }
 
-// denseSmoothEvidence is the evidence of a constant, a line or a curve of x.
+// denseSmoothEvidence returns the log evidence of a constant, a line or a curve of x.
 func denseSmoothEvidence(t *testing.T, f *frame.Frame, state int) float64 {
 	t.Helper()
 	n := f.Rows()
@@ -313,7 +315,7 @@ func TestSmoothSelectionRun(t *testing.T) {
 	assert.Equal(t, "y ~ 1 + x + s(x, k=8) + (1 | g)", result.Models[0].Formula)
 }
 
-// Five smooth functions make 243 models, which are weighed without training: each by a pilot first.
+// Five smooth functions make 243 models, which are weighed without training, each by a pilot first.
 func TestManySmoothsAreIntegrated(t *testing.T) {
 	random := stream.Rand(6, "many")
 	text := "y,a,b,c,d,e\n"

@@ -13,7 +13,7 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 
 // groupedLikelihood is the density of the response with the inner effects integrated out.
 type groupedLikelihood interface {
-	// logDensity is log p(y | w, Λ, σ) [B]. w [B, W] are the population effects and then the
+	// logDensity returns log p(y | w, Λ, σ) [B]. w [B, W] are the population effects and then the
 	// effects of outer groupings, in the order of Regression.wide; factor has the entries [B, 1] of
 	// Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
 	logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node
@@ -26,20 +26,20 @@ type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}
 
-// Target is the posterior density, in the coordinates that Prepare has set.
+// Target returns the posterior density, in the coordinates that Prepare has set.
 func (r *Regression) Target() vti.Target { return Target{r} }
 
-// Space is the set of models.
+// Space returns the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
 
-// Unimodal says that weights need no chains to check them: with the effects integrated out no
+// Unimodal reports that weights need no chains to check them: with the effects integrated out no
 // calibration study has found a second mode that matters.
 func (Target) Unimodal() bool { return true }
 
-// LogPrior is log p(m). [B, S] -> [B]
+// LogPrior returns log p(m): codes [B, S] -> [B].
 func (t Target) LogPrior(codes *Node) *Node { return t.regression.space.logProb(codes) }
 
-// LogJoint is log p(y, θ | m). codes [B, S], mask [B, D], theta [B, D] -> [B]
+// LogJoint returns log p(y, θ | m): codes [B, S], mask [B, D], theta [B, D] -> [B].
 func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	r := t.regression
 	active := Where(mask, theta, ZerosLike(theta))
@@ -74,7 +74,7 @@ func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
 }
 
-// parts are the coordinates by their meaning.
+// parts holds the coordinates by their meaning.
 type parts struct {
 	population *Node               // [B, P]
 	scales     map[int]*scaleMap   // of each coordinate of a standard deviation
@@ -118,8 +118,9 @@ func (r *Regression) columns(active, used *Node) *parts {
 	return p
 }
 
-// factor is Λ = diag(s) L of a grouping, L the Cholesky factor of the correlations with these
-// partial correlations: entries [B, 1] on and below the diagonal, nil for zeros.
+// factor returns Λ = diag(s) L of a grouping, where L is the Cholesky factor of the correlations
+// with these partial correlations. It has the entries [B, 1] on and below the diagonal, nil for
+// zeros.
 func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	rows := make([][]*Node, len(g.Columns))
 	for a := range rows {
@@ -137,7 +138,7 @@ func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	return rows
 }
 
-// logPriorDensity is the log prior density of the active coordinates. [B]
+// logPriorDensity returns the log prior density of the active coordinates. [B]
 func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 	var normal []bool
 	means, inverses, constants := make([]float64, r.Dim()), make([]float64, r.Dim()), make([]float64, r.Dim())
@@ -163,7 +164,7 @@ func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 	return total
 }
 
-// logSymmetricBeta is log 2^(2b−1) B(b, b).
+// logSymmetricBeta returns log 2^(2b−1) B(b, b), where B is the beta function.
 func logSymmetricBeta(b float64) float64 {
 	one, _ := math.Lgamma(b)
 	two, _ := math.Lgamma(2 * b)
@@ -201,7 +202,7 @@ func newScaleMap(tau, used *Node, unit, priorScale float64) *scaleMap {
 	return m
 }
 
-// logPrior is log p(τ) = log p(s) + log s + log d log s / dτ, zero if not used. [B, 1]
+// logPrior returns log p(τ) = log p(s) + log s + log d log s / dτ, zero if not used. [B, 1]
 func (m *scaleMap) logPrior(prior SDPrior) *Node {
 	ratio := MulScalar(Exp(m.logRatio), m.relative)
 	var density *Node
@@ -227,8 +228,8 @@ type partialMap struct {
 	used     *Node // 1, zero where not used [B, 1]
 }
 
-// leave adapts b to models that lack some of the columns that the correlation is not given: ½ less
-// for each. later says which columns of coordinate.later are in.
+// leave adapts the prior to models that lack some of the columns of coordinate.later: each of these
+// takes ½ from b. later is 1 for each of the columns that a model has, and 0 for the others.
 func (m *partialMap) leave(c coordinate, later []*Node) {
 	if len(later) == 0 {
 		return
@@ -257,8 +258,8 @@ func newPartialMap(z, used *Node, b float64) *partialMap {
 	return &partialMap{Tanh(w), Add(MulScalar(logOne, b), Mul(used, AddScalar(logSlope, -logSymmetricBeta(b)))), logOne, used}
 }
 
-// block returns n columns of x [B, D] from the first on, as a product, which every backend can
-// differentiate. [B, n]
+// block returns n columns of x [B, D], from column first on. It is a product, which every backend
+// can differentiate. [B, n]
 func block(x *Node, first, n int) *Node {
 	dim := x.Shape().Dim(1)
 	if n == dim {

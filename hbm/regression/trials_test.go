@@ -44,9 +44,9 @@ const oneByOne = `k,x,g
 0,0.1,b
 `
 
-// Counts of successes have the posterior of their trials one by one, and an evidence larger by the
-// number of orders: C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials has no influence,
-// not even that its group exists.
+// Counts of successes have the posterior of their trials one by one. Their evidence is larger by
+// the number of orders, C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials has no
+// influence: not even its group exists.
 func TestCountsAreTheirTrials(t *testing.T) {
 	alone := newRegression(t, frameOf(t, oneByOne, frame.Options{Formula: "k ~ x + (1 | g)", Response: likelihood.LogisticKind}), Options{})
 	for _, text := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
@@ -121,8 +121,8 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 	}
 }
 
-// Weights 1/s² and σ = 1 are known standard errors s: the same density of the table's response, the
-// same scale of predictions.
+// Weights 1/s² with σ = 1 are the same as known standard errors s. They give the same density of
+// the table's response, and the same scale of predictions.
 func TestWeightsArePrecisions(t *testing.T) {
 	known, err := New(frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g)", SE: "s"}), Options{})
 	require.NoError(t, err)

@@ -82,7 +82,7 @@ func naiveUnordered(r *Regression, draws int) naive {
 	return answer
 }
 
-// naiveDraw adds one draw.
+// naiveDraw adds one draw to sums.
 func (r *Regression) naiveDraw(sums *naiveSums, random *rand.Rand) {
 	categories, columns := len(r.Frame.Labels), len(r.Frame.Columns)
 	half := func(sd float64) float64 { return sd * random.NormFloat64() / math.Sqrt2 }
@@ -149,7 +149,7 @@ func (r *Regression) naiveDraw(sums *naiveSums, random *rand.Rand) {
 	}
 }
 
-// unorderedTable is a table of categories a, b, … with groups g and h.
+// unorderedTable returns a table of categories a, b, … with groups g and h.
 func unorderedTable(y string, perGroup int) string {
 	text := "y,x,g,h\n"
 	for i, v := range y {
@@ -172,10 +172,10 @@ func runSeed(t *testing.T, r *Regression, seed uint64) *Result {
 	return result
 }
 
-// Evidences and means agree with draws from the prior: one grouping and two, effects of columns
-// that vary, 2 to 5 categories; a category never seen, one row a group, and categories that a
-// column separates. Of 60 comparisons within four standard errors one fails by chance in 260 such
-// tests.
+// Evidences and means agree with draws from the prior: for one grouping and two, effects of columns
+// that vary, 2 to 5 categories, a category never seen, one row a group, and categories that a
+// column separates. One of 60 comparisons within four standard errors fails by chance in one of 260
+// such tests.
 func TestUnorderedGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		y, labels, formula string
@@ -211,7 +211,7 @@ func TestUnorderedGroups(t *testing.T) {
 	}
 }
 
-// Two categories are logistic regression.
+// A response of two categories has the answers of logistic regression.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -271,7 +271,7 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 		require.InDelta(t, float64(a["b:"+column].Mean), float64(b.Mean-two.Mean), 4*(float64(b.MeanSE+two.MeanSE)+float64(a["b:"+column].MeanSE)))
 	}
 	sum := 0.0
-	for _, m := range first.Models { // as the models have it alone
+	for _, m := range first.Models { // as each model has it alone
 		require.NotNil(t, m.LogEvidence)
 		sum += float64(m.Certified)
 		if m.Formula == "y ~ 1 + x + (1 | g)" {
@@ -314,7 +314,7 @@ func TestUnorderedFormulas(t *testing.T) {
 	for _, p := range predicted.Predictions {
 		require.InDelta(t, 1, float64(p.Probabilities[0]+p.Probabilities[1]+p.Probabilities[2]), 1e-12)
 	}
-	// a new group has the effects of no group, and their variance
+	// The effects of a new group are drawn anew, with the variance of the groups.
 	sample, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 	require.NoError(t, err)
 	sd := slices.Index(sample.Coordinates, "sd((Intercept) | g)")

@@ -59,7 +59,7 @@ func (r *Regression) scale() error {
 				values := mat.Col(nil, j, f.X)
 				if r.xMean[j], r.xSD[j] = f.Spread(values, intercept); f.LaterStep(j) {
 					r.xSD[j] = r.xSD[j-1]
-				} else if c.Step != "" { // all steps have the scale of their number
+				} else if c.Step != "" { // all steps have the scale of the number of steps taken
 					_, r.xSD[j] = f.Spread(f.EffectValues(j), intercept)
 				}
 				if !frame.UsableSpread(r.xSD[j]) {
@@ -92,7 +92,7 @@ func (r *Regression) scale() error {
 		}
 	}
 	r.logJacobian += f.LogWays
-	for i, se := range f.SE { // rows of unit noise
+	for i, se := range f.SE { // rows are scaled to unit noise
 		r.scaleRow(i, r.ySD/se)
 	}
 	for i, weight := range f.Weights {
@@ -116,7 +116,7 @@ func scaleRow(m *mat.Dense, i int, by float64) {
 	floats.Scale(by, m.RawRowView(i))
 }
 
-// scaleColumn takes the mean from a column and divides by the standard deviation.
+// scaleColumn subtracts mean from column j of m and divides the column by sd.
 func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 	rows, _ := m.Dims()
 	for i := range rows {
@@ -124,10 +124,10 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 	}
 }
 
-// newDistinct is r without repeated rows: rows with equal response, offset, columns and groups. The
-// remaining rows count the rows that they stand for. Everything else, coordinates and frame too, is
-// the same. It is r itself if few rows repeat others, and for a gaussian response, whose sums do
-// not go over rows.
+// newDistinct returns r without repeated rows, which have equal response, offset, columns and
+// groups. The remaining rows count the rows that they stand for. Everything else, including
+// coordinates and frame, is the same. It returns r itself if few rows repeat others, and for a
+// gaussian response, whose sums do not go over rows.
 func (r *Regression) newDistinct() *Regression {
 	if r.Frame.Response.Conjugate() {
 		return r

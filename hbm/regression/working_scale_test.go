@@ -69,8 +69,8 @@ func TestNamesOfResults(t *testing.T) {
 	require.Equal(t, "`(Intercept)`", result.Effects[1].Name)
 }
 
-// repeatedRows is a table of few distinct rows: counts n, yes or no b, categories k, times t that
-// may be censored, and an exposure o, for a period in a herd.
+// repeatedRows returns a table of few distinct rows: counts n, yes or no b, categories k, times t
+// that may be censored, and an exposure o, for a period in a herd.
 func repeatedRows() string {
 	random := stream.Rand(5, "repeated")
 	var text strings.Builder
@@ -82,7 +82,7 @@ func repeatedRows() string {
 	return text.String()
 }
 
-// plainly is r with a row for each row of the table.
+// plainly returns the regression of f without merging equal rows.
 func plainly(t *testing.T, f *frame.Frame) *Regression {
 	r := newRegression(t, f, Options{})
 	r.distinct = func() *Regression { return r }
@@ -161,8 +161,8 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// Answers are the answers by all rows, one by one: evidences with their normalising constants,
-// draws, and the results that have a value for each row.
+// Answers by distinct rows are the answers by all rows, one by one: evidences with their
+// normalising constants, draws, and the results that have a value for each row.
 func TestAnswersOfDistinctRows(t *testing.T) {
 	testkit.Long(t)
 	device := open(t, gpu.CPU)

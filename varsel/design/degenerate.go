@@ -11,19 +11,20 @@ import (
 )
 
 // Two columns are duplicates if their absolute correlation exceeds 1 − collinearTol. A column is
-// constant if its deviations from the mean are below constantTol of its size. Both are a thousand
-// times the rounding of exact relations.
+// constant if its range is below constantTol times its largest absolute value. Both limits are a
+// thousand times the rounding of exact relations.
 const (
 	collinearTol = 1e-12
 	constantTol  = 1e-13
 )
 
 // removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
-// shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
-// drops them and lists them. A predictor without columns is dropped.
+// shift and scale. Always-in columns count as earlier than selectable ones. If drop is set it drops
+// these columns, and predictors without a column left, and lists the columns; otherwise it returns
+// an error.
 //
-// Without an intercept one always-in constant column takes its place; without that too, columns are
-// compared without centring.
+// If there is no intercept, one always-in constant column takes its place. If there is no such
+// column either, columns are compared without centring.
 func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPredictor, []Dropped, error) {
 	type place struct{ predictor, column int }
 	var places []place
@@ -113,7 +114,7 @@ func isConstant(values []float64) bool {
 	return high-low <= constantTol*max(math.Abs(low), math.Abs(high))
 }
 
-// direction returns the column, centred if asked, with unit norm.
+// direction returns the column with unit norm, centred if centre is set.
 func direction(values []float64, centre bool) []float64 {
 	out := slices.Clone(values)
 	scale := 0.0 // scale to unit size first, so that squares cannot overflow

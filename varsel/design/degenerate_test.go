@@ -60,7 +60,8 @@ func TestDegenerateOnes(t *testing.T) {
 	require.ErrorContains(t, err, `"f" is constant`)
 }
 
-// TestDuplicatesAmongMany: exactly the planted copies are found, among more columns than rows.
+// TestDuplicatesAmongMany requires that exactly the planted copies are found, among more columns
+// than rows.
 func TestDuplicatesAmongMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows, dim = 30, 400
@@ -105,7 +106,7 @@ func TestRealDataIsNotDegenerate(t *testing.T) {
 		assert.Empty(t, d.Dropped)
 		assert.NotEmpty(t, d.Predictors)
 	}
-	// The defaults of this data set name its column of ones.
+	// With default options, the error names the column of ones of this data set.
 	_, err := New(readTable(t, "robust_vs/high_1000.csv"), Options{Target: "y"})
 	require.ErrorContains(t, err, `"x0" is constant`)
 }

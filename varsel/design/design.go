@@ -62,15 +62,16 @@ type Options struct {
 	NA NAPolicy `json:"na"`
 }
 
-// Predictor is a selectable predictor: its coordinates enter and leave together.
+// Predictor is a selectable predictor: its coordinates enter and leave a model together.
 type Predictor struct {
 	// Name is the column's or the group's name.
 	Name string
 	// Coordinates index the columns of the design matrix.
 	Coordinates []int
-	// Parents are the selectable predictors whose product an interaction is; they come before it.
-	// AlwaysParent reports whether a parent is in every model.
-	Parents      []int
+	// Parents are the numbers of the selectable predictors that an interaction multiplies. They are
+	// smaller than the number of the interaction.
+	Parents []int
+	// AlwaysParent is set if a predictor that the interaction multiplies is in every model.
 	AlwaysParent bool
 }
 
@@ -80,7 +81,8 @@ type Dropped struct {
 	Reason string
 }
 
-// ErrDegenerate is an error that DropDegenerate of [Options] avoids.
+// ErrDegenerate is the error for constant and duplicated columns, which DropDegenerate of [Options]
+// avoids.
 var ErrDegenerate = errors.New("predictors that carry no information")
 
 // Design is a data set ready for inference, on the working scale.
@@ -123,7 +125,8 @@ type Design struct {
 	// Statistics are the statistics that X and Y stand for; nil where X and Y are the rows.
 	Statistics *Statistics
 
-	// Σ log y of a response with fitted logarithms, less the log number of orders of trials
+	// logSum is Σ log y for a response whose logarithm is fitted, less the log of the number of
+	// orders in which the successes of trials can occur.
 	logSum float64
 }
 
@@ -159,9 +162,9 @@ func (d *Design) PredictorNames() []string {
 	return names
 }
 
-// LogJacobian turns the log evidence of Y into the log evidence of the response in its units: −n
-// log sd(y), less the sum of the logarithms where these are fitted. It is zero if the response is
-// as in the table.
+// LogJacobian returns the number that turns the log evidence of Y, when added to it, into the log
+// evidence of the response in its own units: −n log sd(y), less the sum of the logarithms of y if
+// these are fitted. It is zero if the response is as in the table.
 func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) - d.logSum }
 
 // New builds the design matrix and response from a table. A fault of the data or a contradiction in
@@ -215,7 +218,7 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	level := !opt.NoIntercept // cut points are levels, too
+	level := !opt.NoIntercept // cut points take the place of an intercept, too
 	predictors, d.Dropped, err = removeDegenerate(predictors, level, opt.DropDegenerate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
@@ -242,7 +245,8 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// OfColumns is the design of columns on the working scale, the first one the intercept.
+// OfColumns returns the design of columns on the working scale, the first of which is the
+// intercept.
 func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	_, dim := x.Dims()
 	d := &Design{
@@ -275,7 +279,8 @@ func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []floa
 	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
 }
 
-// readResponse reads the column of the response. levels are the known categories of a response.
+// readResponse reads the column of the response. levels are the categories of the response, if they
+// are known.
 func readResponse(t *table.Table, opt Options, levels []string) (y []float64, found []string, err error) {
 	column, err := t.Lookup(opt.Target)
 	if err != nil {
@@ -363,7 +368,7 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 	return columns
 }
 
-// FreeName returns the name, in enough parentheses to differ from those taken.
+// FreeName returns name in the fewest parentheses that make it different from all names in taken.
 func FreeName(name string, taken []string) string {
 	for slices.Contains(taken, name) {
 		name = "(" + name + ")"
@@ -378,8 +383,8 @@ func afterDropping(rows int) string {
 	return fmt.Sprintf(" after dropping %d with missing values", rows)
 }
 
-// offset is the variable that Offset names: a column of the table, or a function of columns.
-// Another name stays a column, whose error suggests near names.
+// offset returns the variable that Offset names: a column of the table, or a function of columns.
+// Any other name is returned as a column, so that the error of reading it suggests similar names.
 func (opt Options) offset(t *table.Table) formula.Variable {
 	if !slices.Contains(t.Names(), opt.Offset) {
 		if v, err := formula.ParseOffset(opt.Offset); err == nil {

@@ -44,7 +44,8 @@ func ExampleNew() {
 	// [soil rain] [[1 2] [3]] [0]
 }
 
-// TestDesignLeastSquares: least squares on the working scale, mapped back, are published fits.
+// TestDesignLeastSquares requires that least squares on the working scale, mapped back to the scale
+// of the table, gives published fits.
 func TestDesignLeastSquares(t *testing.T) {
 	for name, test := range map[string]struct {
 		target string
@@ -89,8 +90,8 @@ func TestDesignStandardises(t *testing.T) {
 	assert.InDelta(t, -442*math.Log(77.09300453299109), d.LogJacobian(), 1e-9)
 }
 
-// TestScalingKeepsFit: for all options the fitted values on the table's scale are the fitted values
-// on the working scale, shifted and scaled like the response.
+// TestScalingKeepsFit requires for all options that the fitted values on the table's scale are the
+// fitted values on the working scale, shifted and scaled like the response.
 func TestScalingKeepsFit(t *testing.T) {
 	const content = "ones,a,b,g,o,y\n2,1,10,u,.3,3\n2,2,14,v,.2,5\n2,4,13,w,.1,4\n2,8,11,u,0,9\n2,5,10,w,.7,1\n"
 	data := parseTable(t, content)
@@ -246,7 +247,7 @@ func TestLikelihoodKind(t *testing.T) {
 	assert.Equal(t, []string{"refuse", "drop", "design.NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }
 
-// Declared labels may mix numbers with other texts.
+// The labels of a column that is declared a factor may mix numbers with other texts.
 func TestMixedLabelsAreFactors(t *testing.T) {
 	data, err := table.Parse("mixed.csv", []byte("y,n\n1,1\n2.5,2\n2,3+\n3,1\n4.2,3+\n1.1,2\n"))
 	require.NoError(t, err)

@@ -5,9 +5,10 @@
 // together. Coordinates are ordered: intercept, columns of the always-in predictors, columns of the
 // selectable predictors, each in table order.
 //
-// The working scale: with standardisation on (the default) every column is centred and divided by
-// its standard deviation, indicator columns too, and a continuous response likewise; [Scaling] is
-// the exact way back. [Design.Fresh] expands the rows of a new table in the same way.
+// The working scale is the scale of the columns of a [Design]. With standardisation on (the
+// default), every column is centred and divided by its standard deviation, indicator columns too,
+// and so is a continuous response. [Scaling] maps exactly back to the scale of the table.
+// [Design.Fresh] expands the rows of a new table in the same way.
 //
 // [Simulate] makes tables whose truth is known.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// p and q are poly(x, 2) of R 4.2, to 15 digits.
+// Columns p and q are poly(x, 2) of R 4.2, to 15 digits.
 const formulaTable = `y,x,z,f,p,q,n
 1,1,4,a,-0.441611780141717,0.497302402411723,1
 2,3,2.5,b,-0.180988434484310,-0.179944948241186,2
@@ -25,7 +25,7 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// New rows have the columns of a formula from the run.
+// New rows get the columns of the formula as the table of the run defines them.
 func TestFormulaRows(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	options, err := Options{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")

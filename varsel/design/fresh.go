@@ -12,11 +12,12 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Fresh are rows of a new table, expanded like the rows of a design.
+// Fresh holds rows of a new table, expanded like the rows of a design.
 type Fresh struct {
 	// Columns [D][n] are the columns of the design matrix, in the units of the table.
 	Columns [][]float64
-	// Y [n] are the responses; nil if unknown. Offset is nil if there is none.
+	// Y [n] holds the responses, nil if they are unknown. Offset [n] holds the offsets, nil if
+	// there is no offset.
 	Y, Offset []float64
 	// Places [n] are the numbers of the rows in the file, counted in units of Unit.
 	Places []int
@@ -25,21 +26,22 @@ type Fresh struct {
 	Notes []string
 }
 
-// freshRows is a new table below the table of the design, so that labels, bends and other shapes of
-// predictors come from the design.
+// freshRows is a new table, appended to the table of the design so that labels and the shapes of
+// terms, such as polynomials, come from the design.
 type freshRows struct {
 	Fresh
 	design   *Design
 	options  Options
 	layout   *layout
 	both     *table.Table
-	first    int       // its first row in both
-	observed bool      // its responses are known
+	first    int       // first row of the new table in both
+	observed bool      // the responses of the new table are known
 	trials   []float64 // results of all trials, one for each row of both; nil for other responses
 }
 
-// Fresh expands the predictors of a new table as d, which was made from seen with the same options.
-// Where the response counts successes, a new row has a row for each trial, or without trials one.
+// Fresh expands the predictors of a new table in the same way as d, which was made from seen with
+// the same options. If the response counts successes, a new row becomes a row for each trial if
+// trials is set, and one row otherwise.
 func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
 	f, err := d.below(opt, seen, fresh, trials)
 	if err != nil {
@@ -65,7 +67,8 @@ func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fre
 	return &f.Fresh, f.fill(filepath.Base(seen.Path))
 }
 
-// Variables are the columns of a table behind predictors and offset, and the rows of a design.
+// Variables returns the columns of a table that predictors and offset use, and the table with the
+// rows that a design keeps.
 func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows *table.Table, err error) {
 	t, layout, err := newLayout(t, opt)
 	if err != nil {
@@ -86,7 +89,7 @@ func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows 
 	return variables, t, nil
 }
 
-// below puts a new table below the one of the design.
+// below appends a new table to the table of the design.
 func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*freshRows, error) {
 	if opt.Trials != "" && !trials {
 		for name, value := range map[string]float64{opt.Target: 0, opt.Trials: 1} {

@@ -10,14 +10,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// AllInteractions, as the only entry of Options.Interactions, stands for the products of all
-// pairs of numeric predictors.
+// AllInteractions, as the only entry of Options.Interactions, stands for the products of all pairs
+// of numeric predictors.
 const AllInteractions = "all"
 
-// interactions returns the products of pairs of predictors as new predictors, named "a:b". The
-// factors of a product are centred and scaled first, unless standardize is false: otherwise it
-// would mostly repeat its parents. Coefficients of products, on the scale of the table too,
-// therefore refer to standardised factors.
+// interactions returns the products of pairs of predictors as new predictors, named "a:b". Unless
+// standardize is false, the two predictors are centred and scaled first, since their product would
+// otherwise mostly repeat them. Coefficients of products therefore refer to standardised
+// predictors, on the scale of the table too.
 func interactions(t *table.Table, predictors []rawPredictor, asked []string, standardize bool) ([]rawPredictor, error) {
 	numeric := func(p rawPredictor) bool { return len(p.columns) == 1 && p.columns[0].name == p.name }
 	var pairs [][2]rawPredictor
@@ -78,7 +78,7 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 }
 
 // product multiplies two predictors. Unless standardize is false, they are centred and scaled by
-// the seen rows, to which the run is fitted.
+// the mean and the standard deviation of the first seen rows, to which the run is fitted.
 func product(left, right []float64, seen int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left))
 	for _, column := range [][]float64{left, right} {

@@ -13,7 +13,7 @@ import (
 type layout struct {
 	blocks  []block
 	factors map[string]bool
-	// terms are the terms of a formula; standardize applies to the numbers in products
+	// terms are the terms of a formula; standardize applies to numeric columns in products
 	terms       []formula.Term
 	standardize bool
 	offset      []string // columns of the offset
@@ -41,9 +41,9 @@ type rawColumn struct {
 	values []float64
 }
 
-// newLayout checks that every named column exists and has one use. It orders the predictors as
-// their first columns in the table, or as the terms in the formula, and returns the table with the
-// labels that the options ask for.
+// newLayout checks that every named column exists and has one use. Predictors are in the order of
+// their first columns in the table, or of the terms in the formula. It returns the table with
+// labels in the columns that the options declare as factors.
 func newLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	if opt.Formula != "" {
 		return formulaLayout(t, opt)
@@ -53,7 +53,7 @@ func newLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	return t, l, err
 }
 
-// columnLayout is newLayout where options name columns.
+// columnLayout does the same as newLayout for options that name columns, without a formula.
 func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	uses, err := columnUses(t, opt)
 	if err != nil {
@@ -83,7 +83,8 @@ func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	return l, checkPredictorNames(t, l.blocks)
 }
 
-// columnUses returns the use of every named column. Unknown columns and two uses are errors.
+// columnUses returns the use of every named column. An unknown column is an error, and so are two
+// uses of one column.
 func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	if opt.Target == "" {
 		return nil, fmt.Errorf("%s: no target column was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
@@ -147,7 +148,7 @@ func checkPredictorNames(t *table.Table, blocks []block) error {
 	return nil
 }
 
-// response are the columns of the response, the target first.
+// response returns the columns of the response, the target first.
 func (opt Options) response() []string {
 	names := []string{opt.Target}
 	for _, name := range []string{opt.Censored, opt.Trials} {
@@ -163,7 +164,7 @@ func (l *layout) used(opt Options) []string {
 	names := append(opt.response(), l.offset...)
 	for _, b := range l.blocks {
 		for _, name := range b.columns {
-			if !slices.Contains(names, name) { // as terms may share it
+			if !slices.Contains(names, name) { // terms may share a column
 				names = append(names, name)
 			}
 		}

@@ -20,5 +20,5 @@ func (p NAPolicy) String() string { return naPolicies.String(p) }
 // MarshalText writes the name.
 func (p NAPolicy) MarshalText() ([]byte, error) { return naPolicies.Marshal(p) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (p *NAPolicy) UnmarshalText(text []byte) error { return naPolicies.Unmarshal(text, p) }

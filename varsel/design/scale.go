@@ -60,8 +60,8 @@ func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	return dst
 }
 
-// Shift is the part of the linear predictor that centred columns remove: Σ_j β_j Mean_j of
-// coefficients on the scale of the table.
+// Shift returns the part of the linear predictor that centred columns remove, Σ_j β_j Mean_j for
+// coefficients β on the scale of the table.
 func (s *Scaling) Shift(beta []float64) (sum float64) {
 	for j, mean := range s.Mean {
 		sum += beta[j] * mean
@@ -69,7 +69,7 @@ func (s *Scaling) Shift(beta []float64) (sum float64) {
 	return sum
 }
 
-// Slope is ∂β_j/∂θ_j.
+// Slope returns ∂β_j/∂θ_j.
 func (s *Scaling) Slope(j int) float64 { return s.YSD / s.SD[j] }
 
 // buffer checks the lengths of a map called name and allocates a nil dst.
@@ -95,15 +95,15 @@ func (s *Scaling) LevelWeights() (w []float64, c float64) {
 
 func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.Log(s.YSD) }
 
-// NewScaling is the identity.
+// NewScaling returns the identity.
 func NewScaling(dim int) Scaling {
 	return Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: -1}
 }
 
 // scale fills X, Y and Scaling.
 //
-// Columns are centred only when a constant column, or cut points, can take up the shift; else they
-// are divided by their root mean square (n−1 denominator), and so is the response.
+// Columns are centred only if a constant column, or cut points, can take up the shift. Otherwise
+// they are divided by their root mean square (with denominator n−1), and so is the response.
 func (d *Design) scale(columns []rawColumn, y []float64, opt Options) error {
 	d.Scaling = NewScaling(len(columns))
 	for _, j := range d.Always {
@@ -140,7 +140,8 @@ func (d *Design) scale(columns []rawColumn, y []float64, opt Options) error {
 	return nil
 }
 
-// centreAndSpread returns mean and standard deviation, or 0 and root mean square, over n−1.
+// centreAndSpread returns the mean and the standard deviation of values if centre is set, and 0 and
+// the root mean square otherwise. Both spreads have the denominator n−1.
 func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)
@@ -158,7 +159,7 @@ func usable(mean, sd float64) bool {
 	return sd > tiny && sd < 1/tiny && !math.IsInf(mean, 0) && !math.IsNaN(mean)
 }
 
-// ResponseName is the name of the response on the working scale.
+// ResponseName returns the name of the response on the working scale.
 func (d *Design) ResponseName() string {
 	if d.Likelihood.Logarithmic() {
 		return "log(" + d.Target + ")"
@@ -166,7 +167,7 @@ func (d *Design) ResponseName() string {
 	return d.Target
 }
 
-// InTable is a response of the working scale in the units of the table.
+// InTable returns a response of the working scale in the units of the table.
 func (d *Design) InTable(y float64) float64 {
 	y = inUnits(y, d.Scaling.YMean, d.Scaling.YSD)
 	if d.Likelihood.Logarithmic() {
@@ -175,7 +176,7 @@ func (d *Design) InTable(y float64) float64 {
 	return y
 }
 
-// Censored reports whether a time is only a lower bound.
+// Censored reports whether any time in the response is only a lower bound.
 func (d *Design) Censored() bool {
 	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
 }
@@ -189,7 +190,7 @@ func inUnits(value, mean, sd float64) float64 {
 	return rounded
 }
 
-// Column is column j of the design matrix in the units of the table, to 12 digits.
+// Column returns column j of the design matrix in the units of the table, to 12 digits.
 func (d *Design) Column(j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for i, v := range values {
@@ -198,7 +199,7 @@ func (d *Design) Column(j int) []float64 {
 	return values
 }
 
-// Response is the response, or its fitted logarithm, in the units of the table, to 12 digits.
+// Response returns the response, or its fitted logarithm, in the units of the table, to 12 digits.
 func (d *Design) Response() []float64 {
 	values := slices.Clone(d.Y)
 	for i, v := range values {
@@ -207,6 +208,6 @@ func (d *Design) Response() []float64 {
 	return values
 }
 
-// ScaleName is the name among coefficients of the noise scale, or of the other parameter of the
-// response. If the table has a column of that name, it gets parentheses.
+// ScaleName returns the name, among the coefficients, of the noise scale or of the other parameter
+// of the response. If the table has a column of that name, the name gets parentheses.
 func (d *Design) ScaleName() string { return FreeName(d.Likelihood.Scale(), d.Names) }

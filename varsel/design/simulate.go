@@ -16,22 +16,24 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Simulation describes a data set to simulate: normal predictors, whose neighbours correlate, and
-// few effects. The k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a
-// random place. Zero sizes stand for the defaults.
+// Simulation describes a data set to simulate: normal predictors, whose neighbours are correlated,
+// and few effects. The k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a
+// random place. A zero stands for the default, if there is one.
 type Simulation struct {
-	// Rows is the number of observations, 300, and Predictors the number of selectable predictors,
-	// 1,000.
+	// Rows is the number of observations, by default 300. Predictors is the number of selectable
+	// predictors, by default 1,000.
 	Rows, Predictors int
-	// Effects is the number of predictors that matter, 8; Correlation the correlation of
-	// neighbouring predictors, from 0 to below 1; and Noise the standard deviation of the noise, 1.
-	Effects     int
+	// Effects is the number of predictors that matter, by default 8.
+	Effects int
+	// Correlation is the correlation of neighbouring predictors, from 0 to below 1.
 	Correlation float64
-	Noise       float64
+	// Noise is the standard deviation of the noise, by default 1.
+	Noise float64
 	// Likelihood is the distribution of y around the sum of the effects, on the scale of the link
 	// and with its default shape; the zero value is GaussianKind.
 	Likelihood likelihood.Kind
-	Seed       uint64
+	// Seed is the seed of the random numbers.
+	Seed uint64
 }
 
 // withDefaults replaces zeros by their defaults.
@@ -61,6 +63,7 @@ func (s Simulation) Validate() error {
 
 // Effect is a predictor with an effect in a simulation.
 type Effect struct {
+	// Name is the name of the predictor.
 	Name string `json:"name"`
 	// Size is the coefficient.
 	Size float64 `json:"size"`
@@ -72,13 +75,14 @@ type Effect struct {
 // SimulatedData is a simulated data set with its truth.
 type SimulatedData struct {
 	// Names are the names of Columns: the predictors x1, x2, …, then y.
-	Names   []string
+	Names []string
+	// Columns holds the values of each column.
 	Columns [][]float64
 	// Effects are the predictors that matter, in the order of the columns.
 	Effects []Effect
 }
 
-// simulatedDigits is the number of digits of a predictor, in memory as in a file.
+// simulatedDigits is the number of significant digits of a simulated value, in memory as in a file.
 const simulatedDigits = 6
 
 // Simulate draws a data set. The same simulation gives the same data.
@@ -151,8 +155,8 @@ func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 // simulatedCategories is the number of categories of a simulated response.
 const simulatedCategories = 4
 
-// categories draws categories without an order. Each predictor with an effect changes the log odds
-// of one category against all others, in turn.
+// categories draws categories without an order. The predictors with an effect go through the
+// categories in turn: each changes the log odds of one category against all others.
 func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	scores := make([][]float64, simulatedCategories)
 	for k := range scores {
@@ -177,7 +181,7 @@ func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	return y
 }
 
-// response is the distribution of the response.
+// response returns the distribution of the response.
 func (s Simulation) response() likelihood.Row {
 	if s.Likelihood.Ordered() {
 		c := likelihood.NewCategories(s.Likelihood, simulatedCategories)
@@ -186,7 +190,7 @@ func (s Simulation) response() likelihood.Row {
 	return likelihood.New(s.Likelihood, likelihood.Shape{})
 }
 
-// Normals are n standard normal draws.
+// Normals returns n standard normal draws.
 func Normals(random *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// residuals are y less the effects.
+// residuals returns y less the effects.
 func (d *SimulatedData) residuals() []float64 {
 	r := slices.Clone(d.Columns[len(d.Columns)-1])
 	for _, effect := range d.Effects {
@@ -25,7 +25,7 @@ func (d *SimulatedData) residuals() []float64 {
 }
 
 // Moments of a large data set agree with its description, within four standard errors of about
-// 1/√n: a false alarm in 1e4 per number, with fixed seeds.
+// 1/√n. Each number gives a false alarm in one of 1e4 seeds; the seed is fixed.
 func TestSimulate(t *testing.T) {
 	const rows = 20000
 	s := Simulation{Rows: rows, Predictors: 12, Effects: 4, Correlation: 0.6, Noise: 0.5, Seed: 3}
@@ -59,7 +59,7 @@ func TestSimulate(t *testing.T) {
 	assert.NotEqual(t, data.Columns[0], other.Columns[0])
 }
 
-// A file gives the same numbers back.
+// A file gives the simulated numbers back.
 func TestSimulatedCSV(t *testing.T) {
 	data, err := Simulate(Simulation{Rows: 5, Predictors: 3, Effects: 1})
 	require.NoError(t, err)

@@ -14,49 +14,58 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Statistics are the sufficient statistics of a Gaussian regression with an intercept: the
-// posterior needs nothing else of the rows.
+// Statistics holds the sufficient statistics of a Gaussian regression with an intercept: the
+// posterior depends on the rows through them alone.
 type Statistics struct {
+	// Names holds the names of the p predictors.
 	Names []string
-	Rows  int // n
-	// Correlations of the predictors [p·p], and Along their correlations with the response [p].
+	Rows  int // n, the number of rows
+	// Correlations holds the correlations of the predictors [p·p], and Along their correlations
+	// with the response [p].
 	Correlations, Along []float64
-	// SD are the scales of the predictors over the response's; nil if they are not known.
+	// SD holds the standard deviations of the predictors, divided by the standard deviation of the
+	// response. It is nil if they are not known.
 	SD []float64
-	// Shrink is s, where (1−s) R + s I stands for the correlations R; set before the design is
-	// made.
+	// Shrink is the weight s in (1−s) R + s I, which replaces the correlations R. It must be set
+	// before the design is made.
 	Shrink float64
-	// LDSamples is the number of rows of the correlations where they are others; else 0.
+	// LDSamples is the number of rows that the correlations come from, if these are not the rows of
+	// Along; else 0.
 	LDSamples int
-	// Linear are the inner products of the columns of the design, the intercept first, with the
-	// response [1+p].
+	// Linear holds the inner products of the response with the columns of the design, the intercept
+	// first [1+p].
 	Linear []float64
 	// Explained is the share of the response's variance that all predictors explain together. More
 	// than 1 is impossible in one sample.
 	Explained float64
-	// Apart lists dropped duplicates whose correlation with the response is not the same.
+	// Apart lists the dropped duplicates whose correlation with the response differs from the
+	// correlation of the predictor that was kept.
 	Apart []string
 }
 
 const (
-	// asymmetric is the largest difference between an entry and its mirror image, and unequal the
-	// largest distance of a diagonal from 1: single precision and text of six digits.
+	// asymmetric is the largest accepted difference between a correlation and its mirror image, and
+	// unequal the largest accepted distance of a diagonal entry from 1. They allow for single
+	// precision and text of six digits.
 	asymmetric, unequal = 1e-5, 1e-3
-	// leastPivot is the variance given other predictors below which a predictor is their linear
-	// function, a thousand times the rounding of some thousand predictors.
+	// leastPivot is the variance of a predictor given other predictors below which it counts as
+	// their linear function. It is a thousand times the rounding with some thousand predictors.
 	leastPivot = 1e-11
-	// leastLeft is the rounding of correlations as products of a design. It is also the least share
-	// of the response's variance that stays unexplained, so that every model has a density where
-	// statistics contradict each other.
+	// leastLeft is the largest accepted difference between correlations and the inner products of
+	// the design that stands for them. It is also the least share of the response's variance that
+	// stays unexplained, so that every model has a density even if statistics contradict each
+	// other.
 	leastLeft = 1e-9
-	// roundedZ is the largest difference of the z-scores of duplicates: two decimals.
+	// roundedZ is the largest accepted difference between z-scores of duplicates, for z-scores of
+	// two decimals.
 	roundedZ = 0.0101
 )
 
-// ReadStatistics reads the statistics of n rows. scores has a predictor in each row: its name in
-// the first column, and the columns z (t statistics of regressions on each predictor alone), or
-// beta and se of these regressions. ld has a row and a column for each, named in its header: their
-// correlations.
+// ReadStatistics reads the statistics of the given number of rows. scores has one predictor in each
+// row. Its first column holds the name. The column z holds the t statistic of the regression on
+// this predictor alone; the columns beta and se, which may replace it, hold the coefficient of that
+// regression and its standard error. ld holds the correlations of predictors. It has a row and a
+// column for each predictor, named in its header.
 func ReadStatistics(scores, ld *table.Table, rows int) (*Statistics, error) {
 	if rows < 3 {
 		return nil, fmt.Errorf("%s: got %d samples, want the number behind the statistics, at least 3", scores.Path, rows)
@@ -152,8 +161,9 @@ func (s *Statistics) readMatrix(ld *table.Table) error {
 	return nil
 }
 
-// OfStatistics is the design of statistics: rows whose products are the same, and which stand for
-// all. It takes the correlations over.
+// OfStatistics returns the design of statistics. Its X and Y are few rows with the same inner
+// products as the rows that the statistics come from, for which they stand. It takes over the
+// memory of the correlations.
 func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	d := &Design{Path: path, Target: opt.Target, Likelihood: opt.Likelihood, Statistics: s, Always: []int{0}, Names: []string{FreeName(InterceptName, s.Names)}}
 	if err := d.shrink(opt.DropDegenerate); err != nil {
@@ -193,10 +203,11 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// Of is the correlation of two columns of the design.
+// Of returns the correlation of two columns of the design.
 func (s *Statistics) Of(j, k int) float64 { return s.Correlations[(j-1)*len(s.Names)+k-1] }
 
-// Inner is the inner product of two columns of the design, the first of which is the intercept.
+// Inner returns the inner product of two columns of the design, the first of which is the
+// intercept.
 func (s *Statistics) Inner(j, k int) float64 {
 	switch {
 	case j > 0 && k > 0:
@@ -207,7 +218,8 @@ func (s *Statistics) Inner(j, k int) float64 {
 	return 0
 }
 
-// factor is the factor L of X'X of columns of the design, with L⁻¹X'y; see [dense.Factorize].
+// factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and
+// L⁻¹X'y. share is a parameter of [dense.Factorize].
 func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
 	k := len(columns)
 	inner := make([]float64, k*k)
@@ -223,12 +235,13 @@ func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, 
 	return factor, y, ok
 }
 
-// Beside returns a function for columns of the design beside other columns. The rest of column j is
-// its difference from its projection on the others. The function writes the projection, divided by
-// the length of the rest, as a number for each other column. It returns the length, and the inner
-// product of the rest, at unit length, with the response. root is the root of the weight of all
-// rows. The length is 0 where the squares of the rest are less than a share of the squares of the
-// column. The function is nil where another column has so little rest beside the columns before it.
+// Beside returns a function that describes a column j of the design beside the given columns. The
+// rest of column j is its difference from its projection on these columns. The function writes the
+// projection, divided by the length of the rest, to projected, which has one number for each of the
+// given columns. It returns the length, and the inner product of the rest, at unit length, with the
+// response. root is the root of the weight of all rows. The length is 0 if the squares of the rest
+// are less than a share of the squares of column j. The function is nil if one of the given columns
+// has so little rest beside the columns before it.
 func (s *Statistics) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
 	factor, y, ok := s.factor(columns, share)
 	if !ok {
@@ -250,10 +263,10 @@ func (s *Statistics) Beside(columns []int, share, root float64) func(j int, proj
 	}
 }
 
-// Model are columns X of the design in few rows, from their inner products: the factor R of X =
-// QR, with Q'y. left are the squares |y − QQ'y|² of the rest. ok is false where rounding hides it,
-// or where the model leaves less than a share leastLeftOfModel of all squares: the rows have more
-// digits then.
+// Model describes the given columns X of the design by few rows, which it finds from inner
+// products: the factor R of X = QR, and Q'y. left is the sum of squares |y − QQ'y|² that the model
+// leaves. ok is false if rounding hides left, or if left is less than the share leastLeftOfModel of
+// all squares: the rows of the design then have more digits.
 func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
 	factor, y, ok := s.factor(columns, leastPivot)
 	if !ok {
@@ -270,10 +283,12 @@ func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left floa
 	return r, y, left, left+s.unexplained() > leastLeftOfModel*squares
 }
 
-// leastLeftOfModel keeps ten digits of what is left. Not tuned.
+// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten digits of
+// left. Not tuned.
 const leastLeftOfModel = 1e-5
 
-// shrink shrinks the correlations, and leaves out or refuses duplicates.
+// shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if
+// there are any otherwise.
 func (d *Design) shrink(drop bool) error {
 	s := d.Statistics
 	p := len(s.Names)
@@ -316,8 +331,8 @@ func (d *Design) shrink(drop bool) error {
 	return nil
 }
 
-// Residual is the number of observations beyond the rows of X, and their sum of squares, which no
-// coefficient changes; both 0 without statistics.
+// Residual returns the number of observations beyond the rows of X, and their sum of squares, which
+// no coefficient changes. Both are 0 for a design without statistics.
 func (d *Design) Residual() (more int, squares float64) {
 	s := d.Statistics
 	if s == nil {
@@ -326,14 +341,14 @@ func (d *Design) Residual() (more int, squares float64) {
 	return s.Rows - len(d.Y), s.unexplained()
 }
 
-// unexplained is the sum of squares that no coefficient changes.
+// unexplained returns the sum of squares that no coefficient changes.
 func (s *Statistics) unexplained() float64 {
 	return float64(s.Rows-1) * math.Max(1-s.Explained, leastLeft)
 }
 
-// Given are weights of other predictors in the expectation of a predictor's correlation with the
-// response: of the most correlated ones, at most so many, and of all in also. variance is its share
-// of the variance that is left.
+// Given returns the weights of other predictors in the expectation of predictor j's correlation
+// with the response. These are the predictors most correlated with j, up to the number most, and
+// all in also. variance is the share of the variance of j that they leave.
 func (s *Statistics) Given(j, most int, also []int) (weights []float64, others []int, variance float64) {
 	p := len(s.Names)
 	row := s.Correlations[j*p : (j+1)*p]
@@ -372,6 +387,6 @@ func (s *Statistics) Given(j, most int, also []int) (weights []float64, others [
 	return weights, others, variance
 }
 
-// ridge is added to the variances of predictors that expectations are taken of: a thousand times
-// the rounding of duplicates.
+// ridge is added to the variances of the other predictors in [Statistics.Given]. It is a thousand
+// times the rounding of duplicates.
 const ridge = 1e-10

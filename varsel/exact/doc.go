@@ -6,9 +6,9 @@
 //	model.go              a model given σ, by singular values
 //	scale.go              the integral over log σ, and draws
 //	gprior.go, slab.go    models under mixtures of g-priors
-//	compress.go           many rows as few
+//	compress.go           few rows in place of many
 //	enumerate.go, sum.go  sums over all subsets of predictors
-//	walk.go               evidences of millions of models, a column at a time
+//	walk.go               evidences of millions of models, adding a column at a time
 //	moments.go            posteriors of coefficients, averaged over models
 //	mixture.go            quantiles of mixtures of normal distributions
 package exact

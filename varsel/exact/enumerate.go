@@ -28,7 +28,8 @@ type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
 	Y []float64
-	// More further observations have the sum of squares Residual for any coefficients.
+	// More is the number of further observations. Their sum of squares is Residual for any
+	// coefficients.
 	More     int
 	Residual float64
 	// Always and Groups divide the D coordinates; group s is the s-th selectable predictor.
@@ -36,7 +37,8 @@ type Problem struct {
 	Groups [][]int
 	// PriorMean [D] may be nil for zeros; PriorSD [D] is positive.
 	PriorMean, PriorSD []float64
-	Noise              Noise
+	// Noise is the prior of σ, or its known value.
+	Noise Noise
 	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ. The other
 	// coefficients and log σ then have flat priors.
 	Slab Slab
@@ -45,21 +47,23 @@ type Problem struct {
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64
-	// TopModels is the number of models to list; 0 lists all up to 4096, else 100.
+	// TopModels is the number of models to list. If it is 0, all models are listed if there are at
+	// most 4096, and the 100 most probable ones otherwise.
 	TopModels int
 	// Scaling, when set, maps the coefficients to the scale of the table.
 	Scaling *design.Scaling
 	// LogConstant is added to every log evidence: [design.Design.LogJacobian], or zero.
 	LogConstant float64
-	// Progress, when set, is called, never concurrently, with the number of models done.
+	// Progress, when set, is called with the number of models done and the number of all models. It
+	// is never called concurrently.
 	Progress func(done, total int)
 }
 
 // Subset is one model of an exact answer.
 type Subset struct {
-	// Code has one entry per selectable predictor, 1 = in.
+	// Code has one entry per selectable predictor, which is 1 if the predictor is in the model.
 	Code []int32
-	// Size is the number of its predictors.
+	// Size is the number of predictors in the model.
 	Size int
 	// LogEvidence is log p(y | m) in nats and Probability p(m | y).
 	LogEvidence, Probability float64
@@ -73,7 +77,8 @@ type Answer struct {
 	LogEvidence float64
 	// Inclusion [G] is the probability that each predictor is in the model.
 	Inclusion []float64
-	// Models are the most probable models, best first, and Covered their total probability.
+	// Models holds the most probable models, the most probable one first. Covered is their total
+	// probability.
 	Models  []Subset
 	Covered float64
 	// Coefficients [D] are in the order of the columns of X, followed by σ where it is unknown.

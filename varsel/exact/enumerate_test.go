@@ -48,7 +48,8 @@ func ExampleEnumerate() {
 	// 16 [1 1 0 0]
 }
 
-// randomProblem has an intercept, correlated columns, groups of columns, and nonzero prior means.
+// randomProblem returns a problem with an intercept, correlated columns, groups of columns, and
+// nonzero prior means.
 func randomProblem(seed uint64, rows int, groups [][]int, dim int) Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := Problem{
@@ -86,8 +87,8 @@ func randomProblem(seed uint64, rows int, groups [][]int, dim int) Problem {
 	return p
 }
 
-// naiveModel is the dense oracle for one model and one σ: log evidence from the n-variate normal
-// density, and the posterior mean and covariance of the active coefficients.
+// naiveModel evaluates one model at one σ by dense algebra. It returns the log evidence from the
+// n-variate normal density, and the posterior mean and covariance of the active coefficients.
 func naiveModel(p *Problem, active []int, sigma float64) (logEvidence float64, mean *mat.VecDense, cov *mat.SymDense) {
 	n, _ := p.X.Dims()
 	k := len(active)
@@ -149,8 +150,8 @@ func (p *Problem) active(code []int32) []int {
 	return active
 }
 
-// naiveAnswer sums the oracle over all models: log evidence, inclusion, and the first two moments
-// of the reported coefficients.
+// naiveAnswer sums the results of naiveModel over all models. It returns the log evidence,
+// inclusion probabilities, and the first two moments of the coefficients on the reported scale.
 func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, inclusion, mean, sd []float64) {
 	_, dim := p.X.Dims()
 	groups := len(p.Groups)
@@ -218,7 +219,7 @@ func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, in
 	return math.Log(total) + reference + p.LogConstant, models, inclusion, mean, sd
 }
 
-// TestEnumerateAgainstDense compares every output with dense per-model computations.
+// TestEnumerateAgainstDense compares every output with dense computations for each model.
 func TestEnumerateAgainstDense(t *testing.T) {
 	singles := func(dim int) (groups [][]int) {
 		for j := 1; j < dim; j++ {
@@ -298,7 +299,8 @@ func TestEnumerateAgainstDense(t *testing.T) {
 	}
 }
 
-// TestEnumerateDenseNotices: the comparison fails for a prior off by one part in a million.
+// TestEnumerateDenseNotices requires that the comparison fails for a prior that is off by one part
+// in a million.
 func TestEnumerateDenseNotices(t *testing.T) {
 	p := randomProblem(1, 25, [][]int{{1}, {2}, {3}}, 4)
 	want, _, _, _, _ := naiveAnswer(&p)
@@ -308,7 +310,8 @@ func TestEnumerateDenseNotices(t *testing.T) {
 	assert.Greater(t, math.Abs(want-r.LogEvidence), 2e-9)
 }
 
-// TestEnumerateUnits: scaled data and the Jacobian give the evidence in original units.
+// TestEnumerateUnits requires that standardised data and the Jacobian give the evidence in original
+// units.
 func TestEnumerateUnits(t *testing.T) {
 	data := readTable(t, "hald.csv")
 	d, err := design.New(data, design.Options{Target: "y"})
@@ -334,7 +337,7 @@ func TestEnumerateUnits(t *testing.T) {
 	}
 }
 
-// TestEnumerateDeterministic: bit-identical on one core and on several.
+// TestEnumerateDeterministic requires bit-identical answers on one core and on several cores.
 func TestEnumerateDeterministic(t *testing.T) {
 	p := randomProblem(9, 30, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
 	for _, sigma := range []float64{0.8, 0} {
@@ -379,7 +382,8 @@ func TestEnumerateCancel(t *testing.T) {
 	assert.Less(t, calls, 100)
 }
 
-// TestEnumerateCollinear: columns equal to eight digits, which only a wide prior separates.
+// TestEnumerateCollinear takes columns that are equal to eight digits, which only a wide prior
+// separates.
 func TestEnumerateCollinear(t *testing.T) {
 	p := randomProblem(10, 40, [][]int{{1}, {2}, {3}}, 4)
 	for i := range 40 {

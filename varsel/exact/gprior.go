@@ -14,19 +14,20 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// GPrior is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁], X₀
-// the columns that are in every model, u = Q'y and v = Rθ,
+// GPrior is the posterior of one Gaussian model under a mixture of g-priors. Let Q R = [X₀ X₁] be a
+// QR decomposition, where X₀ has the columns that are in every model and X₁ the other columns of
+// the model. With u = Q'y and v = Rθ, the posterior given g is
 //
 //	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g).
 //
-// S is the sum of squares after X₀, S r the part of it that X₁ explains, and N the number of rows
-// less the columns of X₀. With p₁ columns of X₁ the Bayes factor against X₀ alone is (Liang et al.
-// 2008)
+// S is the sum of squares that X₀ leaves of the response, S r the part of S that X₁ explains, and N
+// the number of rows less the number of columns of X₀. If X₁ has p₁ columns, the Bayes factor
+// against X₀ alone is (Liang et al. 2008)
 //
 //	(1 + g)^((N − p₁)/2) (1 + g (1 − r))^(−N/2).
 type GPrior struct {
 	fixed, size int         // p₀ and p₁
-	order       []int       // of the columns as they were given, those of X₀ first
+	order       []int       // numbers of the given columns, the columns of X₀ first
 	u           []float64   // [p₀ + p₁]
 	r           [][]float64 // columns of R
 	degrees     float64     // N
@@ -36,17 +37,19 @@ type GPrior struct {
 	logDetFixed float64     // log |R₀₀|
 	logDet      float64     // log |R|
 
-	logG, logPosterior []float64 // of log g, the latter normalised
+	logG, logPosterior []float64 // values of log g, and their normalised log probabilities
 	logEvidence        float64
 }
 
-// dependent is the share of a column's length outside the span of other columns below which it
-// counts as their combination.
+// dependent is the least length of the part of a column outside the span of other columns, relative
+// to the length of the column. A column with a shorter part counts as a linear combination of the
+// others.
 const dependent = 1e-10
 
-// NewGPrior decomposes a model: columns, always for those in every model, and a response. more is
-// the number of further rows, whose sum of squares residual no column explains; see [Compress].
-// selectable is the number of all columns that can be in a model.
+// NewGPrior returns the posterior of a model with the given columns and response y. always reports
+// for each column whether it is in every model. more is the number of further rows, whose sum of
+// squares residual no column explains; see [Compress]. selectable is the number of all columns that
+// can be in a model.
 func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more int, residual float64, selectable int) (*GPrior, error) {
 	m := &GPrior{}
 	for _, fixed := range []bool{true, false} {
@@ -142,17 +145,18 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, e
 	return integral.Log, nil
 }
 
-// LogEvidence is log p(y | m). It lacks a constant shared by all models, from the flat priors of
-// log σ and of the columns in every model.
+// LogEvidence returns log p(y | m). It lacks a constant that all models share, from the flat priors
+// of log σ and of the coefficients in every model.
 func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
 
-// Unexplained is the share of S that the columns of X₁ leave.
+// Unexplained returns the share of S that the columns of X₁ leave.
 func (m *GPrior) Unexplained() float64 { return m.rest }
 
-// rate is b of σ² ~ InvGamma(N/2, b) given g.
+// rate returns b of σ² ~ InvGamma(N/2, b), given shrink = g/(1 + g).
 func (m *GPrior) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }
 
-// Draw writes a draw of the coefficients [p₀ + p₁], and returns log σ and the log density of both.
+// Draw writes a draw of the coefficients to theta [p₀ + p₁]. It returns a draw of log σ, and the
+// log density of the coefficients and log σ.
 func (m *GPrior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64) {
 	shrink := 1 / (1 + math.Exp(-m.logG[pick.Log(m.logPosterior, random.Float64())]))
 	sigma := math.Sqrt(m.rate(shrink) / distuv.Gamma{Alpha: m.degrees / 2, Beta: 1, Src: random}.Rand())
@@ -172,7 +176,7 @@ func (m *GPrior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity 
 	return logSigma, m.LogDensity(theta, logSigma)
 }
 
-// LogDensity is the log posterior density of coefficients and log σ.
+// LogDensity returns the log posterior density of the coefficients and log σ.
 func (m *GPrior) LogDensity(theta []float64, logSigma float64) float64 {
 	v := make([]float64, len(theta))
 	for j, column := range m.r {

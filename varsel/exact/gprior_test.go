@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Likelihood times prior over posterior density is the evidence, at any coefficients and noise,
-// with every constant. Here the prior is a density with the scatter matrix of the columns, and the
-// integral over g is an adaptive one over log g.
+// At any coefficients and noise, likelihood times prior over posterior density is the evidence,
+// including all constants. The prior here is a density computed with the scatter matrix of the
+// columns. The integral over g is a sum over a fine grid of log g.
 func TestSlabDensitiesAreConsistent(t *testing.T) {
 	random := stream.Rand(1, "slab")
 	const rows, fixed, size = 14, 2, 3
@@ -102,8 +102,8 @@ func TestSlabText(t *testing.T) {
 }
 
 // Draws have the moments of closed forms: the mean of a coefficient is its least-squares estimate
-// times the mean of g/(1+g). Within 5 standard errors, 1e-6 a comparison. The columns of every
-// model may be at any place.
+// times the mean of g/(1+g). The limit of 5 standard errors gives a false alarm in one of 1e6
+// comparisons. The columns that are in every model may be at any place.
 func TestSlabDraws(t *testing.T) {
 	d, err := design.New(readTable(t, "hald.csv"), design.Options{Target: "y"})
 	require.NoError(t, err)

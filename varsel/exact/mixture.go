@@ -2,7 +2,7 @@ package exact
 
 import "math"
 
-// mixture is Σ weight N(mean, sd²) plus an atom at zero; all weights add to one.
+// mixture is a mixture of normal distributions and an atom at zero, whose weights sum to one.
 type mixture struct {
 	atZero     float64
 	components []component
@@ -10,7 +10,8 @@ type mixture struct {
 
 type component struct{ weight, mean, sd float64 }
 
-// below returns the probability and the density of the components below x, without the atom.
+// below returns the probability of the components below x, and their density at x, without the
+// atom.
 func (m *mixture) below(x float64) (probability, density float64) {
 	const normalizer = 1 / (math.Sqrt2 * math.SqrtPi)
 	for _, c := range m.components {
@@ -31,7 +32,7 @@ func (m *mixture) quantile(level float64) float64 {
 	if len(m.components) == 0 {
 		return 0
 	}
-	target := level // of the components alone
+	target := level // the level of the components alone
 	if m.atZero > 0 {
 		negative, _ := m.below(0)
 		if negative < level && level <= negative+m.atZero {
@@ -70,7 +71,7 @@ func (m *mixture) quantile(level float64) float64 {
 	return x
 }
 
-// scaled divides all weights by mass.
+// scaled returns the components of m, with all weights divided by mass.
 func (m *mixture) scaled(mass float64) *mixture {
 	out := &mixture{components: make([]component, len(m.components))}
 	for i, c := range m.components {
@@ -79,7 +80,8 @@ func (m *mixture) scaled(mass float64) *mixture {
 	return out
 }
 
-// moments are running moments. Sums of squares are about the mean, so that nothing cancels.
+// moments holds running moments: a total weight, a mean, and a weighted sum of squares about the
+// mean, so that nothing cancels.
 type moments struct{ mass, mean, squares float64 }
 
 func (m *moments) add(weight, mean, variance float64) {
@@ -99,8 +101,9 @@ func (m *moments) merge(other moments) {
 
 func (m *moments) sd() float64 { return math.Sqrt(m.squares / m.mass) }
 
-// marginal is the posterior of one quantity given that it is in the model. It has moments, and for
-// quantiles the most probable models, and one normal with the moments of the rest.
+// marginal is the posterior of one quantity given that it is in the model. all holds its moments.
+// For quantiles, components holds the posteriors in the most probable models, and rest the moments
+// of one normal distribution for all other models.
 type marginal struct {
 	all, rest  moments
 	components []component
@@ -113,17 +116,21 @@ func (m *marginal) merge(other *marginal) {
 	m.components = append(m.components, other.components...)
 }
 
-// Summary describes a posterior distribution of one coefficient.
+// Summary describes a posterior distribution of one coefficient by its mean, its standard deviation
+// and its quantiles at 2.5% and 97.5%.
 type Summary struct{ Mean, SD, Q025, Q975 float64 }
 
-// Coefficient is the posterior of one coefficient: averaged over all models, as zero where it is
-// out, and given that it is in (NaN where it never is).
+// Coefficient is the posterior of one coefficient. Averaged is over all models; the coefficient is
+// zero in models without it. GivenIn is the posterior given that the coefficient is in the model,
+// NaN if it never is.
 type Coefficient struct{ Averaged, GivenIn Summary }
 
-// negligible is the share of components that add nothing to quantiles.
+// negligible is the weight, as a share of all components, below which a component adds nothing to
+// quantiles.
 const negligible = 1e-12
 
-// summary describes the quantity plus a shift. Probabilities of models sum to one.
+// summary returns the posterior of the quantity plus a shift. The probabilities of all models must
+// sum to one.
 func (m *marginal) summary(shift float64) Coefficient {
 	mass := m.all.mass
 	if mass == 0 {

@@ -11,7 +11,8 @@ import (
 )
 
 // TestEnumerateQuantiles checks the quantiles against the distribution function of the mixture over
-// all models by dense algebra, first with all in the mixture, then with most in the remainder.
+// all models, by dense algebra. In the first case all models are in the mixture one by one, in the
+// second most are in the remainder.
 func TestEnumerateQuantiles(t *testing.T) {
 	var groups [][]int
 	for j := 1; j <= 11; j++ {
@@ -30,7 +31,8 @@ func TestEnumerateQuantiles(t *testing.T) {
 			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			_, dim := p.X.Dims()
-			// Distribution functions at the reported quantiles, by the dense oracle.
+			// averaged and given hold distribution functions at the reported quantiles, by the
+			// dense oracle.
 			averaged, included := make([][2]float64, dim), make([][2]float64, dim)
 			mass := make([]float64, dim)
 			for _, m := range r.Models {

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Model is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
-// s_j standard normal a priori, A = X diag(s) and r = y − Xμ,
+// Model is the posterior of one Gaussian model in closed form given σ. A priori the coefficients
+// θ_j have means μ_j and standard deviations s_j, so that φ_j = (θ_j − μ_j) / s_j is standard
+// normal. With A = X diag(s) and r = y − Xμ,
 //
 //	r = Aφ + σε,   A = U diag(d) V',   c = U'r,   ρ² = |r − Uc|²,
 //
@@ -19,20 +20,20 @@ import (
 //	               − (n − q) log σ − ρ²/2σ² − ½n log 2π,
 //	E φ = V diag(d/(d² + σ²)) c,   Cov φ = I − V diag(d²/(d² + σ²)) V',
 //
-// with q singular values d. Nothing cancels, whatever σ, the scales of the columns and their
-// correlations.
+// for n rows and q singular values d_i. Nothing cancels, whatever σ, the scales of the columns and
+// their correlations.
 type Model struct {
 	mean, sd []float64   // μ and s [k]
-	d, c     []float64   // [q]
+	d, c     []float64   // singular values d, and c [q]
 	v        [][]float64 // [q][k]: columns of V
 	residual float64     // ρ²
 	size     float64     // |r|²
 	rows     int         // n
 }
 
-// NewModel decomposes a model: columns [k] of X, each [len(y)], with the means and standard
-// deviations of their coefficients. more further observations have the sum of squares residual for
-// any coefficients; see [Compress].
+// NewModel returns the posterior of a model with the given columns of X, k slices of length len(y),
+// and the prior means and standard deviations of their coefficients. more is the number of further
+// observations. Their sum of squares is residual for any coefficients; see [Compress].
 func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*Model, error) {
 	n, k := len(y), len(columns)
 	q := min(n, k)
@@ -79,15 +80,16 @@ func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, re
 		c[i] = 0 // no column explains the rest of r
 	}
 	m.residual = residual + floats.Dot(r, r)
-	// A residual below the rounding of the response is rounding, and zero is below all numbers.
+	// The residual cannot be smaller than the rounding of the response, and must not be zero.
 	const tiny = 1e-300
 	m.residual = max(m.residual, m.size*0x1p-104, tiny)
 	return m, nil
 }
 
-// triangularise reflects columns w [k][n] and r [n] in place so that w becomes triangular: Q'A = R,
-// larger columns first. It returns the rows of R, [k] each, in the given order of the columns;
-// their number is at most the rank. numbers [k·min(k, n)] gets them; squares [k] is scratch.
+// triangularise applies reflections to the columns w [k][n] of A and to r [n] in place, so that w
+// becomes triangular: Q'A = R, with larger columns first. It returns the rows of R. Each has k
+// numbers, in the given order of the columns. The number of rows is at most the rank of A. numbers
+// [k·min(k, n)] is the memory for the rows, and squares [k] is scratch.
 func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float64) {
 	k := len(w)
 	if k == 0 {
@@ -95,7 +97,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	}
 	order := rank.UpTo(k)
 	rows = make([][]float64, 0, min(k, len(r)))
-	for j, column := range w { // about the rest of the columns: any order is right
+	for j, column := range w { // approximate squares of the remaining parts: any order is right
 		squares[j] = floats.Dot(column, column)
 	}
 	for i := 0; i < min(k, len(r)); i++ {
@@ -132,7 +134,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	return rows
 }
 
-// length is the Euclidean norm, scaled only where squares overflow or underflow.
+// length returns the Euclidean norm of x. It scales x only if squares overflow or underflow.
 func length(x []float64) float64 {
 	const low, high = 1e-280, 1e280
 	if square := floats.Dot(x, x); square > low && square < high {
@@ -141,9 +143,10 @@ func length(x []float64) float64 {
 	return floats.Norm(x, 2)
 }
 
-// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
-// and with them the numbers c, one for each line. After triangularise it finds small and large
-// singular values where columns differ in scale, and in few sweeps (Drmač and Veselić 2008).
+// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations. It
+// rotates with them the numbers c, one for each line. After triangularise it finds small and large
+// singular values even of columns that differ in scale, and needs few sweeps (Drmač and Veselić
+// 2008).
 func orthogonalise(lines [][]float64, c []float64) {
 	const sweeps = 40 // 2 to 5 are enough
 	if len(lines) == 0 {
@@ -190,10 +193,10 @@ func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 	return xx, yy
 }
 
-// Residual is ρ², the sum of squares that no coefficients explain.
+// Residual returns ρ², the sum of squares that no coefficients explain.
 func (m *Model) Residual() float64 { return m.residual }
 
-// LogEvidence is log p(y | m, σ) with every constant.
+// LogEvidence returns log p(y | m, σ), including all constants.
 func (m *Model) LogEvidence(logSigma float64) float64 {
 	variance := math.Exp(2 * logSigma)
 	sum := -float64(m.rows)*halfLog2Pi - float64(m.rows-len(m.d))*logSigma - m.residual/variance/2

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// bigEvidence is log N(y; Xμ, σ²I + X diag(s²) X') by Cholesky factorisation with 400 bits.
+// bigEvidence returns log N(y; Xμ, σ²I + X diag(s²) X'), by Cholesky factorisation with 400 bits.
 func bigEvidence(y []float64, columns [][]float64, mean, sd []float64, sigma float64) float64 {
 	number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 	product := func(a, b *big.Float) *big.Float { return new(big.Float).SetPrec(400).Mul(a, b) }
@@ -59,7 +59,7 @@ func bigEvidence(y []float64, columns [][]float64, mean, sd []float64, sigma flo
 	return -quadratic/2 - logDet/2 - float64(n)*halfLog2Pi
 }
 
-// hardModel is a regression that breaks methods.
+// hardModel is a regression on which common methods fail.
 type hardModel struct {
 	y        []float64
 	columns  [][]float64
@@ -67,7 +67,8 @@ type hardModel struct {
 	sigmas   []float64
 }
 
-// hardModels have few rows, more columns, near copies, extreme scales and almost no noise.
+// hardModels returns models with few rows, more columns than rows, near copies of columns, extreme
+// scales, or almost no noise.
 func hardModels() map[string]hardModel {
 	random := stream.Rand(7, "hard")
 	regression := func(n, k int, noise float64) hardModel {
@@ -129,14 +130,14 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 		require.NoError(t, err, name)
 		for _, sigma := range m.sigmas {
 			if name == "no noise" && sigma < 1e-3 {
-				continue // numbers in the table are rounded to 1e-16, which σ then sees
+				continue // the table is rounded to 1e-16, which is visible at such a σ
 			}
 			want := bigEvidence(m.y, m.columns, m.mean, m.sd, sigma)
-			// a residual has the rounding of the response
+			// a residual is as uncertain as the rounding of the response
 			tolerance := 1e-9 + (1e-13+0x1p-51*math.Sqrt(c.size/c.residual))*math.Abs(want)
 			require.InDelta(t, want, c.LogEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
 		}
-		// the same with two rows given only by their sum of squares, without columns
+		// the same model with two more rows, given only by their sum of squares and without columns
 		if len(m.y) < 3 {
 			continue
 		}
@@ -186,12 +187,12 @@ func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 	}
 }
 
-// The integral over log σ agrees with one in 400 bits over a grid four times finer and wider. Draws
-// of log σ have the mean and the sd of the grid within 5 standard errors.
+// The integral over log σ agrees with an integral in 400 bits, over a grid that is finer and wider.
+// Draws of log σ have the mean and the sd of the grid to 5 standard errors.
 func TestScalePosteriorInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
 		if name == "no noise" {
-			continue // noise of rounding
+			continue // its only noise is rounding
 		}
 		t.Run(name, func(t *testing.T) {
 			mean, sd := 0.2, 2.0
@@ -236,7 +237,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 	}
 }
 
-// A response without noise has an answer, with noise at the rounding of its numbers.
+// A response without noise has an answer, in which the noise is the rounding of the response.
 func TestScalePosteriorWithoutNoise(t *testing.T) {
 	m := hardModels()["no noise"]
 	c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
@@ -253,9 +254,9 @@ func TestScalePosteriorWithoutNoise(t *testing.T) {
 	require.Error(t, err)
 }
 
-// No peak of the posterior of log σ is overlooked, for any prior and residuals: a sum over a fine
-// grid of all numbers that can be squared, for few rows, a coefficient for each row, and any
-// residuals.
+// No peak of the posterior of log σ is overlooked, for any prior and any residuals. Models have few
+// rows and up to one coefficient for each row. The evidence agrees with a sum over a fine grid of
+// all σ that can be squared.
 func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 	random := stream.Rand(4, "peaks")
 	for trial := range 60 {

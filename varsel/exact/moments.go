@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Weighted is a posterior of parameters with its probability, and the coordinates of its
-// coefficients among all.
+// Weighted is a posterior of the parameters of a model, with its probability. Coordinates holds the
+// places of the model's coefficients among all coefficients.
 type Weighted struct {
 	*Posterior
 	Coordinates []int
@@ -18,24 +18,25 @@ type Weighted struct {
 
 // Settings of quantiles and moments. Not tuned.
 const (
-	// The listedModels most probable models enter quantiles one by one, the others as one normal
-	// distribution with their joint moments. The mixture over σ of a model less probable than
-	// resolvedShare is one normal distribution, too.
+	// The listedModels most probable models enter quantiles one by one. All other models enter as
+	// one normal distribution with their joint moments. One normal distribution also replaces the
+	// mixture over σ of a model that is less probable than resolvedShare.
 	listedModels  = 4096
 	resolvedShare = 1e-4
-	// Posteriors of a probability below negligibleMoment add nothing, even where one mean is
-	// millions of standard deviations away.
+	// Posteriors with a probability below negligibleMoment add nothing to moments, even if a mean
+	// is millions of standard deviations away.
 	negligibleMoment = 1e-22
-	// momentBlock models are added up at a time.
+	// momentBlock is the number of models that one piece of work adds up.
 	momentBlock = 64
 )
 
-// Coefficients are the posteriors of dim coefficients on the scale of a table, followed by σ where
-// it is unknown. posteriors returns the posteriors of model k; models come by falling probability,
-// and probabilities sum to one.
+// Coefficients returns the posteriors of dim coefficients on the scale of a table, followed by the
+// posterior of σ if it is unknown. posteriors returns the posteriors of model k. Models must be
+// ordered by falling probability, and all probabilities must sum to one.
 //
-// They are sums, not draws: with hardly any noise a model of probability 1e-5, which no draw has,
-// can be so far away that it adds half of the variance of a coefficient.
+// The posteriors are sums over models, not averages of draws. With hardly any noise, the
+// coefficients of a model of probability 1e-5, which is in no draw, can be so far away that this
+// model adds half of the variance of a coefficient.
 func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *design.Scaling, posteriors func(k int) ([]Weighted, error)) ([]Coefficient, error) {
 	count := dim
 	if unknown {
@@ -106,7 +107,7 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 	}
 }
 
-// addScale adds the posterior of σ, in a unit.
+// addScale adds the posterior of σ, multiplied by unit.
 func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
 	var sum moments
 	for t, x := range w.logSigmas {
@@ -125,7 +126,7 @@ func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
 	}
 }
 
-// Moments are the posterior means and variances of the coefficients [k].
+// Moments returns the posterior means and variances of the coefficients [k].
 func (p *Posterior) Moments() (means, variances []float64) {
 	by, weights := p.bySigma(), make([]float64, len(p.sd))
 	for k := range weights {
@@ -137,8 +138,8 @@ func (p *Posterior) Moments() (means, variances []float64) {
 	return means, variances
 }
 
-// bySigma is a posterior given every value of σ: for each singular value the shrunk c, d/(σ² + d²)
-// c, and the share of the prior variance that is left.
+// bySigma describes a posterior at each of its T values of log σ. For each of the q singular values
+// d, it holds the shrunk c, d/(σ² + d²) c, and the share of the prior variance that is left.
 type bySigma struct {
 	*Posterior
 	shrunk, left     []float64 // [T·q]
@@ -159,7 +160,8 @@ func (p *Posterior) bySigma() *bySigma {
 	return by
 }
 
-// average returns the mean and the variance of Σ_j w_j θ_j, and writes those given each value of σ.
+// average returns the mean and the variance of Σ_j w_j θ_j, where w is weights. It writes the mean
+// and the variance given each value of σ to means and variances.
 func (by *bySigma) average(weights []float64) (mean, variance float64) {
 	centre, outside := by.functional(weights, by.along)
 	q := len(by.along)
@@ -182,8 +184,9 @@ func (by *bySigma) average(weights []float64) (mean, variance float64) {
 }
 
 // functional describes a linear function Σ_j w_j θ_j of the coefficients, whose posterior given σ
-// is normal: its prior mean, its parts along the right singular vectors [q], and its variance
-// outside them, about which the rows say nothing.
+// is normal. It returns the prior mean of the function, and its variance outside the right singular
+// vectors, about which the rows say nothing. It writes the parts of the function along the right
+// singular vectors to along [q].
 func (m *Model) functional(weights, along []float64) (centre, outside float64) {
 	clear(along)
 	for j, w := range weights {

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// naiveSigma integrates dense evidences over a fine grid and sums over models: mean, standard
-// deviation and quantiles of σ.
+// naiveSigma returns the mean, the standard deviation and the quantiles of σ. It integrates dense
+// evidences over a fine grid and sums over models.
 func naiveSigma(p *Problem, models []Subset) Summary {
 	const points = 4000
 	low, high := -6.0, 6.0

@@ -17,13 +17,14 @@ type Noise struct {
 	Log, Mean, SD float64
 }
 
-// logDensity is the log prior density of log σ.
+// logDensity returns the log prior density of log σ.
 func (n Noise) logDensity(logSigma float64) float64 {
 	z := (logSigma - n.Mean) / n.SD
 	return -z*z/2 - math.Log(n.SD) - halfLog2Pi
 }
 
-// leastSD is the least standard deviation that the posterior of log σ can have given the rows.
+// leastSD returns the least standard deviation that the posterior of log σ can have given the
+// number of rows.
 func leastSD(rows float64, n Noise) float64 { return 1 / math.Sqrt(2*rows+1/(n.SD*n.SD)) }
 
 // Posterior is the posterior of a model and its noise scale.
@@ -48,17 +49,17 @@ const (
 	scaleDepth = 38
 )
 
-// Posterior integrates over σ.
+// Posterior returns the joint posterior of the coefficients and log σ under a prior of σ.
 func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 	p := &Posterior{Model: m, noise: noise}
 	if noise.SD == 0 {
 		p.logEvidence, p.logSigmas, p.shares = m.LogEvidence(noise.Log), []float64{noise.Log}, []float64{1}
 		return p, nil
 	}
-	// No peak lies beyond these bounds. Three below the logarithm of the residuals' scale the log
-	// density rises by e⁶ − 1 for each row, more than the prior can take back within scaleReach.
-	// Above the scale of the response its terms change by less than e⁻⁶ for each row, and above the
-	// prior mean the prior falls.
+	// No peak lies beyond these bounds. At 3 below the logarithm of the residuals' scale, the slope
+	// of the log density is e⁶ − 1 for each row, more than the slope of the prior can outweigh
+	// within scaleReach. Above the scale of the response the slope of its terms is below e⁻⁶ for
+	// each row, and above the prior mean the prior falls.
 	low := max(math.Log(m.residual/float64(m.rows))/2, noise.Mean-scaleReach) - 3
 	high := max(min(math.Log(m.size/float64(m.rows))/2, noise.Mean+scaleReach)+3, noise.Mean) + 3
 	integral, err := line.Of(p.lattice(low, high), p.logJoint)
@@ -73,10 +74,11 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 	return p, nil
 }
 
-// normalise makes shares sum to one with their rounding, not the rounding of the evidence.
+// normalise scales shares to a sum of one, up to their own rounding rather than the rounding of the
+// evidence.
 func (p *Posterior) normalise() { floats.Scale(1/floats.Sum(p.shares), p.shares) }
 
-// posteriorAt is Posterior where the nodes of the integral are known to resolve it.
+// posteriorAt does the same as Posterior at nodes that are known to resolve the integral.
 func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posterior {
 	p := &Posterior{Model: m, noise: noise, step: step, shares: make([]float64, len(nodes))}
 	for i, x := range nodes {
@@ -97,9 +99,9 @@ func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posteri
 	return p
 }
 
-// lattice sets the nodes of the integral: around the only peak, in steps that resolve it, or from
-// low to high where there may be several. The sums over all nodes and over every second one agree
-// to 1e-6 with nodes half of the least standard deviation apart.
+// lattice returns the nodes of the integral: around the only peak, in steps that resolve it, or
+// from low to high if there may be several peaks. With nodes half of the least standard deviation
+// apart, the sum over all nodes and the sum over every second node agree to 1e-6.
 func (p *Posterior) lattice(low, high float64) line.Options {
 	peaks, highest, before, best := 0, low, math.Inf(-1), math.Inf(-1)
 	rising := true
@@ -122,16 +124,16 @@ func (p *Posterior) lattice(low, high float64) line.Options {
 	return line.Options{From: highest, To: highest, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
 }
 
-// LogEvidence is log p(y | m) with every constant.
+// LogEvidence returns log p(y | m), including all constants.
 func (p *Posterior) LogEvidence() float64 { return p.logEvidence }
 
-// logJoint is log p(y, log σ | m).
+// logJoint returns log p(y, log σ | m).
 func (p *Posterior) logJoint(logSigma float64) float64 {
 	return p.Model.LogEvidence(logSigma) + p.noise.logDensity(logSigma)
 }
 
-// Peak is the mode of the posterior of log σ, with −1 times the second derivative of its log
-// density there; for a known σ its value and infinity.
+// Peak returns the mode of the posterior of log σ, and minus the second derivative of its log
+// density there. For a known σ it returns log σ and infinity.
 func (p *Posterior) Peak() (logSigma, curvature float64) {
 	peak := p.logSigmas[floats.MaxIdx(p.shares)]
 	if p.noise.SD == 0 {
@@ -146,8 +148,8 @@ func (p *Posterior) Peak() (logSigma, curvature float64) {
 	return peak, curvature
 }
 
-// Draw writes a draw of the coefficients θ [k] from their posterior, and returns log σ and the log
-// density of both. It must not be called concurrently.
+// Draw writes a draw of the coefficients to theta [k]. It returns a draw of log σ, and the log
+// density of the coefficients and log σ. It must not be called concurrently.
 func (p *Posterior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64) {
 	logSigma = p.noise.Log
 	if p.noise.SD > 0 {
@@ -165,11 +167,12 @@ type interpolation struct {
 	*Posterior
 	points, values []float64
 	mass           pick.Table // of the cells between points
-	slack          float64    // of the log density above its interpolation
+	slack          float64    // largest excess of the log density over its interpolation
 }
 
-// scaleFine is the number of intervals in one of the quadrature. The interpolation is then within
-// about 0.001 of the log density, and one draw in a thousand is rejected.
+// scaleFine is the number of intervals of the interpolation in one interval of the quadrature. The
+// interpolation is then within about 0.001 of the log density, and one draw in a thousand is
+// rejected.
 const scaleFine = 8
 
 func (p *Posterior) interpolate() *interpolation {
@@ -203,7 +206,7 @@ func (p *Posterior) interpolate() *interpolation {
 	return s
 }
 
-// cell is the mass between points i and i+1 under the interpolation.
+// cell returns the mass between points i and i+1 under the interpolation.
 func (s *interpolation) cell(i int) float64 {
 	width, low := s.points[i+1]-s.points[i], s.values[i]-s.logEvidence
 	if rise := s.values[i+1] - s.values[i]; math.Abs(rise) > 1e-9 {

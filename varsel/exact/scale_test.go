@@ -74,9 +74,10 @@ func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	}
 }
 
-// The quadrature over log σ against a fine Riemann sum, for random models: from 2 to 1,000 rows,
-// with and without residuals, with singular values and squares over many magnitudes. A coefficient
-// that the prior hardly allows may explain everything, so that the posterior has two modes.
+// The quadrature over log σ agrees with a fine Riemann sum for random models. They have 2 to 1,000
+// rows, with and without residuals, and singular values and squares over many magnitudes. A
+// coefficient that the prior hardly allows may explain everything, so that the posterior has two
+// modes.
 func TestIntegralOfRandomModels(t *testing.T) {
 	random := rand.New(rand.NewPCG(99, 99))
 	models := []Model{}

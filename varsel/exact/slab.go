@@ -7,29 +7,32 @@ import (
 	"strings"
 )
 
-// SlabKind names a prior of the coefficients in a model.
+// SlabKind is a kind of prior of the coefficients in a model.
 type SlabKind int
 
 const (
-	// NormalSlab: independent N(0, SlabScale²) coefficients.
+	// NormalSlab has independent N(0, SlabScale²) coefficients.
 	NormalSlab SlabKind = iota
-	// FixedG: Zellner's g-prior, β ~ N(0, g σ² (X'X)⁻¹), for a given g.
+	// FixedG is Zellner's g-prior, β ~ N(0, g σ² (X'X)⁻¹), for a given g.
 	FixedG
-	// ZellnerSiow: g ~ InvGamma(½, n/2), multivariate Cauchy β (Zellner and Siow 1980).
+	// ZellnerSiow has g ~ InvGamma(½, n/2) for n rows, so that β is multivariate Cauchy (Zellner
+	// and Siow 1980).
 	ZellnerSiow
-	// HyperG: p(g) = ½ (1 + g)^(−3/2), a = 3 of Liang et al. (2008).
+	// HyperG has p(g) = ½ (1 + g)^(−3/2), which is a = 3 of Liang et al. (2008).
 	HyperG
-	// HyperGN: p(g) = (1/2n) (1 + g/n)^(−3/2), a = 3 of Liang et al. (2008).
+	// HyperGN has p(g) = (1/2n) (1 + g/n)^(−3/2), which is a = 3 of Liang et al. (2008).
 	HyperGN
 )
 
-// Slab is the prior of the coefficients of the predictors in a model. All but the normal one are
-// mixtures over g of g-priors. Under these log σ and the coefficients in every model, the intercept
-// among them, have flat priors, and X is orthogonal to their columns. Zero is the normal slab.
+// Slab is the prior of the coefficients of the predictors in a model. All kinds but the normal one
+// are mixtures of g-priors over g. Under these kinds log σ and the coefficients in every model,
+// such as the intercept, have flat priors, and X is orthogonal to the columns in every model. The
+// zero value is the normal slab.
 type Slab struct {
+	// Kind is the kind of the prior.
 	Kind SlabKind
-	// G is g of FixedG. g is the largest of G, with Rows n, and with Columns the square of the
-	// number of selectable columns.
+	// G, Rows and Columns set g of FixedG. It is the largest of G, the number of rows if Rows is
+	// set, and the square of the number of selectable columns if Columns is set.
 	G             float64
 	Rows, Columns bool
 }
@@ -76,13 +79,13 @@ func (s Slab) String() string {
 // MarshalText writes the text that ParseSlab reads.
 func (s Slab) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText writes.
 func (s *Slab) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseSlab(string(text))
 	return err
 }
 
-// Text describes the prior for a number of rows and of selectable columns.
+// Text describes the prior for the given numbers of rows and selectable columns.
 func (s Slab) Text(rows, columns int) string {
 	switch s.Kind {
 	case FixedG:
@@ -97,7 +100,7 @@ func (s Slab) Text(rows, columns int) string {
 	return "normal"
 }
 
-// fixed is g of FixedG.
+// fixed returns g of FixedG.
 func (s Slab) fixed(rows, columns int) float64 {
 	g := s.G
 	if s.Rows {
@@ -109,11 +112,11 @@ func (s Slab) fixed(rows, columns int) float64 {
 	return g
 }
 
-// The range of the search for the posterior of log g, and its steps, between which no mode hides:
-// the posterior changes over distances of 1 or more.
+// leastLogG and mostLogG bound the search for the modes of log g, and logGStep is its step. The
+// posterior changes over distances of 1 or more, so that no mode hides between two steps.
 const leastLogG, mostLogG, logGStep = -30, 60, 0.5
 
-// logPrior is the log prior density of x = log g, of n rows.
+// logPrior returns the log prior density of x = log g, for n rows.
 func (s Slab) logPrior(x, n float64) float64 {
 	switch s.Kind {
 	case ZellnerSiow:

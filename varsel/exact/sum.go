@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// enumeration are all models of a problem by the bits of their code, the first group lowest.
+// enumeration holds all models of a problem, indexed by the bits of their codes. The first group is
+// the lowest bit.
 type enumeration struct {
 	*Problem
 	columns  [][]float64 // of the compressed rows [D]
@@ -24,13 +25,13 @@ type enumeration struct {
 	residual float64
 	mean     []float64
 
-	logPrior []float64 // by size
+	logPrior []float64 // log p(m) by size
 	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of excluded ones
 	order    []uint32  // models that are not excluded, the most probable ones first
-	total    float64   // log Σ
+	total    float64   // log of the sum of exp(logJoint)
 
-	// nodes are values of log σ, a step apart, that resolve the posteriors of all models; nil where
-	// σ is known, or where models are decomposed one by one.
+	// nodes holds values of log σ, a step apart, that resolve the posteriors of all models. It is
+	// nil if σ is known, or if models are decomposed one by one.
 	nodes []float64
 	step  float64
 }
@@ -66,7 +67,7 @@ func (e *enumeration) coordinates(mask uint32) []int {
 	return list
 }
 
-// posterior is the posterior of a model with the given coordinates.
+// posterior returns the posterior of the model with the given coordinates.
 func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
 	model, err := e.model(coordinates)
 	if err != nil {
@@ -110,7 +111,8 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 // evidenceBlock is the number of models in a piece of work. Not tuned.
 const evidenceBlock = 1 << 8
 
-// evidences computes all evidences of e: by a walk where models are many, unless it loses digits.
+// evidences computes the evidences of all models. If there are many models it takes a walk, unless
+// the walk loses digits; otherwise it decomposes the models one by one.
 func (e *enumeration) evidences(ctx context.Context) error {
 	e.logJoint = make([]float64, 1<<len(e.Groups))
 	if len(e.Groups) > WalkedGroups && e.Slab == (Slab{}) {
@@ -156,7 +158,7 @@ func (e *enumeration) decomposeAll(ctx context.Context) error {
 	})
 }
 
-// sort sorts the models by falling probability, and finds their sum.
+// sort sorts the models by falling probability, and sets total.
 func (e *enumeration) sort() {
 	e.order = e.order[:0]
 	for index, logJoint := range e.logJoint {
@@ -170,11 +172,11 @@ func (e *enumeration) sort() {
 	e.total = logsum.Of(e.logJoint)
 }
 
-// leftOut is the joint probability of the models that moments leave out. They add nothing unless
-// their coefficients are ten million standard deviations away. Not tuned.
+// leftOut is the total probability of the models that moments leave out. These models add nothing
+// unless their coefficients are ten million standard deviations away. Not tuned.
 const leftOut = 1e-14
 
-// matter is the number of the most probable models in moments.
+// matter returns the number of models that enter moments, the most probable ones.
 func (e *enumeration) matter() (count int) {
 	rest := 0.0
 	for count = len(e.order); count > 1; count-- {
@@ -185,7 +187,7 @@ func (e *enumeration) matter() (count int) {
 	return count
 }
 
-// answer has everything but the coefficients.
+// answer returns the answer without the coefficients.
 func (e *enumeration) answer() *Answer {
 	r := &Answer{Count: len(e.order), LogEvidence: e.total + e.LogConstant, Inclusion: make([]float64, len(e.Groups))}
 	for _, mask := range e.order {
@@ -206,7 +208,7 @@ func (e *enumeration) answer() *Answer {
 	return r
 }
 
-// listed is the number of models that the answer lists.
+// listed returns the number of models that the answer lists.
 func (p *Problem) listed() int {
 	const all, best = 4096, 100
 	count := 1 << len(p.Groups)

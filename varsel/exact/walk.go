@@ -11,33 +11,36 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// A walk finds the evidences of millions of models, a column at a time. With φ_j = (θ_j − θ0_j) /
-// s_j and y' = y − Xθ0 the posterior of φ in model m at noise σ has precision and linear term
+// A walk finds the evidences of millions of models by adding one column at a time. A priori
+// coefficient θ_j has mean μ_j and standard deviation s_j. With φ_j = (θ_j − θ0_j) / s_j and r = y
+// − Xθ0, where θ0 is the same for all models, the posterior of φ in model m at noise σ has the
+// precision M and the linear term b,
 //
-//	M = I + u S X'X S,   b = u S X'y' + ν,   ν_j = (μ_j − θ0_j) / s_j,   u = 1/σ²,   S = diag s,
+//	M = I + u S X'X S,   b = u S X'r + ν,   ν_j = (μ_j − θ0_j) / s_j,   u = 1/σ²,   S = diag s,
 //
 // restricted to the coordinates of m, and
 //
-//	log p(y | m, σ) = −n/2 log(2πσ²) − u y'y'/2 − ½ Σ_m ν_j² − ½ log|M| + ½ b'M⁻¹b.
+//	log p(y | m, σ) = −n/2 log(2πσ²) − u r'r/2 − ½ Σ_m ν_j² − ½ log|M| + ½ b'M⁻¹b.
 //
-// One more column appends a row to the factor of M and a number to L⁻¹b, at every σ of a grid. Sums
-// of squares lose digits that singular values keep, so that some evidences are checked by the
-// latter. θ0 comes from the columns in every model, and takes the level out of y'y'.
+// Each further column appends a row to the Cholesky factor L of M and a number to L⁻¹b, at every σ
+// of a grid. Sums of squares lose digits that singular values keep, so that some evidences are
+// checked by decompositions. θ0 is the mode of the model with only the columns in every model; it
+// takes the level of the response out of r'r.
 type walk struct {
 	*enumeration
 	dim          int
 	gram         []float64 // S X'X S [D·D]
-	linear, nu   []float64 // S X'y' and ν [D]
-	u, base      []float64 // for every σ: 1/σ², and the terms common to all models, with its weight [T]
+	linear, nu   []float64 // S X'r and ν [D]
+	u, base      []float64 // for every σ: 1/σ², and the terms that all models share, with its weight [T]
 	coordinates  []int     // of the current model
-	factor, z    []float64 // L, the reciprocal on its diagonal [(i(i+1)/2 + a) T], and L⁻¹b [i T]
+	factor, z    []float64 // L with reciprocals on its diagonal [(i(i+1)/2 + a) T], and L⁻¹b [i T]
 	ends         []ending  // by the number of coordinates
 	mask         uint32
 	pivot, score []float64
 	terms        []float64
 }
 
-// ending is log|M|, |L⁻¹b|² [T] and Σ ν².
+// ending holds log|M| and |L⁻¹b|² at every σ [T], and Σ ν².
 type ending struct {
 	logDet, squares []float64
 	nu              float64
@@ -47,19 +50,20 @@ const (
 	// WalkedGroups is the largest number of predictors whose models [Enumerate] decomposes one by
 	// one.
 	WalkedGroups = 12
-	// checkedModels is the number of most probable models that are decomposed, with a largest one,
-	// to check the walk to within roundedEvidence.
+	// checkedModels is the number of most probable models that are decomposed, beside one of the
+	// largest models, to check the walk. Their log evidences must agree to roundedEvidence.
 	checkedModels   = 16
 	roundedEvidence = 1e-6
-	// resolved is the distance below the response, in log σ, down to which residuals are above the
-	// rounding of sums of squares: six digits.
+	// resolved is the distance of log σ below the logarithm of the response's scale down to which
+	// residuals exceed the rounding of sums of squares. It is six decimal digits.
 	resolved = 6 * math.Ln10
 )
 
-// walkStep is the distance of values of log σ whose posterior has at least a standard deviation of
-// least. The error of the trapezoidal rule decays as 2 |Γ((n + iω)/2)| / Γ(n/2) at ω = 2π/step: at
-// this step it is below 1e-13 for every number n of rows. Factors of determinants take rows away,
-// and normal terms add to the curvature, with the same error where they dominate.
+// walkStep returns the distance between values of log σ at which the trapezoidal rule resolves
+// posteriors whose standard deviation is not below least. The error of the rule decays as 2 |Γ((n +
+// iω)/2)| / Γ(n/2) at ω = 2π/step; at this step it is below 1e-13 for every number n of rows.
+// Factors of determinants act like a smaller n, and normal terms in the log density add to its
+// curvature; the error is the same where they dominate.
 func walkStep(least float64) float64 { return 1 / math.Sqrt(65+1.55/(least*least)) }
 
 // newWalk prepares a walk over the values of log σ that matter in the smallest or largest model.
@@ -99,7 +103,7 @@ func (e *enumeration) newWalk() (*walk, error) {
 	step := 1.0
 	if e.Noise.SD > 0 {
 		step = walkStep(leastSD(rows, e.Noise))
-		low = max(low, math.Log(squares/rows)/2-resolved) // the check reports where more matters
+		low = max(low, math.Log(squares/rows)/2-resolved) // walked notices if lower values matter
 	}
 	for x := low; x < high+step; x += step {
 		weight := 0.0
@@ -121,7 +125,7 @@ func (e *enumeration) largest() uint32 {
 	return 1<<min(e.Prior.Limit(len(e.Groups)), len(e.Groups)) - 1
 }
 
-// walker is a copy of w with separate memory, at the model without predictors.
+// walker returns a copy of w with separate memory, at the model without predictors.
 func (w *walk) walker() *walk {
 	copied, points := *w, len(w.u)
 	copied.coordinates, copied.mask = nil, 0
@@ -175,9 +179,9 @@ func (w *walk) push(j int) {
 	w.coordinates = append(w.coordinates, j)
 }
 
-// visit finds the evidence of the current model, and of its extensions by groups from first on. A
-// group needs only groups before it in a model, so that a model that is not allowed has no allowed
-// extension.
+// visit finds the evidence of the current model, and of its extensions by groups from first on.
+// Whether a group is allowed depends only on the groups before it, so that a model that is not
+// allowed has no allowed extension.
 func (w *walk) visit(first int, code []int32) {
 	size := bits.OnesCount32(w.mask)
 	if size > w.Prior.Limit(len(w.Groups)) || w.Allowed != nil && !w.Allowed(w.code(w.mask, code)) {
@@ -204,7 +208,8 @@ func (w *walk) visit(first int, code []int32) {
 	}
 }
 
-// walkAll computes logJoint. Each piece of work has the models with the same last groups.
+// walkAll computes logJoint by walks. The models of one piece of work have the same members among
+// the first WalkedGroups/2 groups.
 func (e *enumeration) walkAll(ctx context.Context) error {
 	w, err := e.newWalk()
 	if err != nil {
@@ -238,7 +243,8 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 	})
 }
 
-// walked reports whether the walk is right up to rounding, in the models that lose or matter most.
+// walked reports whether the walk is right up to rounding. It checks one of the largest models,
+// which lose most digits, and the most probable models, which matter most.
 func (e *enumeration) walked() bool {
 	for _, mask := range append([]uint32{e.largest()}, e.order[:min(checkedModels, len(e.order))]...) {
 		want, err := e.logEvidence(mask)

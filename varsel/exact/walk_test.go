@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A walk finds the evidences of decomposed models, with groups of several columns, prior means, a
-// size limit, excluded models, and σ known or not.
+// A walk finds the same evidences as decompositions of single models, with groups of several
+// columns, prior means, a size limit, excluded models, and known or unknown σ.
 func TestWalkIsThatOfDecompositions(t *testing.T) {
 	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
 	for name, change := range map[string]func(p *Problem){
@@ -47,7 +47,8 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 	}
 }
 
-// requireSamePosterior compares the posterior of a model on the nodes of all with its own.
+// requireSamePosterior compares the posterior of a model at the nodes that all models share with
+// the posterior at its own nodes.
 func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
 	t.Helper()
 	model, err := e.model(e.coordinates(mask))
@@ -73,7 +74,8 @@ func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
 	require.InEpsilon(t, scale.sd(), gotScale.sd(), 1e-8)
 }
 
-// Columns that are near copies, with hardly any noise, are decomposed, as walks lose their digits.
+// Models with columns that are near copies, and with hardly any noise, are decomposed one by one,
+// since a walk loses their digits.
 func TestWalksThatLoseDigitsAreNoticed(t *testing.T) {
 	p := randomProblem(10, 8, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
 	for i := range p.Y {

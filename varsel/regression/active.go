@@ -6,13 +6,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Active is a model by its coordinates, without parameters that have no column.
+// Active is a model, described by its coordinates that have a column. [Regression.WithParameters]
+// adds the other parameters of the response.
 type Active struct {
 	Coordinates []int
 	Columns     [][]float64 // of the design
-	Places      []int       // of the columns in the design, where they come from there
+	Places      []int       // places of the columns in the design, if they come from there
 	Mean, SD    []float64   // of the coefficients
-	Scale       int         // coordinate of log σ; −1 where it is known, or there is none
+	Scale       int         // coordinate of log σ; −1 if it is known, or there is none
 }
 
 // Add appends a coordinate.
@@ -27,7 +28,7 @@ func (t *Regression) Include(a *Active, coordinate, j int) {
 	a.Places = append(a.Places, j)
 }
 
-// WithParameters returns a with all parameters of the response.
+// WithParameters returns a with the coordinates of all parameters of the response.
 func (t *Regression) WithParameters(a Active) Active {
 	for _, j := range t.Parameters() {
 		a = a.with(j, t.Mean[j], t.SD[j])
@@ -42,8 +43,8 @@ func (a Active) with(scale int, mean, sd float64) Active {
 	return a
 }
 
-// Predict writes the linear predictors of the coefficients of the columns, with the offset, which
-// may be nil, to eta [n].
+// Predict writes to eta [n] the linear predictors for the coefficients theta of the columns, and
+// adds the offset, which may be nil.
 func (a Active) Predict(theta, offset, eta []float64) {
 	clear(eta)
 	copy(eta, offset)
@@ -52,7 +53,7 @@ func (a Active) Predict(theta, offset, eta []float64) {
 	}
 }
 
-// LogJointAt is log p(y, θ | m) in float64. eta [n] is scratch.
+// LogJointAt returns log p(y, θ | m) in float64. eta [n] is scratch.
 func (t *Regression) LogJointAt(a Active, theta, eta []float64) float64 {
 	clear(eta)
 	copy(eta, t.Offset)

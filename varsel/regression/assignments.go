@@ -16,10 +16,11 @@ import (
 
 // Assignments sums the posterior of a robust regression over the sets of outliers a,
 //
-//	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i}.
+//	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i},
 //
-// Given a the model is Gaussian, and has a closed form given σ. With few rows such a posterior can
-// have modes that no draw shows: two rows that contradict a third.
+// where a_i is 1 for an outlier and 0 otherwise, κ is the ratio of the noise scales, and ε the
+// share of outliers. Given a the model is Gaussian, and has a closed form given σ. With few rows
+// such a posterior can have modes that no draw shows, as when two rows contradict a third.
 type Assignments struct {
 	target         *Regression
 	outlier, ratio float64 // ε and κ
@@ -28,7 +29,7 @@ type Assignments struct {
 	known map[string]*Assigned
 }
 
-// Assigned is the sum over the assignments of one model.
+// Assigned is the sum over the sets of outliers of one model.
 type Assigned struct {
 	*Assignments
 	model       Active
@@ -39,13 +40,14 @@ type Assigned struct {
 // negligibleShare is the share of the posterior below which it adds nothing to moments.
 const negligibleShare = 1e-22
 
-// NewAssignments are assignments for a share ε of outliers with κ times the noise of others.
+// NewAssignments returns the sums for a share ε of outliers, whose noise scale is ratio, κ, times
+// the scale of other rows.
 func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }
 
-// Given is the posterior of a model given a set of outliers. logShare is log p(a) − k log κ for k
-// outliers, whose rows are divided by κ.
+// Given returns the posterior of a model given a set of outliers, whose rows are divided by κ.
+// logShare is log p(a) − k log κ for k outliers.
 func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShare float64, err error) {
 	t := s.target
 	y, columns := slices.Clone(t.Responses.Y), make([][]float64, len(a.Columns))
@@ -70,7 +72,7 @@ func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShar
 	return p, logShare, err
 }
 
-// Sum sums one model over all assignments, and keeps the result.
+// Sum sums one model over all sets of outliers, and keeps the result.
 func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	key := fmt.Sprint(a.Coordinates)
 	s.mutex.Lock()
@@ -100,19 +102,20 @@ func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	return found, nil
 }
 
-// Of is the posterior of a model.
+// Of returns the posterior of a model.
 func (s *Assignments) Of(a Active) (Closed, error) {
 	sum, err := s.Sum(a)
 	return drawnAssignments{sum, map[int]*exact.Posterior{}}, err
 }
 
-// drawnAssignments keep the posteriors given assignments that have been drawn.
+// drawnAssignments draws from the posterior of a model. known keeps the posteriors given the sets
+// of outliers that have been drawn.
 type drawnAssignments struct {
 	*Assigned
 	known map[int]*exact.Posterior
 }
 
-// LogEvidence is log p(y | m).
+// LogEvidence returns log p(y | m).
 func (s *Assigned) LogEvidence() float64 { return s.logEvidence }
 
 // Draw draws a set of outliers, then coefficients given it.
@@ -122,7 +125,7 @@ func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, l
 	theta := make([]float64, t.Dim)
 	p := s.known[outliers]
 	if p == nil {
-		p, _, _ = s.Given(s.model, outliers) // found once for the sum
+		p, _, _ = s.Given(s.model, outliers) // no error, as Sum has found it before
 		s.known[outliers] = p
 	}
 	s.model.Draw(p, random, theta)
@@ -135,7 +138,8 @@ func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, l
 	return logSigma, t.LogJointAt(s.model, theta, make([]float64, len(t.Responses.Y))) - s.logEvidence
 }
 
-// Posteriors are the posteriors given each assignment, of a model with a probability.
+// Posteriors returns the posteriors of a model given each set of outliers, with their probabilities
+// if the model has the given probability.
 func (s *Assigned) Posteriors(probability float64) (list []exact.Weighted, err error) {
 	for outliers, share := range s.shares {
 		if probability*share < negligibleShare {

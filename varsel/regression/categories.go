@@ -10,13 +10,14 @@ import (
 // design, and parameters with standard normal priors. Coordinates are the coefficients, all of one
 // column together, and then the parameters:
 //
-//	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
+//	θ_{jM+m}: column j, linear predictor m;   θ_{DM+k}: parameter k.
 //
-// Ordered categories have one predictor, and cut points as parameters. Categories without an order
-// have K−1 predictors and no parameters: θ are coordinates of scores that treat all categories
-// alike. On the scale of the table they become the log odds of each category against the first.
+// Ordered categories have one linear predictor, and cut points as parameters. Categories without an
+// order have K−1 linear predictors and no parameters: θ are coordinates of scores that treat all
+// categories alike. On the scale of the table they become the log odds of each category against the
+// first.
 
-// Planes is M, the number of linear predictors of a row.
+// Planes returns M, the number of linear predictors of a row.
 func (t *Regression) Planes() int {
 	if t.Responses.Categories == nil {
 		return 1
@@ -24,7 +25,7 @@ func (t *Regression) Planes() int {
 	return t.Responses.Categories.Predictors()
 }
 
-// Parameters are the coordinates without a column.
+// Parameters returns the coordinates without a column.
 func (t *Regression) Parameters() (list []int) {
 	if c := t.Responses.Categories; c != nil {
 		for k := range c.Parameters() {
@@ -36,8 +37,8 @@ func (t *Regression) Parameters() (list []int) {
 	return list
 }
 
-// UseCategories sets a response of categories. The columns of X are columns of the design, shared
-// by all predictors, and a column of zeros for each parameter.
+// UseCategories sets a categorical response. The columns of X are then the columns of the design,
+// which all linear predictors share, and a column of zeros for each parameter.
 func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	t.Responses = Responses{Categories: c, Y: y}
 	mean, sd := t.Mean, t.SD
@@ -53,8 +54,9 @@ func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	}
 }
 
-// predictors are the linear predictors of all rows [B, M·n], all rows of one predictor together,
-// from the coordinates in use [B, D], the others zero. They leave out offsets.
+// predictors returns the linear predictors of all rows [B, M·n], all rows of one linear predictor
+// together. active [B, D] holds the coordinates in use, and zeros for the other coordinates.
+// Offsets are left out.
 func (t *Regression) predictors(active *Node) *Node {
 	rows, columns := t.X.Dims()
 	x := Constant(active, t.X.RawMatrix().Data, rows, columns)
@@ -64,13 +66,14 @@ func (t *Regression) predictors(active *Node) *Node {
 	return Einsum("bd,nd->bn", active, x)
 }
 
-// Unordered are the categories without an order; false for other responses.
+// Unordered returns the categories of a response whose categories have no order; ok is false for
+// other responses.
 func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
 	c, ok = t.Responses.Categories.(likelihood.UnorderedCategories)
 	return c, ok
 }
 
-// EachPlane are the coordinates of the coefficients of columns.
+// EachPlane returns the coordinates of the coefficients of columns, for all linear predictors.
 func EachPlane(columns []int, planes int) (coordinates []int) {
 	for _, j := range columns {
 		for m := range planes {
@@ -80,8 +83,9 @@ func EachPlane(columns []int, planes int) (coordinates []int) {
 	return coordinates
 }
 
-// parametersOf are the parameters of each row [B, P] from all coordinates [B, D]: log σ where it is
-// unknown, and nil without parameters. They are a product, which every backend can differentiate.
+// parametersOf returns the parameters of each row [B, P] from all coordinates [B, D]: log σ if it
+// is unknown, and nil if there are no parameters. It takes a product, which every backend can
+// differentiate.
 func (t *Regression) parametersOf(active *Node) *Node {
 	if t.Responses.Categories == nil {
 		return t.LogScaleOf(active)

@@ -6,11 +6,13 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Closed is the known posterior of one model: normal given σ, given g, or given a set of outliers.
+// Closed is the posterior of one model in closed form: normal given σ, given g, or given a set of
+// outliers.
 type Closed interface {
-	// LogEvidence is log p(y | m).
+	// LogEvidence returns log p(y | m).
 	LogEvidence() float64
-	// Draw writes coefficients, and returns log σ and the log density of both.
+	// Draw writes coefficients to theta, and returns log σ and the log density of the coefficients
+	// and log σ.
 	Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64)
 }
 
@@ -27,7 +29,7 @@ func (a Active) Draw(form Closed, random *rand.Rand, theta []float64) (logDensit
 	return logDensity
 }
 
-// Noise is the prior of σ, or its known value.
+// Noise returns the prior of σ, or its known value.
 func (t *Regression) Noise() exact.Noise {
 	if t.Scale < 0 {
 		return exact.Noise{Log: t.LogScale}
@@ -35,7 +37,7 @@ func (t *Regression) Noise() exact.Noise {
 	return exact.Noise{Mean: t.Mean[t.Scale], SD: t.SD[t.Scale]}
 }
 
-// Posterior is the posterior of a Gaussian model.
+// Posterior returns the posterior of a Gaussian model.
 func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
 	y, columns, more, residual := t.Responses.Y, a.Columns, t.Responses.More, t.Responses.Residual
 	if t.Statistics != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expand expands the log density of a model under heavy tails; without slope it returns the value
-// alone. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ follow from those
-// in η: with s the slope of its log in η, c minus the second derivative, and e = y − η, they are e
-// s − 1, e² c + e s and, mixed, e c + s.
+// Expand expands the log joint density of a model under heavy tails at theta. It writes the
+// gradient to slope and minus the second derivatives to curvature; if slope is nil, it returns the
+// value alone. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ follow from
+// its derivatives in η. Let s be the slope of the row's log density in η, c minus its second
+// derivative, and e = y − η. Then the slope in log σ is e s − 1, minus the second derivative is e²
+// c + e s, and minus the mixed derivative is e c + s.
 func (t *Regression) Expand(heavy likelihood.HeavyTailed, a Active, theta, slope, curvature []float64) (logJoint float64) {
 	eta := make([]float64, len(t.Responses.Y))
 	logJoint = t.LogJointAt(a, theta, eta)
@@ -69,7 +71,8 @@ func (t *Regression) Expand(heavy likelihood.HeavyTailed, a Active, theta, slope
 	return logJoint
 }
 
-// normalSlope is the slope of the log density of a normal, and minus its second derivative.
+// normalSlope returns the slope of the log density of a normal distribution, and minus its second
+// derivative.
 func normalSlope(value, mean, sd float64) (slope, curvature float64) {
 	return (mean - value) / sd / sd, 1 / sd / sd
 }

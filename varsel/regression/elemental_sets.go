@@ -12,10 +12,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ElementalSets are starts of a search for modes, under likelihoods with heavy tails: k
-// coefficients fitted to k rows. Few rows that contradict each other have a mode for many of these
-// sets (the elemental sets of robust regression, Rousseeuw 1984). All sets of rows are fitted, or
-// at most a number of them, drawn from the stream with the given name. Other likelihoods have none.
+// ElementalSets returns starts of a search for modes under likelihoods with heavy tails, and their
+// log joint densities. Each start fits the k coefficients of a model to k rows. If few rows
+// contradict each other, the posterior has a mode for many of these sets of rows (the elemental
+// sets of robust regression, Rousseeuw 1984). All sets are fitted if there are no more than most,
+// and otherwise most sets drawn from the stream with the given name. Other likelihoods have no
+// starts.
 func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
 	n, k := len(t.Responses.Y), len(a.Coordinates)
 	if !t.Kind.HeavyTails() || n < 2 || k == 0 {
@@ -45,7 +47,7 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 }
 
 // leastVariance is the least variance of noise, in units of the largest square of a column, with
-// which normal equations keep six digits: no pivot is less than it.
+// which normal equations keep six digits: no pivot is less than the variance.
 const leastVariance = 1e-10
 
 // ridge is memory for the normal equations of few rows.
@@ -55,9 +57,9 @@ func newRidge(rows, k int) *ridge {
 	return &ridge{make([]float64, rows*k), make([]float64, k*k), make([]float64, k)}
 }
 
-// fitGiven writes to θ the mode of the coefficients given some rows alone, where the noise scale is
-// known. It reports whether the normal equations could be solved: where digits do not suffice fit
-// uses singular values.
+// fitGiven writes to theta the mode of the coefficients given some rows alone, if the noise scale
+// is known. It reports whether the normal equations could be solved. If they have too few digits,
+// fit uses singular values instead.
 func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
 	if a.Scale >= 0 {
 		return false
@@ -99,8 +101,9 @@ func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) b
 	return true
 }
 
-// fit writes to θ the mode of the coefficients given some rows alone, with hardly any noise where
-// its scale is unknown, and then the median of all residuals as the scale.
+// fit writes to theta the mode of the coefficients given some rows alone. If the noise scale is
+// unknown, the mode is for hardly any noise, and the median of all absolute residuals becomes the
+// noise scale.
 func (t *Regression) fit(a Active, rows []int, theta []float64) bool {
 	pick := func(values []float64) []float64 {
 		few := make([]float64, len(rows))

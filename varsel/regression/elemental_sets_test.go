@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Where the noise is known, normal equations agree with singular values, or report too few digits.
+// If the noise is known, modes by normal equations agree with modes by singular values, or too few
+// digits are reported.
 func TestElementalSetsGivenTheScale(t *testing.T) {
 	random := stream.Rand(4, "elemental sets")
 	column := func() []float64 {

@@ -5,7 +5,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NormalEquations are X'WX + Λ and X'Wŷ + Λμ of the columns of a model, with the priors N(μ, Λ⁻¹).
+// NormalEquations returns X'WX + Λ and X'Wŷ + Λμ for the columns X of a model, whose coefficients
+// have the prior N(μ, Λ⁻¹), the weights W and the response ŷ.
 func (a Active) NormalEquations(weights, response []float64) (precision *mat.SymDense, linear *mat.VecDense) {
 	k := max(len(a.Columns), 1)
 	precision, linear = mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
@@ -28,7 +29,7 @@ func (a Active) NormalEquations(weights, response []float64) (precision *mat.Sym
 	return precision, linear
 }
 
-// Solve solves normal equations; ok is false where rounding makes them indefinite.
+// Solve solves normal equations. ok is false if rounding makes them indefinite.
 func Solve(precision *mat.SymDense, linear *mat.VecDense) (theta []float64, ok bool) {
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(precision) {

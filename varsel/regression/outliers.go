@@ -8,7 +8,8 @@ type Outliers struct {
 	LogShare, Variance [2]float64 // of inliers, and of outliers
 }
 
-// NewOutliers has a share of outliers, whose noise scale is ratio times the scale of others.
+// NewOutliers returns the density for a share of outliers, whose noise scale is ratio times
+// exp(logScale), the noise scale of other rows.
 func NewOutliers(share, ratio, logScale float64) *Outliers {
 	inlier := math.Exp(2 * logScale)
 	return &Outliers{[2]float64{math.Log1p(-share), math.Log(share)}, [2]float64{inlier, inlier * ratio * ratio}}

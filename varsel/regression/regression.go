@@ -17,23 +17,23 @@ import (
 // σ if it is unknown, or the parameters of a response of categories (categories.go). Each has an
 // independent normal prior.
 type Regression struct {
-	X         *mat.Dense  // [n, D], D/M where rows have M predictors; the column of log σ is zero
-	Columns   [][]float64 // [D][n] of X
+	X         *mat.Dense  // [n, D], or [n, D/M] for M linear predictors; zeros for log σ
+	Columns   [][]float64 // columns of X [D][n]
 	Offset    []float64   // [n] or nil
 	Kind      likelihood.Kind
 	Responses Responses
 	Dim       int       // number of coordinates
 	Scale     int       // coordinate of log σ, or −1
 	LogScale  float64   // log σ when it is known
-	Outliers  *Outliers // of the robust likelihood with known scales; nil for others
+	Outliers  *Outliers // of the robust likelihood with known scales; nil otherwise
 	// LogConstant is the part of the log density of the responses that depends on no parameter.
 	LogConstant float64
 	Mean, SD    []float64 // of the priors [D]
-	// Statistics have the inner products of the columns, where X stands for them; else nil.
+	// Statistics holds the inner products of the columns, if X stands for them; else it is nil.
 	Statistics *design.Statistics
 }
 
-// LogJoint is log p(y, θ | m) of the coordinates in use. mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(y, θ | m) of the coordinates in use: mask [B,D], theta [B,D] -> [B].
 func (t *Regression) LogJoint(mask, theta *Node) *Node {
 	active := Where(mask, theta, ZerosLike(theta))
 	eta := t.predictors(active)
@@ -59,7 +59,7 @@ func ColumnOf(x *Node, j int) *Node {
 	return InsertAxes(ReduceSum(Mul(x, Constant(x, unit, 1, dim)), -1), -1)
 }
 
-// LogNormalPrior is Σ_active log N(θ_j; mean_j, sd_j²). [B]
+// LogNormalPrior returns Σ_active log N(θ_j; mean_j, sd_j²) [B].
 func LogNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
 	dim := len(mean)
 	inverse, constants := make([]float64, dim), make([]float64, dim)

@@ -10,14 +10,16 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Responses are all rows of a response with their likelihood. Densities keep every constant, so
-// that the integral over the parameters is the evidence.
+// Responses holds all rows of a response with their likelihood. Densities include every constant,
+// so that the integral over the parameters is the evidence.
 type Responses struct {
 	likelihood.Likelihood
+	// Y holds the responses.
 	Y []float64
-	// Times are the numbers of rows that each stands for; nil for one
+	// Times holds the number of rows that each response stands for; nil if each is one row.
 	Times []float64
-	// Categories are the categories of the response; nil for others, which have a Likelihood
+	// Categories holds the categories of a categorical response; nil for other responses, which
+	// have a Likelihood.
 	Categories likelihood.Categories
 	// More is the number of observations beyond the rows of y, and Residual their sum of squares,
 	// which no coefficient can change. Both are 0 except for Gaussian data compressed by
@@ -28,7 +30,8 @@ type Responses struct {
 
 // LogDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row with
 // the offset. logScale [B,1] is the logarithm of the noise scale in the units of y; a likelihood
-// without one ignores it. For categories they are eta [B,M·n] and parameters [B,P].
+// without a noise scale ignores it. For a categorical response eta is [B,M·n], and logScale holds
+// the parameters [B,P].
 func (r Responses) LogDensity(eta, logScale *Node) *Node {
 	if r.Categories != nil {
 		return ReduceSum(r.Categories.LogProb(r.Y, Reshape(eta, -1, r.Categories.Predictors(), len(r.Y)), logScale), -1)
@@ -42,7 +45,7 @@ func (r Responses) LogDensity(eta, logScale *Node) *Node {
 	return Add(sum, Reshape(rest, -1))
 }
 
-// LogDensityAt is LogDensity on the host for one eta [n] and noise scale.
+// LogDensityAt does the same as LogDensity on the host, for one eta [n] and noise scale.
 func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
 	if r.More != 0 {
@@ -52,13 +55,14 @@ func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	return sum
 }
 
-// LogKernels is the part of the log density with eta [n] and scale, for uncompressed responses.
+// LogKernels returns the part of the log density that depends on eta [n] and scale, for responses
+// that are not compressed.
 func (r Responses) LogKernels(eta []float64, scale float64) float64 {
 	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
 }
 
 // Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
-// gradient of the log density at eta, and its curvature. With cautious the curvature is large
+// gradient of the log density at eta, and its curvature. If cautious is set, the curvature is large
 // enough for iterated maximisation to climb. See [likelihood.Row].
 func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
 	weights, response = make([]float64, len(r.Y)), make([]float64, len(r.Y))
@@ -69,7 +73,8 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 	return weights, response
 }
 
-// Expand writes slope and curvature of the log density in each of eta; cautious as in Working.
+// Expand writes the slope and the curvature of the log density in each element of eta. cautious has
+// the same meaning as in Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
 	newton := r.NewtonAt
 	if cautious {

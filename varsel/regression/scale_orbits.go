@@ -11,17 +11,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// ScaleOrbits are the expectations of draws along the curves on which the noise scale and the
-// distances of the coefficients from a centre grow together: with u = e^t,
+// ScaleOrbits holds the expectations of draws along the curves on which the noise scale and the
+// distances of the coefficients from a centre grow together. With u = e^t, a point on the curve of
+// a draw is
 //
 //	σ → u σ,   β → c + u (β − c),
 //
 // for a centre c of each model. With few rows the posterior has a funnel along these curves, where
-// few draws are. The squares of σ and of distances there make up most of the standard deviations.
-// Given the curve of a draw its position t has the density p(σ(t), β(t)) e^(dt), with d the number
-// of coefficients (the curves are orbits of a group with the invariant measure dt), and one
-// quadrature integrates over it. Moments of these expectations only need draws that show all curves
-// (Rao–Blackwell).
+// few draws are. The squares of σ and of distances in the funnel make up most of the standard
+// deviations. Given the curve of a draw, its position t has the density p(σ(t), β(t)) e^(dt), with
+// d the number of coefficients (the curves are orbits of a group with the invariant measure dt),
+// and one quadrature integrates over it. Moments of these expectations only need draws that show
+// all curves (Rao–Blackwell).
 type ScaleOrbits struct {
 	Centre         []int     // number of the draw at the centre, by draw
 	Mean, Variance []float64 // of u, by draw
@@ -34,9 +35,9 @@ const (
 	mostOrbitWork = 1 << 21
 )
 
-// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of the given codes. It is
-// nil if the response has no unknown scale, or the rows determine it well. The centre of a model is
-// its most probable draw.
+// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of the given codes. It
+// returns nil if the response has no unknown scale, or if the rows determine the scale well. The
+// centre of a model is its most probable draw.
 func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active func(code []int32) Active, theta *mat.Dense) (*ScaleOrbits, error) {
 	draws, rows := len(codes), len(t.Responses.Y)
 	if !t.Kind.HeavyTails() || t.Scale < 0 || rows > mostOrbitRows || rows*draws > mostOrbitWork {
@@ -79,7 +80,7 @@ type orbitWalk struct {
 	logs, logScales      []float64
 }
 
-// moments are the mean and variance of u = e^t given the orbit of theta about a centre.
+// moments returns the mean and the variance of u = e^t, given the orbit of theta about a centre.
 func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance float64) {
 	clear(w.atCentre)
 	clear(w.apart)
@@ -119,7 +120,7 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 	return mean, math.Max(0, second/mass-mean*mean)
 }
 
-// logDensity is the log density of t on an orbit, up to a constant.
+// logDensity returns the log density of t on an orbit, up to a constant.
 func (w *orbitWalk) logDensity(a Active, centre, theta []float64, t float64) float64 {
 	u := math.Exp(t)
 	floats.AddScaledTo(w.eta, w.atCentre, u, w.apart)

@@ -16,23 +16,24 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// births is the posterior over models and log σ of a Gaussian SlotTarget, for a process in
-// continuous time. A member dies at rate 1, and every other predictor is born at a rate equal to
-// its posterior odds given the members. This keeps detailed balance. Times in which hardly anything
-// can happen take no work: the process leaves a poor model at once, by any way. Weighted by their
-// durations, its jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump
-// new odds take one multiplication for each predictor and member, given inner products.
+// births is the posterior over models and log σ of a Gaussian response, sampled by a process in
+// continuous time. A member of the model dies at rate 1, and every other predictor is born at a
+// rate equal to its posterior odds given the members. These rates keep detailed balance. Times in
+// which hardly anything can happen take no work: the process leaves a poor model at once, by any
+// jump. With models weighted by their durations, the jumps are the tempered Gibbs sampler of
+// Zanella and Roberts (2019). After a jump, new odds take one multiplication for each pair of a
+// predictor and a member, given inner products.
 type births struct {
 	target  Lists
 	first   int          // column of the first item
-	rows    int          // of the responses, n
-	columns []float64    // fixed ones without log σ, then items [C, n]; nil where products are known
-	places  []int        // of the columns in the design [C], where their inner products are known
+	rows    int          // n, the number of responses
+	columns []float64    // fixed columns, then items [C, n]; nil if inner products are known
+	places  []int        // places of the columns in the design [C], if their inner products are known
 	fixed   int          // number of fixed columns
 	norms   []float64    // squared lengths of the columns [C]
 	along   []float64    // inner products of the columns with the responses less the prior mean [C]
 	size    float64      // squared length of these responses, with the part that no column can change
-	total   float64      // observations
+	total   float64      // number of observations
 	slab    float64      // prior variance of an item
 	ridge   []float64    // prior variances of the fixed columns
 	room    atomic.Int64 // inner products that may still be kept
@@ -41,37 +42,43 @@ type births struct {
 
 // Settings of the process. Not tuned.
 const (
-	// sweepTime is the time of the process in a sweep: a member dies twice.
+	// sweepTime is the time of the process in a sweep, in which a member dies twice on average.
 	sweepTime = 2
-	// sigmaSteps steps with a normal density of width sigmaStep then move log σ.
+	// After the process, log σ moves by sigmaSteps normal steps with standard deviation sigmaStep.
 	sigmaSteps, sigmaStep = 4, 0.25
-	// keptProducts bounds the inner products that are kept, 256 MiB; others are computed each time.
+	// keptProducts is the largest number of inner products that are kept, 256 MiB; other inner
+	// products are computed each time.
 	keptProducts = 1 << 25
-	// jumpError is the largest accepted error of log π from the updates of a sweep, in nats: a
-	// guard against columns that rounding cannot distinguish.
+	// jumpError is the largest accepted error of a log evidence from the updates of a sweep, in
+	// nats. It guards against columns that rounding cannot distinguish.
 	jumpError = 1e-4
 )
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// Lists are the posterior over models of a Gaussian response as lists of single columns.
+// Lists is the posterior over models of a Gaussian response, with models written as lists of
+// predictors of one column each.
 type Lists struct {
 	*regression.Regression // of all predictors
-	Space                  *space.Lists
-	Prior                  space.Prior
-	// Columns are the columns of the coordinates in every model, log σ among them if it is unknown,
-	// and of the items. Fixed is the number of coordinates in every model without log σ.
+	// Space is the space of lists.
+	Space *space.Lists
+	// Prior is the prior over models.
+	Prior space.Prior
+	// Columns holds the columns of the coordinates in every model (log σ among them if it is
+	// unknown), followed by the columns of the items. Fixed is the number of coordinates in every
+	// model, without log σ.
 	Columns [][]float64
-	Places  []int // of the columns in the design, for statistics
+	Places  []int // places of Columns in the design, for statistics
 	Fixed   int
 	Sizes   []float64 // log p(m) by size
-	// Means and SDs are the priors of the coordinates of a list.
+	// Means and SDs are the prior means and standard deviations of the coordinates of a list.
 	Means, SDs []float64
-	// Active is the model of a code.
+	// Active returns the model of a code.
 	Active func(code []int32) regression.Active
 }
 
-// Births is the posterior for a process of births and deaths, without coefficients.
+// Births returns the posterior for a process of births and deaths, from which coefficients are
+// integrated out.
 func (t Lists) Births() rjmcmc.Collapsed {
 	b := &births{
 		target: t, rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
@@ -100,7 +107,7 @@ func (t Lists) Births() rjmcmc.Collapsed {
 	return b
 }
 
-// products are the inner products of column c with all columns.
+// products returns the inner products of column c with all columns.
 func (b *births) products(c int) []float64 {
 	if known := b.kept[c].Load(); known != nil {
 		return *known
@@ -119,7 +126,7 @@ func (b *births) products(c int) []float64 {
 	return row
 }
 
-// Prior draws a model, with log σ at its prior mean.
+// Prior draws a model from the prior, with log σ at its prior mean.
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	t := b.target
 	var items []int
@@ -136,7 +143,7 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return b.state(random.Perm(b.target.Space.Items())[:b.target.Space.Slots()])
 }
 
-// state is a model with log σ at its prior mean or known value.
+// state returns a model with log σ at its prior mean or known value.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
 	s := &birthState{births: b, memberIndex: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
@@ -159,7 +166,7 @@ func (b *births) state(items []int) (*birthState, error) {
 }
 
 // birthState is a model with a noise scale. With V the covariance of the responses given the model,
-// quadratic and linear are x'V⁻¹x and x'V⁻¹y of all columns x [C].
+// quadratic and linear hold x'V⁻¹x and x'V⁻¹y for all columns x [C].
 type birthState struct {
 	*births
 	members     []int // columns, the fixed ones first
@@ -170,7 +177,7 @@ type birthState struct {
 	logEvidence                float64
 	quadratic, linear          []float64
 	odds, work, other          []float64
-	factor                     dense.Factor // of the members, in triangle
+	factor                     dense.Factor // Cholesky factor for the members, kept in triangle
 	triangle, projected, inner []float64
 }
 
@@ -186,7 +193,7 @@ func (s *birthState) leave(c int) {
 	s.members, s.rowsOf, s.memberIndex[c] = s.members[:k], s.rowsOf[:k], -1
 }
 
-// variance is the prior variance of a column.
+// variance returns the prior variance of a column.
 func (s *birthState) variance(c int) float64 {
 	if c < s.fixed {
 		return s.ridge[c]
@@ -194,7 +201,8 @@ func (s *birthState) variance(c int) float64 {
 	return s.slab
 }
 
-// rates are the odds of the births of all columns, 0 for members. It returns their sum.
+// rates sets odds to the odds of the births of all columns, 0 for members, with the evidence raised
+// to power. It returns their sum.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.target.Sizes, len(s.members)-s.fixed
 	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
@@ -220,11 +228,12 @@ func (s *birthState) rates(power float64) float64 {
 	return vectors.Sum(s.odds)
 }
 
-// mostBirthOdds bounds log odds before their exponentials, which stay in proportion: above it no
-// member dies before the next birth.
+// mostBirthOdds bounds log odds before their exponentials are taken. If one is larger, all are
+// reduced by the same amount, so that odds stay in proportion: no member dies before the next birth
+// then.
 const mostBirthOdds = 600
 
-// pick draws a column by its odds.
+// pick returns a column, drawn in proportion to the odds by a uniform number u below their sum.
 func (s *birthState) pick(u float64) int {
 	const block = 128
 	last := -1
@@ -282,7 +291,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	return s.logEvidence
 }
 
-// Clone is a copy.
+// Clone returns a copy.
 func (s *birthState) Clone() rjmcmc.CollapsedState {
 	c := *s
 	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {
@@ -293,7 +302,8 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 	return &c
 }
 
-// Draw writes the model, and coefficients and noise scale drawn given the model alone.
+// Draw writes the model to code, and to theta coefficients and a noise scale that are drawn given
+// the model alone.
 func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	set := make([]int32, 0, len(s.members))
 	for _, c := range s.members[s.fixed:] {

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestBirthDeathUpdates compares updates after many jumps with new computations.
+// TestBirthDeathUpdates compares the fields that many jumps have updated with fields computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	search := searchOf(correlated(60, 7), 0)
 	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)
@@ -32,7 +32,7 @@ func TestBirthDeathUpdates(t *testing.T) {
 	require.InDeltaSlice(t, s.quadratic, quadratic, 1e-9)
 	require.InDeltaSlice(t, s.linear, linear, 1e-9)
 	require.Len(t, s.members, b.fixed+3)
-	// births at the odds of models given σ
+	// the odds of a birth are the odds of the two models given σ
 	without := s.logEvidence + search.sizes()[3]
 	s.rates(1)
 	odds := s.odds[b.fixed+6]

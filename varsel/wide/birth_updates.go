@@ -9,14 +9,15 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// leastGrown is the least factor of the determinant of the covariance of the responses at which a
-// death is an update; below it, updates would lose the digits, and everything is computed anew. Not
-// tuned.
+// leastGrown is the least factor by which a death may change the determinant of the responses'
+// covariance in an update. With a smaller factor updates would lose digits, and everything is
+// computed anew. Not tuned.
 const leastGrown = 1e-4
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// factorise finds the factor of X'X + σ²/s² over the members; false if it is not definite.
+// factorise finds the Cholesky factor of X'X + σ²/s² over the members, whose prior variances are
+// s². It returns false if the matrix is not positive definite.
 func (s *birthState) factorise(logSigma float64) (ok bool) {
 	k := len(s.members)
 	triangle := slices.Grow(s.triangle[:0], k*k)[:k*k]
@@ -32,7 +33,7 @@ func (s *birthState) factorise(logSigma float64) (ok bool) {
 	return ok
 }
 
-// evidenceAt is log p(y | m, σ), −Inf where rounding hides it. It leaves L⁻¹X'y in projected.
+// evidenceAt returns log p(y | m, σ), −Inf if rounding hides it. It leaves L⁻¹X'y in projected.
 func (s *birthState) evidenceAt(logSigma float64) float64 {
 	if !s.factorise(logSigma) {
 		return math.Inf(-1)
@@ -51,7 +52,7 @@ func (s *birthState) evidenceAt(logSigma float64) float64 {
 	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
 }
 
-// refresh computes everything but the model and σ anew; false where it fails.
+// refresh computes everything but the model and σ anew. It returns false if it fails.
 func (s *birthState) refresh() bool {
 	s.logEvidence = s.evidenceAt(s.logSigma)
 	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
@@ -96,7 +97,7 @@ func (s *birthState) flip(c int) {
 		sign = -1
 		copy(s.other, s.rowsOf[s.memberIndex[c]])
 	}
-	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all
+	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all columns
 		vectors.MulScalar(s.work, row, weights[a])
 		vectors.Sub(s.other, s.other, s.work)
 	}
@@ -124,9 +125,10 @@ func (s *birthState) flip(c int) {
 	}
 }
 
-// ofMember are x'V⁻¹y of a member and 1 − s² x'V⁻¹x, with the digits that the difference would
-// lose: with M the inverse of X'X + σ²/s² over the members they are its coefficient (M X'y)/s², and
-// M's entry times σ²/s². triangle must have the members.
+// ofMember returns x'V⁻¹y of a member x, and 1 − s² x'V⁻¹x, without loss of the digits that the
+// difference would lose. With M the inverse of X'X + σ²/s² over the members, they are the member's
+// entry of M X'y divided by s², and its diagonal entry of M times σ²/s². factor must be the factor
+// for the present members.
 func (s *birthState) ofMember(at int) (along, grown float64) {
 	k := len(s.members)
 	unit, all := make([]float64, k), make([]float64, k)

@@ -12,22 +12,23 @@ import (
 type CredibleSet struct {
 	// Members are the predictors, the most probable one first.
 	Members []int
-	// Probability is the probability of models with a member, One of models with exactly one.
+	// Probability is the probability of the models with at least one member, and One the
+	// probability of the models with exactly one member.
 	Probability, One float64
-	// Purity is the smallest absolute correlation between two members; 1 for a single one.
+	// Purity is the smallest absolute correlation between two members, 1 for a single member.
 	Purity float64
 }
 
-// leastLead is the least inclusion probability of the most probable member of a credible set. A
-// larger set, of a hundred predictors, points at none.
+// leastLead is the least inclusion probability of the most probable member of a credible set. A set
+// whose members are all less probable has about a hundred of them, and points at none.
 const leastLead = 0.01
 
-// CredibleSets returns disjoint credible sets, the one with the most probable member first. Models
+// CredibleSets returns disjoint credible sets, the set with the most probable member first. Models
 // are lists of predictors with probabilities; missing models count as models without any member.
-// Each set begins with the most probable predictor in no set yet. It then takes in predictors whose
-// absolute correlation with all of its members is at least purity, each time the one in most of the
-// models, by probability, without a member, until the models with a member have the probability
-// level.
+// Each set begins with the most probable predictor that is in no set yet. It then takes in
+// predictors whose absolute correlation with all of its members is at least purity. At each step it
+// takes the predictor that is in the largest share, by probability, of the models without a member.
+// It ends when the models with a member have the probability level.
 func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
 	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
 	for m, members := range models {
@@ -73,7 +74,7 @@ func CredibleSets(models [][]int, probability []float64, predictors int, level, 
 	return sets
 }
 
-// credible is a posterior over models by their members.
+// credible is a posterior over models, which are lists of their members.
 type credible struct {
 	models      [][]int
 	probability []float64

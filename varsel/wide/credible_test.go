@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two effects among correlated predictors: each has a separate set, no larger than needed, and the
-// rest of the table has none.
+// Each of two effects among correlated predictors has a separate set, which is no larger than
+// needed. The other predictors are in no set.
 func TestCredibleSets(t *testing.T) {
 	models := [][]int{{0, 5}, {1, 5}, {0, 6}, {1, 6}, {2, 5}, {0, 5, 9}, {}}
 	probability := []float64{0.4, 0.2, 0.1, 0.1, 0.1, 0.07, 0.03}
@@ -31,15 +31,15 @@ func TestCredibleSets(t *testing.T) {
 	}
 	require.InDelta(t, 0.89, sets[0].Purity, 1e-12)
 	require.InDelta(t, 0.88, sets[1].Purity, 1e-12)
-	// a looser level needs only a part of them, and where correlations are too small there is none
+	// a lower level needs only a part of the members; if correlations are too small there is no set
 	require.Equal(t, []int{0, 1}, CredibleSets(models, probability, 10, 0.85, 0.5, correlation)[1].Members)
 	require.Len(t, CredibleSets(models, probability, 10, 0.95, 0.95, correlation), 0)
 }
 
-// Sets have their probability: the effects of tables drawn from the prior over models are in the
-// sets at the stated rate, with models weighted by their exact probabilities given noisy signals.
-// With 2,000 tables the standard error of a coverage of 0.95 is 0.005; at 4 of them a false alarm
-// comes once in 30,000 runs.
+// Sets contain an effect with the probability that they state. Tables are drawn from the prior over
+// models, and models are weighted by their exact probabilities given noisy signals. With 2,000
+// tables the standard error of a coverage of 0.95 is 0.005; a limit of 4 standard errors gives a
+// false alarm in one of 30,000 runs.
 func TestCredibleSetsCover(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const predictors, block = 12, 4

@@ -14,8 +14,8 @@ const (
 	// jointOfModel is the number of pairs, and of triples, taken from each scan. Their evidences
 	// take no longer than a few steps of a search.
 	jointOfModel = 32
-	// mostScans bounds the scans around one model, and allProducts their multiplications after the
-	// first two, some seconds. Not tuned.
+	// mostScans is the largest number of scans around one model. After the first two scans, no scan
+	// begins once the scans have taken allProducts multiplications, some seconds. Not tuned.
 	mostScans   = 8
 	allProducts = 1 << 34
 )
@@ -27,12 +27,12 @@ type Search struct {
 	Prior  space.Prior
 }
 
-// limit is the largest number of predictors of a model, and sizes are log p(m) by size.
+// limit returns the largest number of predictors of a model, and sizes returns log p(m) by size.
 func (s Search) limit() int       { return s.Prior.Limit(len(s.Design.Predictors)) }
 func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predictors)) }
 
-// joint are the best pairs and triples on top of a model whose mode f has found, within the limit
-// of its size, and the multiplications that pairs took.
+// joint returns the best pairs and triples to add to a model whose mode f has found, within the
+// limit of a model's size. products is the number of multiplications that the pairs took.
 func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, products int) {
 	if len(base)+2 > limit {
 		return nil, nil, 0
@@ -44,10 +44,11 @@ func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, pr
 	return pairs, triples, scan.pairs() * scan.lengths
 }
 
-// Together returns models with two or three new members each, the most promising beyond the gains
-// from fewer of them. They are on top of the given model, of the empty model, and of the given
-// model without each of its first members, which they may replace. without are the models before.
-// code is the code of a model.
+// Together returns models in with that add two or three predictors to a model, and the models that
+// they are added to in without. It takes the predictors whose joint gain exceeds the gains from
+// fewer of them most. It adds them to the given model, to the empty model, and to the given model
+// without each of its first members, which the predictors may replace. code returns the code of a
+// model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	parts, _ := s.parts()
 	bases := [][]int{members}

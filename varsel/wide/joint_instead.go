@@ -24,9 +24,9 @@ const (
 	allInstead = 1 << 33
 )
 
-// Instead are the codes of models from searches without some predictors: first without the members
-// of a model and of all models found so far, then without each of the members. Each search ends
-// with steps among all predictors.
+// Instead returns the codes of models that are found by searches without some predictors. The first
+// searches leave out the members of the given model and of all models found so far; the other
+// searches leave out one of the members each. Each search ends with steps among all predictors.
 func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -62,11 +62,11 @@ type stepwise struct {
 	fits     []*screenFit           // of the parts of the response
 	share    float64                // factor of their sum, as in parts
 	gain     func(size int) float64 // change of log p(m) by one more member, by size
-	limit    int                    // on the size
+	limit    int                    // largest size of a model
 	products int                    // multiplications so far
 }
 
-// without is the end of a search that begins without the banned predictors.
+// without returns the model at the end of a search that begins without the banned predictors.
 func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
 	out := map[int]bool{}
 	for _, predictor := range banned {
@@ -84,7 +84,7 @@ func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
 }
 
 // climb adds, removes and exchanges predictors until no step gains. Each step is the best one under
-// the quadratic at the mode of the model.
+// the quadratic approximation of the log likelihood at the mode of the model.
 func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 	for seen := map[string]bool{}; ; {
 		if err := ctx.Err(); err != nil {

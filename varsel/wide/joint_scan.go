@@ -18,33 +18,36 @@ import (
 // can be less probable than the empty one by a hundred nats. A scan of all pairs on top of a model
 // has no such valley; it takes the inner products of all columns.
 
-// jointScan has all columns outside a model, under the quadratic of the log likelihood −½ Σ w (η −
-// ŷ)²/φ at its mode: √w times each, less its projection on the columns of the model, and of unit
-// length. φ is 1, or unknown.
+// jointScan holds all columns outside a model, whose pairs it scans. In place of the log likelihood
+// it takes the quadratic approximation −½ Σ w_i (η_i − ŷ_i)²/φ at the mode of the model, with
+// working weights w and working responses ŷ. Each column is multiplied by √w, projected off the
+// columns of the model and scaled to unit length. φ is 1, or unknown. The rest of the responses is
+// √w ŷ, projected off the columns of the model.
 type jointScan struct {
 	rows      int
 	columns   []float64 // [C·rows]
-	predictor []int     // of each
+	predictor []int     // predictor of each column
 	along     []float64 // inner products with the rest of the responses
 	ridge     []float64 // noise variance over prior variance of the coefficients, at φ = 1
-	squares   float64   // S, of the rest of the responses
-	freedom   float64   // ν, the rows less the columns of the model; 0 where φ is known
-	alone     []float64 // gain of each alone, at least 0
-	price     []float64 // the same, and the least loss of a pair with it to its prior
+	squares   float64   // S, the squared length of the rest of the responses
+	freedom   float64   // ν, the number of rows less columns of the model; 0 if φ is known
+	alone     []float64 // gain of each column alone, at least 0
+	price     []float64 // alone, plus the least loss of a pair with the column to its prior
 
 	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
 	lengths int
 
-	// Where the inner products of the design are known, columns are the projections on the model,
-	// in as many rows: inner products are the known ones of the places in the design, times the
-	// scales of both columns, less the inner products of the projections.
+	// If the inner products of the design are known, columns instead holds the projections on the
+	// model, with a row for each column of the model. An inner product is then the known inner
+	// product of two places in the design, times the scales of both columns, less the inner product
+	// of their projections.
 	known *design.Statistics
 	place []int
 	scale []float64
 }
 
-// jointGain are predictors with the log Bayes factor, in nats, of the model with all of them, and
-// its excess over parts of them.
+// jointGain is a set of predictors. together is the log Bayes factor, in nats, of the model with
+// all of them, and beyond its excess over the log Bayes factors of parts of the set.
 type jointGain struct {
 	members          []int // ascending
 	together, beyond float64
@@ -52,19 +55,21 @@ type jointGain struct {
 
 // Settings of the scan. Not tuned.
 const (
-	// mostPaired is the number of paired columns, the ones that go best with the response.
+	// mostPaired is the number of columns that are paired, the ones with the largest inner products
+	// with the response.
 	mostPaired = 1 << 14
-	// mostProducts bounds the multiplications of a scan, a second. Rows beyond are added up with
-	// random signs, which keeps inner products in expectation (Charikar, Chen and Farach-Colton
-	// 2004), and nearly so for nearly equal columns. The best pairs are computed from all rows.
+	// mostProducts bounds the multiplications of a scan, a second. If there are too many rows, they
+	// are added up with random signs. This keeps inner products in expectation (Charikar, Chen and
+	// Farach-Colton 2004), and nearly keeps them for nearly equal columns. The gains of the best
+	// pairs are computed from all rows.
 	mostProducts = 1 << 32
-	// scanTile columns are multiplied with scanTile others while they are in the cache. scanHeaps
-	// is the number of lists of the best, for any number of processors.
+	// scanTile columns are multiplied with scanTile other columns while they are in the cache.
+	// scanHeaps is the number of lists of best sets, the same for any number of processors.
 	scanTile, scanHeaps = 128, 16
-	// leastBeyond is the least gain of predictors beyond parts of them, in nats.
+	// leastBeyond is the least gain of a set of predictors beyond parts of the set, in nats.
 	leastBeyond = 1
-	// collinear is the least share of a squared length that is left, of a column beside the model
-	// or of one of a pair beside the other: less is rounding.
+	// collinear is the least share of a squared length that is left when a column is projected off
+	// the model, or one column of a pair off the other. Less is rounding.
 	collinear = 1e-9
 )
 
@@ -103,7 +108,8 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		unit              []float64
 		along, length     float64
 	}
-	// beside writes what s keeps of column j to x, with its length beside the model, or 0.
+	// beside writes column j to x in the form in which s keeps it. length is 0 if the column is
+	// left out.
 	beside := func(j int, x []float64) (along, length float64) {
 		vectors.Mul(x, t.Columns[j], root)
 		if length = outside(x, basis); length > 0 {
@@ -168,10 +174,10 @@ func outside(x []float64, basis [][]float64) (length float64) {
 	return length
 }
 
-// pairs is the number of pairs of columns.
+// pairs returns the number of pairs of columns.
 func (s *jointScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
 
-// shorten adds up rows where there are more than most.
+// shorten adds up rows if there are more than most, so that most sums are left.
 func (s *jointScan) shorten(most int) {
 	count := len(s.predictor)
 	s.short, s.lengths = s.columns, s.rows
@@ -196,9 +202,9 @@ func (s *jointScan) shorten(most int) {
 	}
 }
 
-// gain is the log Bayes factor of the model with two more unit columns. Their inner products are b
-// and c with the rest and r with each other, and their ridges φ times v and w; an infinite ridge
-// leaves a column out.
+// gain returns the log Bayes factor of the model with two more unit columns. b and c are their
+// inner products with the rest of the responses, and r is their inner product with each other.
+// Their ridges are φ times v and w; an infinite ridge leaves a column out.
 func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	most := b * b
 	if !math.IsInf(w, 1) {
@@ -207,8 +213,8 @@ func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	return s.largest(most, func(φ float64) float64 { return s.gainAt(φ, b, c, r, v, w) })
 }
 
-// largest is the gain at a known φ. Otherwise it is the largest evidence of three places between φ
-// of the model and φ of the rest after columns that explain the given squares.
+// largest returns the gain at a known φ. If φ is unknown, it returns the largest of the gains at
+// three values, from φ of the model to φ of the rest after columns that explain the given squares.
 func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) float64 {
 	if s.freedom == 0 {
 		return gainAt(1)
@@ -224,7 +230,7 @@ func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) 
 	return best
 }
 
-// base is φ of the model.
+// base returns φ of the model.
 func (s *jointScan) base() float64 {
 	if s.freedom == 0 {
 		return 1
@@ -232,8 +238,9 @@ func (s *jointScan) base() float64 {
 	return s.squares / s.freedom
 }
 
-// gainAt is gain at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, with R the inner products of the
-// columns and A the ridges.
+// gainAt returns the gain at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, where the vector b holds
+// the inner products of the columns with the rest of the responses, R their inner products with
+// each other, and A the ridges.
 func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	v *= φ
 	if math.IsInf(w, 1) {
@@ -244,10 +251,10 @@ func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	return ((1+w)*b*b-2*r*b*c+(1+v)*c*c)/det/(2*φ) - math.Log(det/(v*w))/2
 }
 
-// explained are the squares that two unit columns explain of the rest of the responses.
+// explained returns the squares of the rest of the responses that two unit columns explain.
 func explained(b, c, r float64) float64 { return (b*b - 2*r*b*c + c*c) / (1 - r*r) }
 
-// needed are the squares that a pair must explain for a gain, under any prior.
+// needed returns the squares that a pair must explain to have the gain, under any prior.
 func (s *jointScan) needed(gain float64) float64 {
 	if s.freedom == 0 {
 		return 2 * gain
@@ -255,7 +262,8 @@ func (s *jointScan) needed(gain float64) float64 {
 	return -s.squares * math.Expm1(-2*gain/s.freedom)
 }
 
-// best are the pairs with the largest gains beyond their members alone, at most most, best first.
+// best returns the pairs with the largest gains beyond their members alone, up to most of them, the
+// best one first.
 func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
@@ -282,7 +290,8 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// bestOf are the best, best first, each once: predictors with several columns occur several times.
+// bestOf returns the best sets in all, up to most of them, the best one first. Sets that occur
+// several times, as for predictors with several columns, are returned once.
 func bestOf(most int, all []jointGain) (kept []jointGain) {
 	slices.SortFunc(all, func(a, b jointGain) int {
 		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))
@@ -300,7 +309,7 @@ func bestOf(most int, all []jointGain) (kept []jointGain) {
 type bestJoint struct {
 	scan  *jointScan
 	most  int
-	least float64 // gain beyond its parts that one more needs
+	least float64 // gain beyond its parts that a further set needs
 	sets  []jointGain
 }
 
@@ -320,7 +329,7 @@ func (h *bestJoint) add(one jointGain) {
 	}
 }
 
-// look tries column c with the columns from one on, given their inner products.
+// look tries column c with the columns from number from on, given their inner products.
 func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
@@ -354,8 +363,9 @@ func (s *jointScan) inner(c, d int) float64 {
 	return r[0]
 }
 
-// inners are the inner products of column c with columns from one on, as all their rows or fewer
-// numbers [C·rows] give them.
+// inners writes the inner products of column c with the columns from number from on to the slice
+// to. columns
+// [C·rows] holds the columns with all their rows, or with sums of rows.
 func (s *jointScan) inners(to []float64, c, from int, columns []float64, rows int) {
 	vectors.DotRows(to, columns[from*rows:(from+len(to))*rows], rows, columns[c*rows:(c+1)*rows])
 	if s.known != nil {

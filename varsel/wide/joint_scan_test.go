@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Where σ is known the gain of a pair is the difference of log evidences, except for the wide prior
+// If σ is known, the gain of a pair is the difference of log evidences, except for the wide prior
 // of the columns of the model.
 func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	d := correlated(50, 12)
@@ -39,7 +39,8 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	}
 }
 
-// The best pairs are the best of all pairs, one by one, for known and unknown σ.
+// The best pairs that a scan finds are the best of all pairs, tried one by one, for known and
+// unknown σ.
 func TestBestPairsAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.5} {
 		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 300, [2]float64{1, 0.3}, 0.3, hiddenPair{first: 3, second: 280, disturbance: 3}, hiddenPair{first: 30, second: 150, cause: 1, disturbance: 2})
@@ -59,7 +60,8 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// The best triples are the best of all, with the difference of log evidences where σ is known.
+// The best triples that a scan finds are the best of all triples. If σ is known, their gain is the
+// difference of log evidences.
 func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.3} {
 		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 40, [2]float64{1, 0}, 0.3,
@@ -97,7 +99,8 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// A pair stands out where rows are added up: inner products of 60 numbers for 1,000 rows.
+// A pair stands out even if rows are added up, so that inner products have 60 sums in place of
+// 1,000 rows.
 func TestPairsAreFoundInSums(t *testing.T) {
 	f := searchOf(hiddenPairs(likelihood.LogisticKind, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4}), 1).fit()
 	f.find(nil)

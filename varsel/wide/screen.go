@@ -15,48 +15,52 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Screening is the gain of each predictor added to the best model of forward selection. q(m) and
-// the flow start from it. It is no answer: training and certification correct every number.
+// Screening holds the gain of each predictor when it is added to the best model of forward
+// selection. q(m) and the flow start from it. It is no answer: training and certification correct
+// every number.
 type Screening struct {
-	// LogOdds are approximate log odds of each predictor to be in the model, and Order the
-	// predictors from the largest to the smallest.
+	// LogOdds holds approximate log odds of each predictor to be in the model, and Order the
+	// predictors from the largest log odds to the smallest.
 	LogOdds []float64
 	Order   []int
-	// Correlation of each predictor (its first column) with the working response.
+	// Correlation holds the correlation of each predictor (its first column) with the working
+	// response.
 	Correlation []float64
-	// Weights w and Response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of
-	// the log likelihood at the mode of the model.
+	// Weights holds w and Response ŷ of −½ Σ w_i (η_i − ŷ_i)², the quadratic approximation of the
+	// log likelihood at the mode of the model. η_i is the linear predictor of row i without offset.
 	Weights, Response []float64
 	// LogScale is log σ at the mode.
 	LogScale float64
 }
 
-// Bounds of the log odds, probabilities of 1e-11 and 0.999: no predictor starts as certain or
-// impossible. Not tuned.
+// Bounds of the log odds. They stand for probabilities of 1e-11 and 0.999, so that no predictor
+// starts as certain or impossible. Not tuned.
 const (
 	leastLogOdds = -25
 	mostLogOdds  = 7
 )
 
-// leastJointOdds is the least odds of predictors that matter only together; noise has less. Not
-// tuned.
+// leastJointOdds is the least odds of sets of predictors that matter only together; noise has lower
+// odds. Not tuned.
 const leastJointOdds = 1e-3
 
-// Weight is the predictor's weight in proposals: its probability, and a share of the rest.
+// Weight returns the predictor's weight in proposals: its probability, plus an equal share for each
+// predictor.
 func (s *Screening) Weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.LogOdds[predictor])) + 1/float64(len(s.LogOdds))
 }
 
-// Screen adds predictors one after the other, the one with the largest evidence each time, while
-// this improves the posterior probability of the model and there are slots left. It adds two or
-// three at a time where they matter only together. Then it scans every model that differs from the
-// last by adding, removing or exchanging one. Evidences are under the quadratic of the log
-// likelihood at the mode of the current model (exact for Gaussian noise of known scale), and a scan
-// takes a few products with the design matrix.
+// Screen adds predictors one after the other, each time the one with the largest evidence, while
+// this improves the posterior probability of the model and the model is below the largest size. It
+// adds two or three predictors at a time if they matter only together. Then it scans every model
+// that differs from the last one by one predictor added, removed or exchanged. Evidences are under
+// the quadratic approximation of the log likelihood at the mode of the current model (exact for
+// Gaussian noise of known scale), and a scan takes a few products with the design matrix.
 func (s Search) Screen() *Screening {
 	f, count, sizes, slots := s.fit(), len(s.Design.Predictors), s.sizes(), s.limit()
 	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}
-	// gain is the change of log p(m) by one more member; at the limit, by the last one.
+	// gain is the change of log p(m) by one more member or, at the largest size, by the last
+	// member.
 	gain := func(size int) float64 {
 		size = min(size, slots-1)
 		return sizes[size+1] - sizes[size]
@@ -72,7 +76,8 @@ func (s Search) Screen() *Screening {
 	}
 	found.Weights, found.Response, found.LogScale = f.weights, f.response, f.logScale
 
-	// odds of members against absence and exchanges; of the others by entering in either way
+	// The odds of a member are against its absence and its exchanges. The odds of another predictor
+	// are for its entering in either way.
 	add := f.evidences(base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
@@ -117,9 +122,9 @@ func (s Search) Screen() *Screening {
 	return found
 }
 
-// improve returns the predictor that improves the probability of a model most. If none does, it
-// returns the two or three that do together, and all such sets. gain is the change of log p(m) by
-// one more member, by size.
+// improve returns the predictor that improves the probability of a model most. If no predictor
+// does, it returns the two or three predictors that do together, and all sets that were tried. gain
+// is the change of log p(m) by one more member, by size.
 func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, joint []jointGain) {
 	best, size := -1, len(base)
 	evidence := f.evidences(base)
@@ -145,7 +150,7 @@ func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) 
 	return more, joint
 }
 
-// screenFit is the quadratic of the log likelihood at the mode of one model.
+// screenFit is the quadratic approximation of the log likelihood at the mode of one model.
 type screenFit struct {
 	design *design.Design
 	target *regression.Regression
@@ -156,7 +161,7 @@ type screenFit struct {
 	inner             []float64 // x_j' W ŷ
 }
 
-// fit begins at the prior mean of log σ.
+// fit returns a screenFit that begins at the prior mean of log σ.
 func (s Search) fit() *screenFit {
 	f := &screenFit{target: s.Regression, design: s.Design, logScale: s.LogScale}
 	if s.Scale >= 0 {
@@ -165,7 +170,7 @@ func (s Search) fit() *screenFit {
 	return f
 }
 
-// coordinates lists the columns of a model: those in every model first.
+// coordinates returns the columns of a model, with the columns in every model first.
 func (f *screenFit) coordinates(model []int) []int {
 	columns := slices.Clone(f.design.Always)
 	for _, predictor := range model {
@@ -229,8 +234,8 @@ func (f *screenFit) active(columns []int) (a regression.Active) {
 	return a
 }
 
-// evidences returns, for every predictor, the log Bayes factor of the model with it against the
-// model without, under the quadratic: NaN for members.
+// evidences returns, for every predictor, the log Bayes factor of the model with the predictor
+// against the model without it, under the quadratic approximation. It is NaN for members.
 func (f *screenFit) evidences(model []int) []float64 {
 	t := f.target
 	a := f.active(f.coordinates(model))
@@ -272,8 +277,9 @@ func (f *screenFit) evidences(model []int) []float64 {
 	return evidence
 }
 
-// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter. S = X_J'WX_J − C M⁻¹
-// C' is their information beyond the present columns, and g = X_J'W(ŷ − X_Aθ_A).
+// evidence returns −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter beside the present
+// columns A, with prior standard deviation s. With C = X_J'WX_A and M = X_A'WX_A + Λ, S = X_J'WX_J
+// − C M⁻¹ C' is the information of J beyond A, and g = X_J'W(ŷ − X_Aθ_A).
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
@@ -315,7 +321,7 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	return (logPrior-cholesky.LogDet())/2 + mat.Dot(score, &step)/2
 }
 
-// scaleMode is the mode of log σ given the linear predictors.
+// scaleMode returns the mode of log σ given the linear predictors.
 func (f *screenFit) scaleMode(eta []float64) float64 {
 	t := f.target
 	mean, sd := t.Mean[t.Scale], t.SD[t.Scale]

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Evidences of one more predictor are differences of exact log evidences, where σ is known.
+// The evidence that screening finds for one more predictor is the difference of exact log
+// evidences, if σ is known.
 func TestScreeningEvidence(t *testing.T) {
 	d := correlated(50, 6)
 	d.Predictors[1].Coordinates = []int{2, 6}

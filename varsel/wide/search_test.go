@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// searchOf has predictors with coefficients ~ N(0, 1.5²) under a noise scale, unknown if 0.
+// searchOf returns a search among the predictors of d, with coefficients ~ N(0, 1.5²) and the noise
+// scale sigma, which is unknown if sigma is 0.
 func searchOf(d *design.Design, sigma float64) Search {
 	n, dim := d.X.Dims()
 	r := &regression.Regression{
@@ -34,7 +35,7 @@ func searchOf(d *design.Design, sigma float64) Search {
 	return Search{r, d, space.Prior{Kind: space.BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
 }
 
-// evidence is the closed form of a Gaussian model.
+// evidence returns the log evidence of a Gaussian model in closed form.
 func (s Search) evidence(t *testing.T, model ...int) float64 {
 	t.Helper()
 	f := s.fit()
@@ -43,17 +44,17 @@ func (s Search) evidence(t *testing.T, model ...int) float64 {
 	return posterior.LogEvidence()
 }
 
-// hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
-// is the cause with a disturbance, the other measures the disturbance. A third, unless it is 0,
-// measures a second disturbance.
+// hiddenPair is a pair of predictors, neither of which explains a cause of the response alone. The
+// first is the cause plus a disturbance, and the second measures the disturbance. The third, unless
+// it is 0, measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
-	cause                int     // which of two causes
-	disturbance          float64 // its sd
+	cause                int     // which of the two causes
+	disturbance          float64 // standard deviation of the disturbance
 }
 
-// hiddenPairs is a table of n rows with p predictors of noise but for some pairs, and a response of
-// two independent causes with these effects.
+// hiddenPairs returns a design of n rows with p predictors, which are pure noise except for the
+// given pairs, and a response to two independent causes with the given effects.
 func hiddenPairs(kind likelihood.Kind, seed uint64, n, p int, effects [2]float64, sigma float64, pairs ...hiddenPair) *design.Design {
 	random := stream.Rand(seed, "pairs")
 	x, y := mat.NewDense(n, p+1, nil), make([]float64, n)
@@ -81,7 +82,8 @@ func hiddenPairs(kind likelihood.Kind, seed uint64, n, p int, effects [2]float64
 	return design.OfColumns(x, y, kind)
 }
 
-// correlated has p predictors, each correlated with the one before; every third has an effect.
+// correlated returns a design with p predictors, each correlated with the predictor before it.
+// Every third predictor has an effect.
 func correlated(n, p int) *design.Design {
 	random := stream.Rand(uint64(p), "correlated")
 	x, y := mat.NewDense(n, p+1, nil), make([]float64, n)

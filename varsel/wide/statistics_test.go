@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Searches, models and processes with known inner products are those with the rows that stand for
-// them.
+// Searches, models, and processes of births and deaths give the same results with known inner
+// products as with the rows that stand for them.
 func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	const p, samples = 9, 40
 	from := correlated(samples, p)
@@ -82,8 +82,9 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	}
 }
 
-// A model that leaves nearly nothing of the response, and columns that nearly depend on each other,
-// are left to the rows, which have more digits.
+// Inner products have too few digits for a model that leaves nearly nothing of the response, and
+// for columns that nearly depend on each other. Such models are left to the rows, which have more
+// digits.
 func TestModelsOfFewDigitsAreLeftToTheRows(t *testing.T) {
 	for _, c := range []struct {
 		r     float64
