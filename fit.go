@@ -100,7 +100,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 			if err != nil {
 				return nil, err
 			}
-			if err := report.next(t.step, now); err != nil {
+			if err := report.reportInterval(t.step, now); err != nil {
 				return t.posterior(), err
 			}
 		}

@@ -26,8 +26,9 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step. It fails when too many of its draws were not finite.
-func (r *reporter) next(step int, now counters) error {
+// reportInterval reports the interval that ends at step. It fails when too many of its draws were
+// not finite.
+func (r *reporter) reportInterval(step int, now counters) error {
 	steps := float64(step - r.step)
 	clock := time.Now()
 	nonFinite := now.nonFinite - r.before.nonFinite

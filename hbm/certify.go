@@ -108,7 +108,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if p.feed.target != nil { // one of few batch sizes, whose graphs are compiled once for all models
 		w.outer = glances[min(draws/glances[1].draws, 1)].draws
 	}
-	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.largest())))
+	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.mostMembers())))
 	sample := &Draws{Values: Values{}}
 	for {
 		sample.N = draws
@@ -203,8 +203,8 @@ func (v *Variable) belongs(to *Plate) *Plate {
 	return nil
 }
 
-// largest returns the largest number of members of a variable.
-func (m *Model) largest() int {
+// mostMembers returns the largest number of members of a variable.
+func (m *Model) mostMembers() int {
 	largest := 1
 	for _, v := range m.variables {
 		largest = max(largest, v.Members())

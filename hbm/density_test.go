@@ -20,7 +20,7 @@ func evaluated(t *testing.T, density Density, x []float64, event ...int) []float
 	v := m.Observed("x", density, On(m.Plate("members", len(x)/product(event))), Event(event...))
 	require.NoError(t, m.Err())
 	out := MustExecOnce(testkit.Backend(t), func(x *Node) *Node {
-		f := m.whole(x.Graph(), dtypes.Float64)
+		f := m.wholeReplica(x.Graph(), dtypes.Float64)
 		f.values[v] = x
 		return Squeeze(f.logProb(v), 1)
 	}, v.tensorOf(x))

@@ -52,7 +52,7 @@ func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, po
 	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
 	// [from..., draws, points, heads]
 	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h)))
-	share := Mul(Exp(Sub(scores, set.spread(set.largest(scores)))), weight4(weight, scores.Rank()))
+	share := Mul(Exp(Sub(scores, set.spread(set.largestEntry(scores)))), weight4(weight, scores.Rank()))
 	// [to..., draws, points, heads, h]
 	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1)))
 	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))

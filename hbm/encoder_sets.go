@@ -286,8 +286,8 @@ func (s *sets) sum(x *Node) *Node {
 // lowest stands for the largest entry of a set without members.
 const lowest = -1e30
 
-// largest returns the largest entry of x over each set. No gradient passes through it.
-func (s *sets) largest(x *Node) *Node {
+// largestEntry returns the largest entry of x over each set. No gradient passes through it.
+func (s *sets) largestEntry(x *Node) *Node {
 	return StopGradient(s.reduce(StopGradient(x), lowest, func(x *Node) *Node { return ReduceMax(x, s.axis) },
 		func(start, index, x *Node) *Node { return ScatterMax(start, index, x, false, false) }))
 }

@@ -121,7 +121,7 @@ func (f *feed) replica(s *selector, inputs []*Node) *replica {
 	for _, v := range f.known() {
 		r.values[v] = next()
 	}
-	if !s.whole() {
+	if !s.isWhole() {
 		r.rows, r.encodings = map[*Variable]*Node{}, map[*Variable]*Node{}
 		for _, v := range f.model.Latents() {
 			r.rows[v] = next()

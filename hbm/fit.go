@@ -83,7 +83,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Family == Joint && !members.whole() {
+	if cfg.Family == Joint && !members.isWhole() {
 		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step: got a Batch, want none", Joint)
 	}
 	target := &Target{model: model, data: data, space: one}

@@ -204,8 +204,8 @@ func follow(chain []*membership, member int32) int32 {
 
 func (s *selector) size(p *Plate) int { return s.plans[p].size }
 
-// whole reports whether every selection holds all members in their order.
-func (s *selector) whole() bool {
+// isWhole reports whether every selection holds all members in their order.
+func (s *selector) isWhole() bool {
 	for _, w := range s.plans {
 		if w.kind != takeAll {
 			return false

@@ -57,7 +57,7 @@ func TestSelectionsAreUnbiased(t *testing.T) {
 	}
 	s, err := newSelector(m, map[*Plate]int{school: 2, pupil: 2, year: 3, rating: 3})
 	require.NoError(t, err)
-	require.False(t, s.whole())
+	require.False(t, s.isWhole())
 	const n = 4000
 	for _, plates := range [][]*Plate{{school}, {pupil}, {year}, {pupil, year}, {year, school}, {rating}, {student}, {teacher}, {faculty}, {rating, year}} {
 		exact := 0.0
@@ -126,7 +126,7 @@ func TestSelectionMistakes(t *testing.T) {
 	}
 	s, err := newSelector(m, map[*Plate]int{answer: 4, item: 7})
 	require.NoError(t, err)
-	require.True(t, s.whole(), "no fewer than there are")
+	require.True(t, s.isWhole(), "no fewer than there are")
 
 	m = NewModel()
 	group = m.Plate("group", 3)

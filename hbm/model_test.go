@@ -62,7 +62,7 @@ func TestAlign(t *testing.T) {
 			}
 			outShape = append(append(outShape, draws), c.event...)
 			out := MustExecOnce(testkit.Backend(t), func(x *Node) *Node {
-				y := m.whole(x.Graph(), dtypes.Float64).align(x, c.from, c.to)
+				y := m.wholeReplica(x.Graph(), dtypes.Float64).align(x, c.from, c.to)
 				return BroadcastToDims(y, outShape...)
 			}, tensors.FromFlatDataAndDimensions(x, shape...))
 			got := tensors.MustCopyFlatData[float64](out)

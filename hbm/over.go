@@ -188,7 +188,7 @@ func (t *Target) replicaAt(mask, theta *Node) (r *replica, logLinks map[*Variabl
 }
 
 func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
-	r := t.model.whole(g, dtype)
+	r := t.model.wholeReplica(g, dtype)
 	for v, values := range t.data {
 		r.values[v] = ConvertDType(Const(g, v.tensorOf(values)), dtype)
 	}

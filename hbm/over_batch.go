@@ -47,7 +47,7 @@ func (f *batchedFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) (i
 		return f.fixed, nil
 	}
 	inputs, err = f.batch(ctx, step, func(*rand.Rand) [][]int32 { return nil })
-	if f.simulate == nil && f.selector.whole() {
+	if f.simulate == nil && f.selector.isWhole() {
 		f.fixed = inputs
 	}
 	return inputs, err

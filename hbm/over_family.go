@@ -39,7 +39,7 @@ func (t *Target) Family(cfg Config) (vti.Flow, error) {
 		return nil, err
 	}
 	members, err := newSelector(t.model, cfg.Batch)
-	if err != nil || members.whole() && cfg.Amortize == 0 {
+	if err != nil || members.isWhole() && cfg.Amortize == 0 {
 		return f, err
 	}
 	batched := newBatchedFamily(f, members)

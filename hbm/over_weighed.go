@@ -128,7 +128,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 				return nil, err
 			}
 			found[i], theta[i] = c.evidence(), make([]float64, w.posterior.model.Dim())
-			w.parameters(w.posterior.feed.conditionOn(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
+			w.writeParameters(w.posterior.feed.conditionOn(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
 		}
 		for _, estimate := range found {
 			best = max(best, estimate.Log)
@@ -149,8 +149,8 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 	return found, nil
 }
 
-// parameters writes the parameters θ [D] of a draw of the model of a feed.
-func (w *weighed) parameters(modelFeed *feed, sample *Draws, draw int, theta []float64) {
+// writeParameters writes the parameters θ [D] of a draw of the model of a feed.
+func (w *weighed) writeParameters(modelFeed *feed, sample *Draws, draw int, theta []float64) {
 	for at, l := range w.posterior.family.latents {
 		values := sample.Of(l.Variable, draw)
 		for member := range l.Members() {
@@ -189,7 +189,7 @@ func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random 
 	feed, rows := w.posterior.feed.conditionOn(code), weighted.Rows(c.Weight, n, random)
 	found.Theta, found.Weights = mat.NewDense(n, w.posterior.model.Dim(), nil), slices.Repeat([]float64{1}, n)
 	for k, row := range rows {
-		w.parameters(feed, c.Sample, row, found.Theta.RawRowView(k))
+		w.writeParameters(feed, c.Sample, row, found.Theta.RawRowView(k))
 	}
 	return found, nil
 }

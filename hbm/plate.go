@@ -168,8 +168,8 @@ func (m *Model) CheckData(data Values) error {
 	return nil
 }
 
-// whole returns the replica that holds all members of all plates in their order.
-func (m *Model) whole(g *Graph, dtype dtypes.DType) *replica {
+// wholeReplica returns the replica that holds all members of all plates in their order.
+func (m *Model) wholeReplica(g *Graph, dtype dtypes.DType) *replica {
 	r := &replica{graph: g, dtype: dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{}, values: map[*Variable]*Node{}}
 	for _, p := range m.plates {
 		r.sizes[p] = p.size

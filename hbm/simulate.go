@@ -91,7 +91,7 @@ func (t *Target) Simulator(device *gpu.Device) (*Simulator, error) {
 // latent parents are present.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
-		r := m.whole(inputs[0].Graph(), dtypes.Float64)
+		r := m.wholeReplica(inputs[0].Graph(), dtypes.Float64)
 		for i, parent := range s.parents {
 			r.values[parent] = inputs[1+i]
 		}

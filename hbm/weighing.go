@@ -140,7 +140,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			return nil
 		}
 		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start))
-		noise, corrections := w.noise(random, chosen)
+		noise, corrections := w.drawNoise(random, chosen)
 		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(noise, rest...)...) })
 		if err != nil {
 			return err

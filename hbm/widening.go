@@ -118,8 +118,9 @@ func (b block) correction(squares []float64) float64 {
 // to no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
 type corrections struct{ common, perMember []float64 }
 
-// noise draws the noise of every latent variable, [plates..., draws, U], as inputs of the graph.
-func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, corrections) {
+// drawNoise draws the noise of every latent variable, [plates..., draws, U], as inputs of the
+// graph.
+func (w *weighing) drawNoise(random *rand.Rand, chosen *selection) ([]any, corrections) {
 	members := 0
 	if w.plate != nil {
 		members = w.plate.size

@@ -58,8 +58,9 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return TypicalKHat(kHat, share)
 }
 
-// apart is the largest difference between the probability of a model and the share of its draws.
-func (d *drawnModels) apart(probability []float64) float64 {
+// largestDeviation is the largest difference between the probability of a model and the share of
+// its draws.
+func (d *drawnModels) largestDeviation(probability []float64) float64 {
 	left := slices.Clone(probability)
 	for k, at := range d.positions {
 		left[at] -= d.shares[k]

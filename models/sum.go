@@ -47,7 +47,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 		}
 		x.judgeSum(c, drawn)
 	}
-	if probability, _ = x.probabilities(); first.apart(probability) > mostApart {
+	if probability, _ = x.probabilities(); first.largestDeviation(probability) > mostApart {
 		c.Sample = WeightedSample{} // the models of its draws were allocated by the estimates before
 		if _, err := x.drawParameters(ctx, c, probability, draws, sumStream+"/again"); err != nil {
 			return nil, err

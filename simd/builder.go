@@ -54,18 +54,18 @@ func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingS
 }
 
 // check verifies that ops were made by this builder and that it can still grow.
-func (b *Builder) check(what string, ops ...backends.Op) ([]*node, error) {
+func (b *Builder) check(operation string, ops ...backends.Op) ([]*node, error) {
 	if b.compiled {
-		return nil, errors.Errorf("simd: %s: computation %q was already compiled", what, b.name)
+		return nil, errors.Errorf("simd: %s: computation %q was already compiled", operation, b.name)
 	}
 	nodes := make([]*node, len(ops))
 	for i, op := range ops {
 		n, ok := op.(*node)
 		if !ok || n == nil {
-			return nil, errors.Errorf("simd: %s: operand %d: want an operation of this backend, got %T", what, i, op)
+			return nil, errors.Errorf("simd: %s: operand %d: want an operation of this backend, got %T", operation, i, op)
 		}
 		if n.owner != b {
-			return nil, errors.Errorf("simd: %s: operand %d belongs to computation %q, not to %q", what, i, n.owner.name, b.name)
+			return nil, errors.Errorf("simd: %s: operand %d belongs to computation %q, not to %q", operation, i, n.owner.name, b.name)
 		}
 		nodes[i] = n
 	}
@@ -112,9 +112,9 @@ func (b *Builder) Constant(flat any, dims ...int) (backends.Op, error) {
 	return b.add(backends.OpTypeConstant, shape, constantAttr{data}), nil
 }
 
-func checkDType(what string, dtype dtypes.DType) error {
+func checkDType(operation string, dtype dtypes.DType) error {
 	if !capabilities.DTypes[dtype] {
-		return errors.Errorf("simd: %s: element type %s is not supported", what, dtype)
+		return errors.Errorf("simd: %s: element type %s is not supported", operation, dtype)
 	}
 	return nil
 }

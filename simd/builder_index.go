@@ -12,12 +12,12 @@ import (
 
 // withIndexAxis gives indices the last axis of size 1 that GoMLX leaves implicit when indexAxis is
 // their rank.
-func (b *Builder) withIndexAxis(what string, indices *node, indexAxis int) (*node, error) {
+func (b *Builder) withIndexAxis(operation string, indices *node, indexAxis int) (*node, error) {
 	if !indices.dtype.IsInt() {
-		return nil, errors.Errorf("simd: %s: want integer indices, got %s", what, indices.shape())
+		return nil, errors.Errorf("simd: %s: want integer indices, got %s", operation, indices.shape())
 	}
 	if indexAxis < 0 || indexAxis > len(indices.dims) {
-		return nil, errors.Errorf("simd: %s: index axis %d is outside indices %s", what, indexAxis, indices.shape())
+		return nil, errors.Errorf("simd: %s: index axis %d is outside indices %s", operation, indexAxis, indices.shape())
 	}
 	if indexAxis < len(indices.dims) {
 		return indices, nil
@@ -129,8 +129,8 @@ func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, index
 
 // checkStarts verifies one scalar integer index per axis of operand, or one vector with all of
 // them, and returns operand, more..., one scalar per axis.
-func (b *Builder) checkStarts(what string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
-	in, err := b.check(what, append(slices.Clone(operands), starts...)...)
+func (b *Builder) checkStarts(operation string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
+	in, err := b.check(operation, append(slices.Clone(operands), starts...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +144,11 @@ func (b *Builder) checkStarts(what string, operands []backends.Op, starts []back
 		}
 	}
 	if len(starts) != len(in[0].dims) {
-		return nil, errors.Errorf("simd: %s: want %d start indices for %s, got %d", what, len(in[0].dims), in[0].shape(), len(starts))
+		return nil, errors.Errorf("simd: %s: want %d start indices for %s, got %d", operation, len(in[0].dims), in[0].shape(), len(starts))
 	}
 	for _, s := range in[len(operands):] {
 		if len(s.dims) != 0 || !s.dtype.IsInt() {
-			return nil, errors.Errorf("simd: %s: want scalar integer start indices, got %s", what, s.shape())
+			return nil, errors.Errorf("simd: %s: want scalar integer start indices, got %s", operation, s.shape())
 		}
 	}
 	return in, nil

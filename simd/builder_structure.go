@@ -180,10 +180,10 @@ func (b *Builder) Bitcast(x backends.Op, dtype dtypes.DType) (backends.Op, error
 	return b.add(backends.OpTypeBitcast, shapes.Make(dtype, dims...), nil, in[0]), nil
 }
 
-func checkAxes(what string, x *node, axes []int) error {
+func checkAxes(operation string, x *node, axes []int) error {
 	for i, axis := range axes {
 		if axis < 0 || axis >= len(x.dims) || slices.Contains(axes[:i], axis) {
-			return errors.Errorf("simd: %s: want distinct axes of %s, got %v", what, x.shape(), axes)
+			return errors.Errorf("simd: %s: want distinct axes of %s, got %v", operation, x.shape(), axes)
 		}
 	}
 	return nil

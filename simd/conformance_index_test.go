@@ -125,14 +125,14 @@ func (m *maker) indexing() {
 			x, u := m.random(dtype, 7, 5, 3), m.random(dtype, 2, 5, 1)
 			i, j, k := m.indices(indexType, 7, true), m.indices(indexType, 5, true), m.indices(indexType, 3, true)
 			starts := []array{i.array, j.array, k.array}
-			at := make([]int, 3)
+			start := make([]int, 3)
 			end := make([]int, 3)
-			for axis := range at {
-				at[axis] = min(max(int(starts[axis].data[0]), 0), x.dims[axis]-u.dims[axis])
-				end[axis] = at[axis] + u.dims[axis]
+			for axis := range start {
+				start[axis] = min(max(int(starts[axis].data[0]), 0), x.dims[axis]-u.dims[axis])
+				end[axis] = start[axis] + u.dims[axis]
 			}
 			m.add(operation{name: describe("DynamicSlice", x, i, j, k), in: []typed{x, i, j, k}, notInGo: true,
-				want: x.slice(at, end, []int{1, 1, 1}),
+				want: x.slice(start, end, []int{1, 1, 1}),
 				build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
 					return b.DynamicSlice(in[0], in[1:], u.dims)
 				}})
@@ -140,7 +140,7 @@ func (m *maker) indexing() {
 			for n, v := range u.data {
 				c := u.coordinates(n)
 				for axis := range c {
-					c[axis] += at[axis]
+					c[axis] += start[axis]
 				}
 				updated.data[updated.index(c)] = v
 			}

@@ -56,7 +56,7 @@ func newBackend(t testing.TB, config string) *Backend {
 func toFlat(a array, dtype dtypes.DType) any {
 	data := newBlock(len(a.data) * dtype.Size())
 	for i, x := range a.data {
-		storeNumber(dtype, at(data.pointer(), dtype, i), x)
+		storeNumber(dtype, elementAddress(data.pointer(), dtype, i), x)
 	}
 	return flatSlice(dtype, data.pointer(), len(a.data))
 }

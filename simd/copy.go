@@ -36,7 +36,7 @@ type movingOffset struct {
 	limits, strides []int
 }
 
-func (m *movingOffset) at(f *frame) int {
+func (m *movingOffset) offsetIn(f *frame) int {
 	if m == nil {
 		return 0
 	}
@@ -64,8 +64,8 @@ func (s *copyStep) run(f *frame) {
 func (s *copyStep) task(f *frame, _, task, _ int) { s.copy(f, &s.parts[task]) }
 
 func (s *copyStep) copy(f *frame, p *copyPart) {
-	from := unsafe.Add(f.memory[p.src], (p.from.offset+p.srcMoves.at(f))*s.elem)
-	to := unsafe.Add(f.memory[s.dst], (p.to.offset+p.dstMoves.at(f))*s.elem)
+	from := unsafe.Add(f.memory[p.src], (p.from.offset+p.srcMoves.offsetIn(f))*s.elem)
+	to := unsafe.Add(f.memory[s.dst], (p.to.offset+p.dstMoves.offsetIn(f))*s.elem)
 	if from != to { // the result may have taken over the memory of the operand
 		copyAxes(to, from, p.to.dims, p.to.strides, p.from.strides, s.elem, s.moves)
 	}

@@ -294,12 +294,12 @@ func TestGradients(t *testing.T) {
 	for k := range args {
 		analytic := tensors.MustCopyFlatData[float64](got[k])
 		for i := range args[k] {
-			at := args[k][i]
-			args[k][i] = at + h
+			original := args[k][i]
+			args[k][i] = original + h
 			above := value.MustExec(tensorsOf()...)[0].Value().(float64)
-			args[k][i] = at - h
+			args[k][i] = original - h
 			below := value.MustExec(tensorsOf()...)[0].Value().(float64)
-			args[k][i] = at
+			args[k][i] = original
 			require.InDelta(t, (above-below)/(2*h), analytic[i], 1e-7*math.Max(1, math.Abs(analytic[i])))
 		}
 	}

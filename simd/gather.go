@@ -12,21 +12,21 @@ import (
 func loadIndex(dtype dtypes.DType, p unsafe.Pointer, i int) int {
 	switch dtype {
 	case dtypes.Int32:
-		return int(*(*int32)(at(p, dtype, i)))
+		return int(*(*int32)(elementAddress(p, dtype, i)))
 	case dtypes.Int64:
-		return int(*(*int64)(at(p, dtype, i)))
+		return int(*(*int64)(elementAddress(p, dtype, i)))
 	case dtypes.Int8:
-		return int(*(*int8)(at(p, dtype, i)))
+		return int(*(*int8)(elementAddress(p, dtype, i)))
 	case dtypes.Int16:
-		return int(*(*int16)(at(p, dtype, i)))
+		return int(*(*int16)(elementAddress(p, dtype, i)))
 	case dtypes.Uint8:
-		return int(*(*uint8)(at(p, dtype, i)))
+		return int(*(*uint8)(elementAddress(p, dtype, i)))
 	case dtypes.Uint16:
-		return int(*(*uint16)(at(p, dtype, i)))
+		return int(*(*uint16)(elementAddress(p, dtype, i)))
 	case dtypes.Uint32:
-		return int(*(*uint32)(at(p, dtype, i)))
+		return int(*(*uint32)(elementAddress(p, dtype, i)))
 	default:
-		return int(min(*(*uint64)(at(p, dtype, i)), 1<<62))
+		return int(min(*(*uint64)(elementAddress(p, dtype, i)), 1<<62))
 	}
 }
 
@@ -123,8 +123,9 @@ func (x *indexed) isSimple() bool {
 	return len(x.runs.dims) == 0 && inOrder(x.batch, x.run) && inOrder(x.start, x.depth) && (x.depth <= 1 || x.depthStride == 1)
 }
 
-// at returns where the index vector of window i begins, and where the window begins in slices.
-func (x *indexed) at(i int) (start, slice int) {
+// windowAt returns where the index vector of window i begins, and where the window begins in
+// slices.
+func (x *indexed) windowAt(i int) (start, slice int) {
 	if x.simple {
 		return i * x.depth, i * x.run
 	}
@@ -168,7 +169,7 @@ func (s *gatherStep) task(f *frame, _, task, _ int) {
 	}
 	bytes := s.indexed.run * s.elem
 	for i := first; i < end; i++ {
-		start, to := s.at(i)
+		start, to := s.windowAt(i)
 		from, _ := s.position(indices, start, true)
 		if len(s.runs.dims) == 0 {
 			copy(elements[byte](unsafe.Add(out, to*s.elem), bytes), elements[byte](unsafe.Add(array, from*s.elem), bytes))
@@ -222,10 +223,10 @@ func (l *lowering) lowerScatter(n *node) {
 			dtypes.Int32: scatterAdd[int32], dtypes.Int64: scatterAdd[int64],
 		}[n.dtype]
 	}
-	from, at, slicesValue, out := l.stored[operand.id], l.stored[indices.id], l.stored[updates.id], l.stored[n.id]
-	s.array, s.indices, s.slices, s.operand, s.bytes = out.id, at.id, slicesValue.id, from.id, out.bytes()
-	e := scheduled{step: s, reads: []*value{from, at, slicesValue}, writes: []*value{out}}
-	if from != at && from != slicesValue && from.kind != constant && from.kind != output {
+	from, indicesValue, slicesValue, out := l.stored[operand.id], l.stored[indices.id], l.stored[updates.id], l.stored[n.id]
+	s.array, s.indices, s.slices, s.operand, s.bytes = out.id, indicesValue.id, slicesValue.id, from.id, out.bytes()
+	e := scheduled{step: s, reads: []*value{from, indicesValue, slicesValue}, writes: []*value{out}}
+	if from != indicesValue && from != slicesValue && from.kind != constant && from.kind != output {
 		e.reuse = []reuse{{result: out, operand: from}}
 	}
 	l.emit(e)
@@ -244,7 +245,7 @@ func (s *scatterStep) run(f *frame) {
 		return
 	}
 	for i := range s.count {
-		start, from := s.at(i)
+		start, from := s.windowAt(i)
 		to, ok := s.position(indices, start, false)
 		if !ok {
 			continue

@@ -148,7 +148,7 @@ func (l *lowering) lowerNode(n *node) {
 	}
 }
 
-// at is the address of element i of an array of dtype that starts at p.
-func at(p unsafe.Pointer, dtype dtypes.DType, i int) unsafe.Pointer {
+// elementAddress is the address of element i of an array of dtype that starts at p.
+func elementAddress(p unsafe.Pointer, dtype dtypes.DType, i int) unsafe.Pointer {
 	return unsafe.Add(p, i*dtype.Size())
 }

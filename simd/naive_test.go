@@ -198,9 +198,9 @@ func naiveDotGeneral(a array, aContract, aBatch []int, b array, bContract, bBatc
 	return newArray(attr.outputDims(a.dims, b.dims)...).fill(func(c []int) float64 {
 		total := 0.0
 		for k := range sum.data {
-			at, ac, bc := sum.coordinates(k), make([]int, len(a.dims)), make([]int, len(b.dims))
+			contracted, ac, bc := sum.coordinates(k), make([]int, len(a.dims)), make([]int, len(b.dims))
 			for i := range aContract {
-				ac[aContract[i]], bc[bContract[i]] = at[i], at[i]
+				ac[aContract[i]], bc[bContract[i]] = contracted[i], contracted[i]
 			}
 			for i := range aBatch {
 				ac[aBatch[i]], bc[bBatch[i]] = c[i], c[i]
@@ -250,8 +250,8 @@ func naiveGather(a, indices array, indexAxis int, offsetAxes, collapsed, startMa
 		}
 		from := make([]int, len(a.dims))
 		for i, axis := range startMap {
-			at := slices.Insert(slices.Clone(batchAt), indexAxis, i)
-			from[axis] = min(max(int(indices.data[indices.index(at)]), 0), a.dims[axis]-sliceDims[axis])
+			indexCoordinates := slices.Insert(slices.Clone(batchAt), indexAxis, i)
+			from[axis] = min(max(int(indices.data[indices.index(indexCoordinates)]), 0), a.dims[axis]-sliceDims[axis])
 		}
 		next := 0
 		for axis := range from {
@@ -290,8 +290,8 @@ func naiveScatter(combine func(x, y float64) float64, a, indices, updates array,
 		}
 		to, inside := make([]int, len(a.dims)), true
 		for j, axis := range operandAxes {
-			at := slices.Insert(slices.Clone(batchAt), indexAxis, j)
-			to[axis] = int(indices.data[indices.index(at)])
+			indexCoordinates := slices.Insert(slices.Clone(batchAt), indexAxis, j)
+			to[axis] = int(indices.data[indices.index(indexCoordinates)])
 			inside = inside && to[axis] >= 0 && to[axis] <= a.dims[axis]-windowDims[axis]
 		}
 		next := 0

@@ -58,10 +58,10 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	}
 	place := f.place(p, inclusion)
 	out := &amortize.Problem{LogMass: f.spread(masses, place.Sites)}
-	out.Precision, out.Linear = f.widen(s, place)
+	out.Precision, out.Linear = f.placeQuadratic(s, place)
 	r := &reading{family: f, p: p, sketch: s, place: place, inclusion: inclusion}
-	rows := r.rows()
-	out.Data = append(rows, append(r.predictors(), r.table(), r.prior(), r.sizes(logPrior))...)
+	rows := r.rowArrays()
+	out.Data = append(rows, append(r.predictors(), r.tableArray(), r.prior(), r.sizes(logPrior))...)
 	return out, place, nil
 }
 
@@ -92,9 +92,9 @@ type reading struct {
 	average float64
 }
 
-// rows returns the arrays of the rows: the design matrix, the response, the inputs for each row,
-// and the presence of rows.
-func (r *reading) rows() []amortize.Array {
+// rowArrays returns the arrays of the rows: the design matrix, the response, the inputs for each
+// row, and the presence of rows.
+func (r *reading) rowArrays() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
 	eta := make([]float64, n)
@@ -135,9 +135,9 @@ func (r *reading) predictors() []amortize.Array {
 	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
 }
 
-// table returns the array of the table as a whole. It must be called after rows, whose scale and
-// weights it uses.
-func (r *reading) table() amortize.Array {
+// tableArray returns the array of the table as a whole. It must be called after rowArrays, whose
+// scale and weights it uses.
+func (r *reading) tableArray() amortize.Array {
 	p, groups := r.p, len(r.inclusion)
 	spread := 1.0
 	if p.Design.Likelihood.Continuous() {
@@ -210,9 +210,10 @@ func (f *Family) index(m int, sites []int) (index int) {
 	return index
 }
 
-// widen returns the normal approximation of the largest model or, if f.each is set, of all models,
-// in the coordinates of the family: its precision matrix, and the precision matrix times the mean.
-func (f *Family) widen(s *sketch, place amortize.Place) (precision, linear []float64) {
+// placeQuadratic returns the normal approximation of the largest model or, if f.each is set, of all
+// models, in the coordinates of the family: its precision matrix, and the precision matrix times
+// the mean.
+func (f *Family) placeQuadratic(s *sketch, place amortize.Place) (precision, linear []float64) {
 	tableDim, dim, count := len(place.Coordinates), f.dim(), 1
 	if f.each {
 		count = 1 << f.most

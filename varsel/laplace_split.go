@@ -49,7 +49,7 @@ func lower(f dense.Factor) *mat.TriDense {
 // setScales sets the scales of the sides, as measured from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
-		s.above, s.below = append(s.above, s.scale(s.mode, axis, 1)), append(s.below, s.scale(s.mode, axis, -1))
+		s.above, s.below = append(s.above, s.sideScale(s.mode, axis, 1)), append(s.below, s.sideScale(s.mode, axis, -1))
 	}
 	s.setSpread()
 }
@@ -61,10 +61,10 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// scale returns the scale of a normal density along one side of an axis through a point. At the
+// sideScale returns the scale of a normal density along one side of an axis through a point. At the
 // steps that are tried, the normal density relative to its value at the point is nowhere below the
 // posterior density relative to its value there.
-func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
+func (s *splitFit) sideScale(from []float64, axis int, sign float64) float64 {
 	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
 		floats.AddScaledTo(point, from, sign*step, s.axes[axis*len(point):(axis+1)*len(point)])

@@ -115,8 +115,8 @@ func (s *splitFit) widen() {
 			floats.AddScaled(from, side, s.axes[axis*k:axis*k+k])
 			for other := range k {
 				if other != axis {
-					s.above[other] = math.Max(s.above[other], s.scale(from, other, 1))
-					s.below[other] = math.Max(s.below[other], s.scale(from, other, -1))
+					s.above[other] = math.Max(s.above[other], s.sideScale(from, other, 1))
+					s.below[other] = math.Max(s.below[other], s.sideScale(from, other, -1))
 				}
 			}
 		}

@@ -26,7 +26,7 @@ func TestLinearPredictorOfDraws(t *testing.T) {
 	eta := make([]float64, len(rows))
 	for i, code := range codes {
 		scale := packed.linearPredictor(draws.Codes[i], draws.Values.RawRowView(i), rows, eta)
-		require.InEpsilon(t, math.Exp(theta.At(i, packed.Slots.scale()))*design.Scaling.YSD, scale, 1e-12)
+		require.InEpsilon(t, math.Exp(theta.At(i, packed.Slots.scaleCoordinate()))*design.Scaling.YSD, scale, 1e-12)
 		for k, row := range rows {
 			want := 0.0
 			for a, j := range packed.Slots.fixed {

@@ -134,7 +134,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: new(Number(q[s])), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
-	for _, model := range c.Models[:p.listed(len(c.Models))] {
+	for _, model := range c.Models[:p.shownModels(len(c.Models))] {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: new(Number(model.Q)), Certified: Number(model.Certified), SE: Number(model.SE),
@@ -191,8 +191,8 @@ func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []in
 	return q
 }
 
-// listed returns the number of models that a result shows, of count models.
-func (p *Problem) listed(count int) int {
+// shownModels returns the number of models that a result shows, of count models.
+func (p *Problem) shownModels(count int) int {
 	if count > maxListedModels && !p.AllModels {
 		return topModels
 	}

@@ -77,7 +77,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result.Diagnostics.Verdict, result.Diagnostics.Reasons = j.Verdict, j.Reasons
 	n := chains.Draws()
 	result.CredibleSets = problem.credibleSets(n, func(k int) ([]int, float64) { return problem.members(chains.Codes(k)), 1 / float64(n) })
-	for _, model := range chains.Models(problem.listed(chains.Visited())) {
+	for _, model := range chains.Models(problem.shownModels(chains.Visited())) {
 		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(problem.Design.Predictors)), Size: len(members), Certified: Number(model.Mean), SE: Number(model.MCSE),

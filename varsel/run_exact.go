@@ -66,7 +66,7 @@ func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	result.CredibleSets = p.credibleSets(len(answer.Models), func(k int) ([]int, float64) {
 		return bitMembers(answer.Models[k].Code), answer.Models[k].Probability
 	})
-	for _, model := range answer.Models[:min(len(answer.Models), p.listed(1<<len(p.Design.Predictors)))] {
+	for _, model := range answer.Models[:min(len(answer.Models), p.shownModels(1<<len(p.Design.Predictors)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
 			LogEvidence: new(Number(model.LogEvidence)), LogEvidenceSE: new(Number(0)),

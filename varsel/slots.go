@@ -204,11 +204,11 @@ func (t *SlotTarget) logScaleOf(active *Node) *Node {
 	if t.base.Scale < 0 {
 		return t.base.LogScaleOf(active)
 	}
-	return regression.ColumnOf(active, t.scale())
+	return regression.ColumnOf(active, t.scaleCoordinate())
 }
 
-// scale returns the coordinate of log σ, or −1 if σ is known.
-func (t *SlotTarget) scale() int {
+// scaleCoordinate returns the coordinate of log σ, or −1 if σ is known.
+func (t *SlotTarget) scaleCoordinate() int {
 	if t.base.Scale < 0 {
 		return -1
 	}
@@ -229,7 +229,7 @@ func (t *SlotTarget) bits() *Target { return t.base }
 // active returns the coordinates of the model of a code.
 func (t *SlotTarget) active(code []int32) regression.Active {
 	fixed, width := t.space.Fixed(), t.space.Width()
-	a := regression.Active{Scale: t.scale()}
+	a := regression.Active{Scale: t.scaleCoordinate()}
 	for j, on := range t.space.MaskRow(code, nil) {
 		column := j
 		if j >= fixed {

@@ -30,7 +30,7 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 	for _, j := range t.fixed {
 		names = append(names, t.base.design.Names[j])
 	}
-	if t.scale() >= 0 {
+	if t.scaleCoordinate() >= 0 {
 		names = append(names, t.base.design.ScaleName())
 	}
 	for slot := range t.space.Slots() {
@@ -71,7 +71,7 @@ func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 			level = byTable
 		}
 	})
-	if at := t.scale(); at >= 0 {
+	if at := t.scaleCoordinate(); at >= 0 {
 		values[at] = math.Exp(theta[at]) * scaling.YSD
 	}
 	if level >= 0 {
@@ -103,7 +103,7 @@ func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []in
 			level = packed
 		}
 	})
-	if at := t.scale(); at >= 0 {
+	if at := t.scaleCoordinate(); at >= 0 {
 		theta[at] = math.Log(values[at] / scaling.YSD)
 	}
 	if level >= 0 {
@@ -117,7 +117,7 @@ func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int,
 	for i, column := range t.fixed {
 		f(column, values[i])
 	}
-	if at := t.scale(); at >= 0 {
+	if at := t.scaleCoordinate(); at >= 0 {
 		f(t.base.design.Dim(), values[at])
 	}
 	for site, number := range numbers {

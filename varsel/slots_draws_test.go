@@ -59,7 +59,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 		for a, j := range problem.Slots.fixed {
 			spread.Set(i, j, theta.At(i, a))
 		}
-		spread.Set(i, bits.Target.Scale, theta.At(i, problem.Slots.scale()))
+		spread.Set(i, bits.Target.Scale, theta.At(i, problem.Slots.scaleCoordinate()))
 		for _, member := range problem.Slots.byTable(code) {
 			bit[member.predictor] = 1
 			for w, j := range problem.Design.Predictors[member.predictor].Coordinates {

@@ -19,7 +19,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
 	vector := func(values []float64, dims ...int) *Node { return regression.Constant(x, values, dims...) }
-	at := t.scale()
+	at := t.scaleCoordinate()
 	prior, shift := make([]float64, dim*dim), make([]float64, dim)
 	for j := range dim {
 		if j != at {
@@ -72,7 +72,7 @@ const (
 // eta [B,n] holds the linear predictors at the mode of the coefficients, and coefficients [B,1]
 // their number. The integral over each coefficient adds log σ to the log density.
 func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
-	mean, sd := t.mean[t.scale()], t.sd[t.scale()]
+	mean, sd := t.mean[t.scaleCoordinate()], t.sd[t.scaleCoordinate()]
 	eta = StopGradient(eta)
 	slope := func(s *Node) *Node {
 		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise

@@ -107,7 +107,7 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 					spread[j] = packed[a]
 				}
 				if bits.Scale >= 0 {
-					spread[bits.Scale] = packed[slots.scale()]
+					spread[bits.Scale] = packed[slots.scaleCoordinate()]
 				}
 				bit := make([]int32, len(problem.Design.Predictors))
 				for place, item := range slots.space.Set(code) {
@@ -185,7 +185,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 		model.Prior = Prior{MaxSize: 3}
 		problem := slotProblem(t, correlated(t, model.Likelihood, 30, 5, 2), DesignOptions{}, model)
 		slots := problem.Slots
-		at, dim := slots.scale(), slots.space.Dim()
+		at, dim := slots.scaleCoordinate(), slots.space.Dim()
 		codes := [][]int32{{0, 2, 4}, {1, 3, 5}, {5, 5, 5}}
 		outputs, err := MustNewExec(testkit.Backend(t), func(codes *Node) []*Node {
 			precision, linear := slots.Quadratic(codes, slots.space.Mask(codes), dtypes.Float64)

@@ -90,7 +90,7 @@ func TestCandidates(t *testing.T) {
 			continue
 		}
 		found++
-		require.Equal(t, f.Parents, c.set(f.Node, mask))
+		require.Equal(t, f.Parents, c.parentsOf(f.Node, mask))
 		require.InDelta(t, exact.LogEvidence[k], c.scores[f.Node][mask], 1e-9)
 		sum := math.Inf(-1)
 		for other := range c.scores[f.Node] {
@@ -157,7 +157,7 @@ func TestRefinedCandidates(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 4, 5, 6, 7}, refined.parents[0])
 	for mask, score := range refined.scores[0] {
-		require.InDelta(t, c.score(0, refined.set(0, mask)), score, 1e-12)
+		require.InDelta(t, c.score(0, refined.parentsOf(0, mask)), score, 1e-12)
 	}
 	for j := 1; j < 8; j++ {
 		require.Equal(t, c.parents[j], refined.parents[j])

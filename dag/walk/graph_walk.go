@@ -122,7 +122,7 @@ func (w *walk) draw(j, mask int) {
 // setLocal makes the candidates in mask and the required parents the parents of a node.
 func (w *walk) setLocal(j, mask int) {
 	w.local[j] = mask
-	w.setParents(j, w.tables.set(j, mask))
+	w.setParents(j, w.tables.parentsOf(j, mask))
 }
 
 // step is a large step that moves a node by up to reach places in the order.
@@ -173,13 +173,13 @@ func (w *walk) step(reach int) {
 		difference += w.listed(j)
 	}
 	if !orders && logRatio+w.logSort() < limit {
-		w.restore(w.changed)
+		w.undo(w.changed)
 		return // the next step draws the order again
 	}
 	w.score += difference
 }
 
-func (w *walk) restore(changes []change) {
+func (w *walk) undo(changes []change) {
 	for _, c := range changes {
 		w.setParents(c.node, c.parents)
 		w.local[c.node] = c.local

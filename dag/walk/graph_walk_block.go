@@ -32,7 +32,7 @@ func (w *walk) block(width int) {
 	old := w.window.old
 	logRatio += w.sortBlock(before, func(_ []int, place int) int { return old[len(old)-1-place].node })
 	if logRatio < math.Log(w.random.Float64()) {
-		w.restore(old)
+		w.undo(old)
 		return
 	}
 	w.score += difference

@@ -83,7 +83,7 @@ func (w *walk) reverse() {
 			}
 		}
 	}
-	w.restore(w.old)
+	w.undo(w.old)
 }
 
 // candidateBit returns the bit of a parent in a mask of the candidates of j, or zero if the parent

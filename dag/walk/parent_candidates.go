@@ -189,7 +189,7 @@ func (c *candidates) refined(ctx gocontext.Context, part *shard.Shard, visits []
 	return r, err
 }
 
-func (c *candidates) set(j int, mask int) dgraph.Set {
+func (c *candidates) parentsOf(j int, mask int) dgraph.Set {
 	parents := c.problem.Structure.Required[j]
 	for k, i := range c.parents[j] {
 		if mask>>k&1 != 0 {
@@ -216,7 +216,7 @@ func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 			return
 		}
 		c.scores[j][mask] = math.Inf(-1)
-		if set := c.set(j, mask); c.problem.Structure.Allows(j, set) {
+		if set := c.parentsOf(j, mask); c.problem.Structure.Allows(j, set) {
 			c.scores[j][mask], c.priors[j][mask] = c.score(j, set), c.problem.Structure.Prior.LogWeight(j, set)
 		}
 	}

@@ -270,7 +270,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	if len(rows) == 0 {
 		return s, nil
 	}
-	s.moments, s.ess = p.moments(draws, seed), ess
+	s.moments, s.ess = p.momentsOfDraws(draws, seed), ess
 	for _, at := range rows {
 		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
 		// effects of a level are picked from several draws, so that draws have no density
@@ -282,8 +282,9 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	})
 }
 
-// moments returns all weighted draws of all quantities, for their means and standard deviations.
-func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
+// momentsOfDraws returns all weighted draws of all quantities, for their means and standard
+// deviations.
+func (p *PlateModel) momentsOfDraws(draws plateDraws, seed uint64) *momentDraws {
 	r := p.regression
 	rows, kept := r.momentRows(draws.weight, seed)
 	m := &momentDraws{weight: kept, known: r.quantities()}

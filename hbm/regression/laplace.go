@@ -67,7 +67,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 	l.levels = l.levelPairs()
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
 	p := l.proposal(all, typical)
-	l.start = p.effectsOf(p.leastSquares())
+	l.start = p.effectsOf(p.leastSquaresEffects())
 	return l.startAtMode(all, typical)
 }
 

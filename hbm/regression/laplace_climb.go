@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastSquares returns the mode that the effects would have if every row were gaussian on the scale
-// of the predictor, with the curvature that its log density has at an exact fit. It returns zero
-// effects if the mode cannot be computed. Newton steps from zero effects would take a predictor to
-// a million for a count of a million.
-func (p *outerProposal) leastSquares() []float64 {
+// leastSquaresEffects returns the mode that the effects would have if every row were gaussian on
+// the scale of the predictor, with the curvature that its log density has at an exact fit. It
+// returns zero effects if the mode cannot be computed. Newton steps from zero effects would take a
+// predictor to a million for a count of a million.
+func (p *outerProposal) leastSquaresEffects() []float64 {
 	l := p.l
 	if l.r.unordered != nil {
 		return make([]float64, l.effects) // slopes are bounded: no row asks for effects far away
@@ -58,7 +58,7 @@ func (p *outerProposal) climb() bool {
 	for k, v := range start {
 		start[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
 	}
-	return p.climbFrom(start, math.Inf(1)) || p.climbFrom(p.leastSquares(), math.Inf(1)) ||
+	return p.climbFrom(start, math.Inf(1)) || p.climbFrom(p.leastSquaresEffects(), math.Inf(1)) ||
 		p.climbFrom(make([]float64, p.l.effects), longestClimb)
 }
 

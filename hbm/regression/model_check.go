@@ -73,7 +73,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		at := d % len(kept.eta)
 		if in.Unordered != nil {
-			kept.responses[at].shares(kept.eta[at], mean)
+			kept.responses[at].probabilities(kept.eta[at], mean)
 			for i, p := range mean {
 				sd[i] = math.Sqrt(p * (1 - p))
 			}

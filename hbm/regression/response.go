@@ -83,15 +83,15 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 	}
 	categories := g.unordered.Levels()
 	shares := make([]float64, categories*len(dst))
-	g.shares(eta, shares)
+	g.probabilities(eta, shares)
 	for i := range dst {
 		dst[i] = float64(pick.Func(categories, random.Float64(), func(k int) float64 { return shares[k*len(dst)+i] }))
 	}
 }
 
-// shares writes probabilities of unordered categories at predictors eta to dst [K·n], category by
-// category.
-func (g response) shares(eta, dst []float64) {
+// probabilities writes probabilities of unordered categories at predictors eta to dst [K·n],
+// category by category.
+func (g response) probabilities(eta, dst []float64) {
 	n := len(dst) / g.unordered.Levels()
 	rowEta, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
 	for i := range n {

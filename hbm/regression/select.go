@@ -37,8 +37,8 @@ func (q question) outcomes() int {
 	return count
 }
 
-// answer decodes an outcome: whether the term is in, and the groupings by which it varies, as bits.
-func (q question) answer(outcome int32) (in bool, varies uint) {
+// decode decodes an outcome: whether the term is in, and the groupings by which it varies, as bits.
+func (q question) decode(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
 			return false, 0
@@ -52,7 +52,7 @@ func (q question) answer(outcome int32) (in bool, varies uint) {
 func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
 
 func (q question) state(outcome int32, names []string) string {
-	in, varies := q.answer(outcome)
+	in, varies := q.decode(outcome)
 	var by, parts []string
 	for k, g := range q.groups[:q.byGroups()] {
 		if varies>>k&1 == 1 {
@@ -145,7 +145,7 @@ func (r *Regression) makeQuestions() error {
 func (r *Regression) has(code []int32, term formula.Term) bool {
 	for s, q := range r.questions {
 		if q.term.Same(term) {
-			in, _ := q.answer(code[s])
+			in, _ := q.decode(code[s])
 			return in
 		}
 	}
@@ -158,7 +158,7 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 		if !q.term.Same(term) {
 			continue
 		}
-		_, varies := q.answer(code[s])
+		_, varies := q.decode(code[s])
 		for k, g := range q.groups {
 			if g == group {
 				return varies>>k&1 == 1
@@ -175,7 +175,7 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 func (r *Regression) logPriorOf(code []int32) float64 {
 	var in, varying, curved struct{ yes, no int }
 	for s, q := range r.questions {
-		present, varies := q.answer(code[s])
+		present, varies := q.decode(code[s])
 		if q.optional && !present {
 			in.no++
 			continue

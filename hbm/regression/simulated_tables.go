@@ -65,7 +65,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 			}
 			tables := make([]*simulatedTable, sets)
 			for i := range tables {
-				tables[i] = p.predictors(kept, random)
+				tables[i] = p.simulatePredictors(kept, random)
 			}
 			var drawn hbm.Values
 			if stream := fmt.Sprintf("%s/%d", name, round); over != nil {
@@ -122,8 +122,9 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 	return !math.IsInf(sd, 0) && sigma > leastNoise*sd
 }
 
-// predictors returns the predictors of a random table, on the working scale of the rows kept.
-func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
+// simulatePredictors returns the predictors of a random table, on the working scale of the rows
+// kept.
+func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
 	source := rank.UpTo(len(r.y))
 	groups := r.innerRows()

@@ -8,11 +8,11 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// over integrates a model over one more parameter x. given is the model given x, with the density
-// of x in its evidence. last is a quantity of x whose moments come last; nil for none.
-func over(o line.Options, given func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
+// over integrates a model over one more parameter x. conditional is the model given x, with the
+// density of x in its evidence. last is a quantity of x whose moments come last; nil for none.
+func over(o line.Options, conditional func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
 	found, err := line.Integrate(o, func(x float64) (float64, modelMoments, error) {
-		m, err := given(x)
+		m, err := conditional(x)
 		return m.logEvidence, m, err
 	})
 	if err != nil {
@@ -63,12 +63,12 @@ func averages(terms []float64, k int, visit func(t int, add func(at int, mean, v
 			if w < negligible {
 				continue
 			}
-			visit(t, func(at int, own, spread float64) {
+			visit(t, func(at int, value, spread float64) {
 				if pass == 0 {
 					mass[at] += w
-					mean[at] += w * own
+					mean[at] += w * value
 				} else {
-					variance[at] += w * (spread + (own-mean[at])*(own-mean[at]))
+					variance[at] += w * (spread + (value-mean[at])*(value-mean[at]))
 				}
 			})
 		}

@@ -13,20 +13,20 @@ import (
 func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	const far = 3e6
 	random := rand.New(rand.NewPCG(9, 10))
-	near := &regressionProblem{
+	centred := &regressionProblem{
 		x: mat.NewDense(80, 1, nil), y: make([]float64, 80), logSigmaMean: -13, logSigmaSD: 3,
 		priorMean: []float64{-far}, priorSD: []float64{1e7}, always: []int{0}, logPrior: []float64{0},
 	}
-	shifted := *near
+	shifted := *centred
 	shifted.y, shifted.priorMean = make([]float64, 80), []float64{0}
-	for i := range near.y {
+	for i := range centred.y {
 		x := float64(random.IntN(2)) // so that no response is rounded by more than its noise
-		near.x.Set(i, 0, x)
-		near.y[i] = 1e-6 * random.NormFloat64()
-		shifted.y[i] = near.y[i] + far*x
-		near.y[i] = shifted.y[i] - far*x
+		centred.x.Set(i, 0, x)
+		centred.y[i] = 1e-6 * random.NormFloat64()
+		shifted.y[i] = centred.y[i] + far*x
+		centred.y[i] = shifted.y[i] - far*x
 	}
-	want, err := near.solve(near.gaussian)
+	want, err := centred.solve(centred.gaussian)
 	require.NoError(t, err)
 	got, err := shifted.solve(shifted.gaussian)
 	require.NoError(t, err)

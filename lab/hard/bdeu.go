@@ -37,10 +37,10 @@ func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int,
 	}
 	logGamma := func(x float64) float64 { value, _ := math.Lgamma(x); return value }
 	for _, seen := range counts {
-		own, total := size/(combinations*float64(levels)), 0.0
+		pseudoCount, total := size/(combinations*float64(levels)), 0.0
 		for _, n := range seen {
 			total += n
-			sum += logGamma(own+n) - logGamma(own)
+			sum += logGamma(pseudoCount+n) - logGamma(pseudoCount)
 		}
 		sum += logGamma(size/combinations) - logGamma(size/combinations+total)
 	}

@@ -17,8 +17,8 @@ func TestBGePosterior(t *testing.T) {
 	require.NoError(t, err)
 	sum := 0.0
 	const step = 0.02
-	for at := -12.0; at < 8; at += step { // log σ
-		sigma := math.Exp(at)
+	for logSigma := -12.0; logSigma < 8; logSigma += step { // log σ
+		sigma := math.Exp(logSigma)
 		variance := sigma * sigma
 		// inverse gamma with shape 3/2 and scale 1/4, dσ² = 2 σ² d log σ
 		prior := math.Pow(0.25, 1.5) / math.Gamma(1.5) * math.Pow(variance, -2.5) * math.Exp(-0.25/variance) * 2 * variance

@@ -119,12 +119,12 @@ func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (model
 			return modelMoments{}, errors.New("cells: got none or too many parameters")
 		}
 		for i, nodes := range []int{cellNodes, cellNodes - 1} {
-			at, weights := make([]float64, nodes), make([]float64, nodes)
-			quad.Legendre{}.FixedLocations(at, weights, -1, 1)
+			points, weights := make([]float64, nodes), make([]float64, nodes)
+			quad.Legendre{}.FixedLocations(points, weights, -1, 1)
 			for k := range weights {
 				weights[k] = math.Log(weights[k])
 			}
-			c.nodes[i], c.logWeights[i] = at, weights
+			c.nodes[i], c.logWeights[i] = points, weights
 		}
 		if err := c.whiten(); err != nil {
 			return modelMoments{}, err
@@ -269,19 +269,19 @@ func (c *cellIntegral) judge(w *cell) {
 }
 
 // logDensity is log p(y, u, log σ). It writes θ and σ to values.
-func (c *cellIntegral) logDensity(at, values []float64) float64 {
+func (c *cellIntegral) logDensity(point, values []float64) float64 {
 	k := len(c.coordinates)
 	sigma, sum := c.p.sigma, c.logJacobian
 	if c.free {
-		sigma = math.Exp(at[k])
+		sigma = math.Exp(point[k])
 		values[k] = sigma
-		z := (at[k] - c.p.logSigmaMean) / c.p.logSigmaSD
+		z := (point[k] - c.p.logSigmaMean) / c.p.logSigmaSD
 		sum -= z*z/2 + math.Log(c.p.logSigmaSD) + halfLog2Pi
 	}
 	for b, j := range c.coordinates {
 		theta := 0.0
 		for a := range k {
-			theta += c.axes.At(b, a) * at[a]
+			theta += c.axes.At(b, a) * point[a]
 		}
 		values[b] = theta
 		z := (theta - c.p.priorMean[j]) / c.p.priorSD[j]
@@ -291,7 +291,7 @@ func (c *cellIntegral) logDensity(at, values []float64) float64 {
 		residual := y
 		row := c.design.RawRowView(i)
 		for a := range k {
-			residual -= row[a] * at[a]
+			residual -= row[a] * point[a]
 		}
 		residual /= sigma
 		sum += c.row.standard(residual * residual)
@@ -305,7 +305,7 @@ func (c *cellIntegral) logDensity(at, values []float64) float64 {
 func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegral, largest float64) {
 	dim := len(w.centre)
 	nodes, logWeights := c.nodes[which], c.logWeights[which]
-	place, at, own := make([]int, dim), make([]float64, dim), make([]float64, dim)
+	place, point, nodeValues := make([]int, dim), make([]float64, dim), make([]float64, dim)
 	largest = math.Inf(-1)
 	volume := 0.0
 	for _, half := range w.half {
@@ -315,14 +315,14 @@ func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegra
 	for {
 		weight := volume
 		for a, i := range place {
-			at[a] = w.centre[a] + w.half[a]*nodes[i]
+			point[a] = w.centre[a] + w.half[a]*nodes[i]
 			weight += logWeights[i]
 		}
-		density := c.logDensity(at, own)
+		density := c.logDensity(point, nodeValues)
 		largest = math.Max(largest, density)
 		masses = append(masses, density+weight)
 		if kept != nil {
-			kept.values = append(kept.values, own...)
+			kept.values = append(kept.values, nodeValues...)
 		}
 		a := 0
 		for ; a < dim; a++ {

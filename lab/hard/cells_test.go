@@ -57,11 +57,11 @@ func TestCellsOfRobustRows(t *testing.T) {
 			for i := range c.rows / 2 {
 				p.y[i] += c.apart
 			}
-			of := p.robust(share, ratio)
+			posteriorOf := p.robust(share, ratio)
 			if c.sigma == 0 {
-				of = p.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) { return given.robust(share, ratio) })
+				posteriorOf = p.overSigma(func(fixed *regressionProblem) func([]int) (modelMoments, error) { return fixed.robust(share, ratio) })
 			}
-			want, err := p.solve(of)
+			want, err := p.solve(posteriorOf)
 			require.NoError(t, err)
 			got, err := p.solve(p.cells(robustRow(share, ratio)))
 			require.NoError(t, err)

@@ -139,12 +139,12 @@ func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamil
 
 // bdeuOf is bdeuEvidence of a node whose values, as its parents', are codes of levels.
 func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
-	var of [][]int
+	var parentValues [][]int
 	var levels []int
 	for k, i := range parents {
-		of, levels = append(of, calibrate.WholeOf(values[k])), append(levels, len(data.Levels[i]))
+		parentValues, levels = append(parentValues, calibrate.WholeOf(values[k])), append(levels, len(data.Levels[i]))
 	}
-	return bdeuEvidence(calibrate.WholeOf(y), len(data.Levels[node]), of, levels, size)
+	return bdeuEvidence(calibrate.WholeOf(y), len(data.Levels[node]), parentValues, levels, size)
 }
 
 // rareTruth is the least exact probability of a predictor or an edge whose coefficient, given that
@@ -160,8 +160,8 @@ func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []cal
 	if err != nil {
 		return nil, err
 	}
-	add := func(quantity calibrate.Quantity, of string, stated, se, exact float64) {
-		list = append(list, compared(quantity, of, stated, se, exact))
+	add := func(quantity calibrate.Quantity, subject string, stated, se, exact float64) {
+		list = append(list, compared(quantity, subject, stated, se, exact))
 	}
 	add(calibrate.Evidence, "", float64(result.LogEvidence), float64(result.LogEvidenceSE), exact.logEvidence+p.LogJacobian())
 	place := func(name string) int { return slices.Index(p.Data.Names, name) }

@@ -69,8 +69,8 @@ func TestMixedEvidenceSumsToOne(t *testing.T) {
 	k := calibrate.MixedColumn{Levels: 2, Values: []float64{0, 1, 1, 0}}
 	sum := 0.0
 	for code := range 16 {
-		own := calibrate.MixedColumn{Levels: 2, Values: []float64{float64(code & 1), float64(code >> 1 & 1), float64(code >> 2 & 1), float64(code >> 3)}}
-		m, err := mixedEvidence(own, []calibrate.MixedColumn{x, k})
+		response := calibrate.MixedColumn{Levels: 2, Values: []float64{float64(code & 1), float64(code >> 1 & 1), float64(code >> 2 & 1), float64(code >> 3)}}
+		m, err := mixedEvidence(response, []calibrate.MixedColumn{x, k})
 		require.NoError(t, err)
 		sum += math.Exp(m.logEvidence)
 	}

@@ -55,13 +55,13 @@ func (t *grouped) exactly(ctx context.Context, model regression.Options, kind li
 	case likelihood.GaussianKind:
 		return t.exact(model)
 	case likelihood.LogNormalKind:
-		own, jacobian := *t, 0.0
-		own.y = make([]float64, len(t.y))
+		logged, jacobian := *t, 0.0
+		logged.y = make([]float64, len(t.y))
 		for i, y := range t.y {
-			own.y[i] = math.Log(y)
-			jacobian += own.y[i]
+			logged.y[i] = math.Log(y)
+			jacobian += logged.y[i]
 		}
-		found, err := own.exact(model)
+		found, err := logged.exact(model)
 		if err == nil {
 			found.logEvidence -= jacobian
 		}
@@ -97,19 +97,19 @@ func (t *grouped) exact(model regression.Options) (*exactHbm, error) {
 		p.x.Set(i, 2+t.group[i], 1)
 	}
 	unit := cmp.Or(model.SDScale, 1)
-	found, err := over(line.Options{From: -16, To: 4, Step: 0.5}, func(at float64) (modelMoments, error) {
+	found, err := over(line.Options{From: -16, To: 4, Step: 0.5}, func(logSD float64) (modelMoments, error) {
 		for g := range groups {
-			p.priorSD[2+g] = unit * math.Exp(at)
+			p.priorSD[2+g] = unit * math.Exp(logSD)
 		}
 		m, err := p.gaussian(coordinates)
-		m.logEvidence += logRatio(model.SDPrior, math.Exp(at)) + at // dz = z d log z
+		m.logEvidence += logRatio(model.SDPrior, math.Exp(logSD)) + logSD // dz = z d log z
 		return m, err
-	}, func(at float64) float64 { return unit * math.Exp(at) })
+	}, func(logSD float64) float64 { return unit * math.Exp(logSD) })
 	if err != nil {
 		return nil, err
 	}
-	of := func(at int) [2]float64 { return [2]float64{found.mean[at], found.variance[at]} }
-	out := &exactHbm{logEvidence: found.logEvidence - float64(n)*math.Log(ySD), slope: of(1), sigma: of(2 + groups), spread: of(3 + groups), sets: of(2 + t.first)}
+	momentsOf := func(at int) [2]float64 { return [2]float64{found.mean[at], found.variance[at]} }
+	out := &exactHbm{logEvidence: found.logEvidence - float64(n)*math.Log(ySD), slope: momentsOf(1), sigma: momentsOf(2 + groups), spread: momentsOf(3 + groups), sets: momentsOf(2 + t.first)}
 	for _, one := range []*[2]float64{&out.slope, &out.spread, &out.sigma, &out.sets} {
 		one[0], one[1] = one[0]*ySD, math.Sqrt(one[1])*ySD
 	}

@@ -42,7 +42,7 @@ type linked struct {
 	unit     float64 // the scale of the prior of the sd of groups
 	prior    regression.SDPrior
 	row      rowDensity
-	near     []float64 // of a response in some unit: where the predictor of each row wants to be
+	targets  []float64 // of a response in some unit: where the predictor of each row wants to be
 	logScale float64
 	logs     [][2]float64 // of the scale and the sd of groups: modes [..][2] were found there
 	modes    [][]float64
@@ -66,7 +66,7 @@ func (t *grouped) exactLinked(ctx context.Context, model regression.Options, kin
 	}
 	if kind.HasUnit() {
 		for _, y := range t.y {
-			l.near = append(l.near, math.Log(math.Abs(y)))
+			l.targets = append(l.targets, math.Log(math.Abs(y)))
 		}
 	}
 	l.level = normalAround(kind.Centre(t.y, nil), cmp.Or(model.InterceptScale, calibrate.InterceptSD))
@@ -110,12 +110,12 @@ func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMome
 	return l.overSpread(ctx)
 }
 
-// overScale integrates over the logarithm of the parameter that rows have beside η. given returns
+// overScale integrates over the logarithm of the parameter that rows have beside η. rowAt returns
 // the density of a row and the log prior density for its value.
-func (l *linked) overScale(ctx context.Context, given func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
+func (l *linked) overScale(ctx context.Context, rowAt func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
 	o := line.Options{Step: 0.7, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
 	return over(o, func(log float64) (modelMoments, error) {
-		row, logPrior := given(math.Exp(log))
+		row, logPrior := rowAt(math.Exp(log))
 		l.logScale, l.row, l.flat = log, row, nil
 		m, err := l.overSpread(ctx)
 		m.logEvidence += logPrior
@@ -137,7 +137,7 @@ func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 		if -minus < lost {
 			return nothing, nil
 		}
-		m, err := l.given(-minus)
+		m, err := l.integrateEffects(-minus)
 		if top = math.Max(top, m.logEvidence); m.logEvidence < top-linkedLost {
 			lost = math.Max(lost, -minus)
 		}
@@ -149,18 +149,19 @@ func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 	}, func(minus float64) float64 { return math.Exp(-minus) })
 }
 
-// given integrates over intercept and slope given the log sd of groups in units of its prior.
-func (l *linked) given(at float64) (m modelMoments, err error) {
-	spread, logPrior := l.unit*math.Exp(at), logRatio(l.prior, math.Exp(at))+at
-	if l.flat != nil && at <= l.flatAt {
+// integrateEffects integrates over intercept and slope given the log sd of groups in units of its
+// prior.
+func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
+	spread, logPrior := l.unit*math.Exp(logSD), logRatio(l.prior, math.Exp(logSD))+logSD
+	if l.flat != nil && logSD <= l.flatAt {
 		m = *l.flat
 		m.logEvidence += logPrior
 		return m, nil
 	}
 	value := func(beta []float64) float64 { return l.logDensity(beta, spread, nil, nil) }
 	centre, nearest := make([]float64, 2), math.Inf(1)
-	for k, own := range l.logs {
-		if distance := math.Hypot(own[0]-l.logScale, own[1]-at); distance < nearest {
+	for k, known := range l.logs {
+		if distance := math.Hypot(known[0]-l.logScale, known[1]-logSD); distance < nearest {
 			nearest = distance
 			copy(centre, l.modes[k])
 		}
@@ -172,11 +173,11 @@ func (l *linked) given(at float64) (m modelMoments, err error) {
 	if !(found.Decrement <= 1) { // near a mode is enough: rounding of integrals can hide the rest
 		return m, errors.New("no mode was found given the sd of groups")
 	}
-	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, at}), append(l.modes, slices.Clone(centre))
+	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, logSD}), append(l.modes, slices.Clone(centre))
 	o := line.Options{Step: linkedStep, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
 	if m, err = integrateAlong(value, centre, axesOf(curvature), o); err == nil && l.moved(centre, spread) < linkedFlat {
-		own := m
-		l.flat, l.flatAt = &own, at
+		flat := m
+		l.flat, l.flatAt = &flat, logSD
 	}
 	m.logEvidence += logPrior
 	return m, err
@@ -245,10 +246,10 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	}
 	value := func(z float64) float64 { v, _, _ := density(z); return v }
 	z := []float64{0}
-	if l.near != nil { // a mean far below a response costs its exponential, a mean above it a line
+	if l.targets != nil { // a mean far below a response costs its exponential, a mean above it a line
 		z[0] = math.Inf(-1)
 		for _, i := range rows {
-			z[0] = math.Max(z[0], (l.near[i]-beta[0]-beta[1]*l.x[i])/spread)
+			z[0] = math.Max(z[0], (l.targets[i]-beta[0]-beta[1]*l.x[i])/spread)
 		}
 	}
 	// Far from the posterior rounding hides the mode: the integral starts near it.
@@ -271,7 +272,7 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 // digits where rows know much; where they know little there, what they say is far from the mode,
 // and it is the mean of their curvatures less the variance of their slopes.
 func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
-	at := func(z float64) (g, gx, w, wx, wxx float64) {
+	slopesAt := func(z float64) (g, gx, w, wx, wxx float64) {
 		for _, i := range rows {
 			_, slope, bend := l.row(l.y[i], beta[0]+beta[1]*l.x[i]+spread*z)
 			g, gx, w, wx, wxx = g+slope, gx+slope*l.x[i], w+bend, wx+bend*l.x[i], wxx+bend*l.x[i]*l.x[i]
@@ -279,14 +280,14 @@ func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integr
 		return g, gx, w, wx, wxx
 	}
 	var mean [2]float64
-	_, _, w, wx, wxx := at(mode)
+	_, _, w, wx, wxx := slopesAt(mode)
 	little := spread*spread*w < 1
 	// Where rows know much, the curvature of the intercept is small beside their slopes, whose
 	// mean is then taken from the effect: by parts, E[Σ slope] = E[z] / sd.
 	middle := wx / w
 	for _, node := range integral.Nodes {
 		share := math.Exp(node.LogWeight - integral.Log)
-		g, gx, w, wx, wxx := at(node.X)
+		g, gx, w, wx, wxx := slopesAt(node.X)
 		if !little {
 			gx += middle * (node.X/spread - g)
 			g = node.X / spread

@@ -41,10 +41,10 @@ func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 
 // byDifferences is a density whose slope and curvature are differences.
 func byDifferences(value func(y, eta float64) float64) rowDensity {
-	return func(y, eta float64) (at, slope, curvature float64) {
+	return func(y, eta float64) (centre, slope, curvature float64) {
 		const step, least = 1e-4, 1e-6
-		at, below, above := value(y, eta), value(y, eta-step), value(y, eta+step)
-		return at, (above - below) / (2 * step), math.Max((2*at-above-below)/(step*step), least)
+		centre, below, above := value(y, eta), value(y, eta-step), value(y, eta+step)
+		return centre, (above - below) / (2 * step), math.Max((2*centre-above-below)/(step*step), least)
 	}
 }
 

@@ -164,12 +164,12 @@ func TestExactShapedGroups(t *testing.T) {
 	require.InEpsilon(t, want.spread[1], math.Sqrt(got.variance[2]), 5e-3)
 
 	one := &linked{row: betaRow(3), y: []float64{0.2, 0.9, 0.4}, x: []float64{1, -0.5, 2}}
-	of := func(beta []float64) float64 { return one.logEffects([]int{0, 1, 2}, beta, 1.3, nil, nil) }
+	logEffects := func(beta []float64) float64 { return one.logEffects([]int{0, 1, 2}, beta, 1.3, nil, nil) }
 	gradient := make([]float64, 2)
 	one.logEffects([]int{0, 1, 2}, []float64{0.3, -0.2}, 1.3, gradient, make([]float64, 4))
 	const step = 1e-3
-	require.InDelta(t, (of([]float64{0.3 + step, -0.2})-of([]float64{0.3 - step, -0.2}))/(2*step), gradient[0], 1e-4)
-	require.InDelta(t, (of([]float64{0.3, -0.2 + step})-of([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
+	require.InDelta(t, (logEffects([]float64{0.3 + step, -0.2})-logEffects([]float64{0.3 - step, -0.2}))/(2*step), gradient[0], 1e-4)
+	require.InDelta(t, (logEffects([]float64{0.3, -0.2 + step})-logEffects([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
 }
 
 // Where almost all rows are certain at the mode of intercept and slope, effects of groups still
@@ -196,15 +196,15 @@ func TestCertainRowsOfGroups(t *testing.T) {
 // Ordered categories agree with package likelihood, and the prior of cut points integrates to one.
 func TestExactOrderedRows(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
-		of := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)
-		for _, at := range []struct{ level, gap, x float64 }{{0.3, 1.2, -0.7}, {-6, 0.01, 2}, {4, 9, 1}} {
-			cuts := of.Cut([]float64{-at.level, at.gap - at.level})
+		categories := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)
+		for _, point := range []struct{ level, gap, x float64 }{{0.3, 1.2, -0.7}, {-6, 0.01, 2}, {4, 9, 1}} {
+			cuts := categories.Cut([]float64{-point.level, point.gap - point.level})
 			for y := range 3 {
-				value, slope, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x)
-				require.InDelta(t, cuts.LogKernelAt(float64(y), at.x, 0), value, 1e-8)
+				value, slope, _ := gapRow(kind)(point.gap)(float64(y), point.level+point.x)
+				require.InDelta(t, cuts.LogKernelAt(float64(y), point.x, 0), value, 1e-8)
 				const step = 1e-4
-				above, _, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x+step)
-				below, _, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x-step)
+				above, _, _ := gapRow(kind)(point.gap)(float64(y), point.level+point.x+step)
+				below, _, _ := gapRow(kind)(point.gap)(float64(y), point.level+point.x-step)
 				require.InDelta(t, (above-below)/(2*step), slope, 1e-5)
 			}
 		}

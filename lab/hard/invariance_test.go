@@ -131,8 +131,8 @@ func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 }
 
 // requireWithin fails if a number of two answers differs by more than both their errors.
-func requireWithin(t *rapid.T, what string, a, b, seA, seB float64) {
-	require.InDelta(t, a, b, 1e-5+4.5*math.Hypot(seA, seB), what)
+func requireWithin(t *rapid.T, quantity string, a, b, seA, seB float64) {
+	require.InDelta(t, a, b, 1e-5+4.5*math.Hypot(seA, seB), quantity)
 }
 
 // ordinaryTable is a table of three correlated predictors, a factor, and a response.
@@ -193,13 +193,13 @@ func askVarsel(t *rapid.T, device *gpu.Device, dir string, p *calibrate.VarselPr
 }
 
 // requireSameInclusion compares the probabilities of predictors, by name.
-func requireSameInclusion(t *rapid.T, what string, before, after *varsel.Result) {
+func requireSameInclusion(t *rapid.T, quantity string, before, after *varsel.Result) {
 	require.Equal(t, len(before.Inclusion), len(after.Inclusion))
 	for _, one := range before.Inclusion {
 		at := slices.IndexFunc(after.Inclusion, func(other varsel.Inclusion) bool { return other.Name == one.Name })
 		require.GreaterOrEqual(t, at, 0, one.Name)
 		other := after.Inclusion[at]
-		requireWithin(t, what+one.Name, float64(one.Certified), float64(other.Certified), float64(one.SE), float64(other.SE))
+		requireWithin(t, quantity+one.Name, float64(one.Certified), float64(other.Certified), float64(one.SE), float64(other.SE))
 	}
 }
 
@@ -288,7 +288,7 @@ func TestGraphsAreInvariant(t *testing.T) {
 		}
 		p := &calibrate.DagProblem{CSV: calibrate.CSV(columns...)}
 		p.Record.Model.Mechanism = mechanism
-		ask := func() map[[2]string]float64 {
+		edgesOf := func() map[[2]string]float64 {
 			edges := map[[2]string]float64{}
 			p.Exact = func(_ context.Context, _ *dag.Problem, result *dag.Result) ([]calibrate.Comparison, error) {
 				for _, e := range result.Edges {
@@ -301,11 +301,11 @@ func TestGraphsAreInvariant(t *testing.T) {
 			require.Equal(t, "trusted", r.Verdict, r.Error)
 			return edges
 		}
-		first := ask()
+		first := edgesOf()
 		s := sheetOf(t, p.CSV)
 		said := changes(t, s, "", random)
 		p.CSV = s.csv()
-		second := ask()
+		second := edgesOf()
 		require.Len(t, second, len(first))
 		for edge, probability := range first {
 			require.InDelta(t, probability, second[edge], 1e-6, "%v%s: %v", mechanism, said, edge)
@@ -368,13 +368,13 @@ func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
 		random := stream.Rand(table, "fewer draws")
 		p := &calibrate.VarselProblem{Record: quick(likelihood.StudentKind), CSV: ordinaryTable(likelihood.StudentKind, 5+random.IntN(20), random)}
 		p.Record.Design.DropDegenerate = true
-		ask := func(draws int) string {
+		verdictOf := func(draws int) string {
 			p.Record.Draws = draws
 			r, err := calibrate.AnswerVarsel(t.Context(), device, p, 1, t.TempDir())
 			require.NoError(t, err)
 			return r.Verdict
 		}
-		switch few, many := ask(1<<4), ask(1<<13); {
+		switch few, many := verdictOf(1<<4), verdictOf(1<<13); {
 		case few == "trusted":
 			require.Equal(t, "trusted", many)
 		case many == "trusted":

@@ -18,7 +18,7 @@ import (
 // mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate
 // regression, or quadrature of a logistic one. It fails for categories with more than two levels,
 // and for many parents.
-func mixedEvidence(own calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
+func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
 	var columns [][]float64
 	var sds []float64
 	numbers := 0
@@ -28,15 +28,15 @@ func mixedEvidence(own calibrate.MixedColumn, parents []calibrate.MixedColumn) (
 			numbers++
 		}
 	}
-	if own.Levels == 0 {
-		return bgeRegression(own.Values, columns, numbers)
+	if response.Levels == 0 {
+		return bgeRegression(response.Values, columns, numbers)
 	}
-	if own.Levels != 2 {
-		return modelMoments{}, fmt.Errorf("a category with %d levels", own.Levels)
+	if response.Levels != 2 {
+		return modelMoments{}, fmt.Errorf("a category with %d levels", response.Levels)
 	}
 	// The difference of two levels has twice the variance. Effects of the two levels of a parent
 	// are effects of their difference, as half of it and its negative.
-	columns = [][]float64{slices.Repeat([]float64{1}, len(own.Values))}
+	columns = [][]float64{slices.Repeat([]float64{1}, len(response.Values))}
 	sds = []float64{math.Sqrt(2 * calibrate.MixedInterceptVariance)}
 	for _, parent := range parents {
 		column, variance := parent.Values, 2*calibrate.MixedSlopeVariance
@@ -54,13 +54,13 @@ func mixedEvidence(own calibrate.MixedColumn, parents []calibrate.MixedColumn) (
 	if len(columns) > mostParameters {
 		return modelMoments{}, fmt.Errorf("a category with %d parents", len(parents))
 	}
-	x := mat.NewDense(len(own.Values), len(columns), nil)
+	x := mat.NewDense(len(response.Values), len(columns), nil)
 	var coordinates []int
 	for c, column := range columns {
 		x.SetCol(c, column)
 		coordinates = append(coordinates, c)
 	}
-	p := &regressionProblem{x: x, y: own.Values, priorMean: make([]float64, len(columns)), priorSD: sds}
+	p := &regressionProblem{x: x, y: response.Values, priorMean: make([]float64, len(columns)), priorSD: sds}
 	mode, axes, err := p.laplace(coordinates, logisticRow)
 	if err != nil {
 		return modelMoments{}, err
@@ -75,13 +75,13 @@ func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]fl
 		}
 		return len(data.Levels[j])
 	}
-	var of []calibrate.MixedColumn
+	var parentColumns []calibrate.MixedColumn
 	for k, i := range parents {
-		of = append(of, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
+		parentColumns = append(parentColumns, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
 	}
-	own, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, of)
-	own.mean, own.variance = nil, nil // of contrasts and levels
-	return own, err
+	moments, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, parentColumns)
+	moments.mean, moments.variance = nil, nil // of contrasts and levels
+	return moments, err
 }
 
 // drawMixed draws a nasty mixed table: few rows, rare levels, levels that a number separates or

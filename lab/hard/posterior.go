@@ -68,28 +68,28 @@ func (p *regressionProblem) subsets() [][]int {
 }
 
 // solve sums over all models. It fails if one of them does.
-func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
+func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
 	groups, dim := len(p.groups), len(p.priorSD)
 	subsets := p.subsets()
 	if subsets == nil {
 		return nil, errors.New("too many models")
 	}
-	type one struct {
+	type solved struct {
 		coordinates []int
 		moments     modelMoments
 	}
-	all := make([]one, len(subsets))
+	all := make([]solved, len(subsets))
 	logJoint := make([]float64, len(all))
 	for m, subset := range slices.Backward(subsets) { // too many parameters fail on the largest
 		coordinates := append([]int(nil), p.always...)
 		for _, g := range subset {
 			coordinates = append(coordinates, p.groups[g]...)
 		}
-		moments, err := of(coordinates)
+		moments, err := conditional(coordinates)
 		if err != nil {
 			return nil, err
 		}
-		all[m] = one{coordinates, moments}
+		all[m] = solved{coordinates, moments}
 		logJoint[m] = p.logPrior[len(subset)] + moments.logEvidence
 	}
 	out := &exactPosterior{logEvidence: floats.LogSumExp(logJoint), models: make([]float64, len(all)), inclusion: make([]float64, groups)}

@@ -71,11 +71,11 @@ func integrateAlong(logDensity func(theta []float64) float64, mode []float64, ax
 			return modelMoments{logDensity(theta), theta, make([]float64, k)}, nil
 		}
 		return over(o, func(z float64) (modelMoments, error) {
-			at := slices.Clone(theta)
-			for b := range at {
-				at[b] += axes.At(b, axis) * z
+			point := slices.Clone(theta)
+			for b := range point {
+				point[b] += axes.At(b, axis) * z
 			}
-			return from(axis+1, at)
+			return from(axis+1, point)
 		}, nil)
 	}
 	out, err := from(0, mode)
@@ -129,19 +129,19 @@ func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, thet
 }
 
 // laplace returns the mode and the axes of the curvature there.
-func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (at []float64, axes *mat.Dense, err error) {
+func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (peak []float64, axes *mat.Dense, err error) {
 	for _, j := range coordinates {
-		at = append(at, p.priorMean[j])
+		peak = append(peak, p.priorMean[j])
 	}
 	if p.start != nil {
-		copy(at, p.start)
+		copy(peak, p.start)
 	}
-	found, curvature := mode.Find(at, mode.Density{
+	found, curvature := mode.Find(peak, mode.Density{
 		Value:  func(x []float64) float64 { return p.logPosterior(coordinates, row, x, nil, nil) },
 		Expand: func(x, gradient, curvature []float64) { p.logPosterior(coordinates, row, x, gradient, curvature) },
 	}, mode.Options{Enough: 1e-12, Steps: 500})
 	if !(found.Decrement <= mode.Hidden) { // curvatures that stand for others only come near
 		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
-	return at, axesOf(curvature), nil
+	return peak, axesOf(curvature), nil
 }

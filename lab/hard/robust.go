@@ -25,7 +25,7 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 		if n > mostAssigned {
 			return modelMoments{}, errors.New("too many rows to sum over outliers")
 		}
-		terms, given, sigmas := make([]float64, 1<<n), make([]modelMoments, 1<<n), make([]float64, n)
+		terms, moments, sigmas := make([]float64, 1<<n), make([]modelMoments, 1<<n), make([]float64, n)
 		for assigned := range terms {
 			logShares := 0.0
 			for i := range sigmas {
@@ -36,15 +36,15 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 				sigmas[i], logShares = sigma, logShares+logShare
 			}
 			var err error
-			if given[assigned], err = p.gaussianOf(sigmas, coordinates); err != nil {
+			if moments[assigned], err = p.gaussianOf(sigmas, coordinates); err != nil {
 				return modelMoments{}, err
 			}
-			terms[assigned] = logShares + given[assigned].logEvidence
+			terms[assigned] = logShares + moments[assigned].logEvidence
 		}
 		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
 		_, out.mean, out.variance = averages(terms, len(coordinates), func(assigned int, add func(at int, mean, variance float64)) {
-			for a, mean := range given[assigned].mean {
-				add(a, mean, given[assigned].variance[a])
+			for a, mean := range moments[assigned].mean {
+				add(a, mean, moments[assigned].variance[a])
 			}
 		})
 		return out, nil
@@ -53,18 +53,18 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 
 // gaussianOf is the exact posterior of a model with normal noise of a known scale in each row.
 func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
-	own := *p
-	own.x, own.y, own.offset, own.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
+	scaled := *p
+	scaled.x, scaled.y, scaled.offset, scaled.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
 	logUnits := 0.0
 	for i, sigma := range sigmas {
-		floats.Scale(1/sigma, own.x.RawRowView(i))
-		own.y[i] /= sigma
-		if own.offset != nil {
-			own.offset[i] /= sigma
+		floats.Scale(1/sigma, scaled.x.RawRowView(i))
+		scaled.y[i] /= sigma
+		if scaled.offset != nil {
+			scaled.offset[i] /= sigma
 		}
 		logUnits += math.Log(sigma)
 	}
-	m, err := own.gaussian(coordinates)
+	m, err := scaled.gaussian(coordinates)
 	m.logEvidence -= logUnits
 	return m, err
 }
@@ -72,15 +72,15 @@ func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (mod
 // overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
 // small that the posterior given it cannot be computed counts as none; overSigma fails if it
 // matters.
-func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
+func (p *regressionProblem) overSigma(conditionalOf func(fixed *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)
 		k := len(coordinates)
 		nothing := modelMoments{math.Inf(-1), make([]float64, k), make([]float64, k)}
 		out, err := over(line.Options{From: p.logSigmaMean - 24, To: p.logSigmaMean + 16, Step: 0.25, Depth: 60}, func(logSigma float64) (modelMoments, error) {
-			given := *p
-			given.sigma = math.Exp(logSigma)
-			m, err := of(&given)(coordinates)
+			fixed := *p
+			fixed.sigma = math.Exp(logSigma)
+			m, err := conditionalOf(&fixed)(coordinates)
 			if err != nil {
 				return nothing, nil
 			}

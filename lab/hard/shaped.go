@@ -145,9 +145,9 @@ func betaRow(precision float64) rowDensity {
 // shaped returns the exact posterior of models of responses with one more parameter, whose log is
 // normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
 // prior is so wide that they depend on draws that no sample holds.
-func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
+func (p *regressionProblem) shaped(rowAt shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
 	return p.overScale(free, func(scale float64) (*regressionProblem, rowDensity, float64) {
-		return p, of(scale), logNormal(math.Log(scale), p.logSigmaMean, p.logSigmaSD)
+		return p, rowAt(scale), logNormal(math.Log(scale), p.logSigmaMean, p.logSigmaSD)
 	})
 }
 
@@ -155,16 +155,16 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 // the last coordinate: over the distance of the cut points, given which they are shaped rows.
 func (p *regressionProblem) ordered(kind likelihood.Kind) func(coordinates []int) (modelMoments, error) {
 	return p.overScale(true, func(gap float64) (*regressionProblem, rowDensity, float64) {
-		given := *p
-		given.level = levelOf(kind, gap)
-		return &given, gapRow(kind)(gap), math.Log(gap)
+		levelled := *p
+		levelled.level = levelOf(kind, gap)
+		return &levelled, gapRow(kind)(gap), math.Log(gap)
 	})
 }
 
 // overScale integrates over the logarithm of the positive parameter that rows have beside η, where
-// it is free, and else takes it as 1. at returns the problem and the density of rows given its
-// value, and the log prior density of its logarithm.
-func (p *regressionProblem) overScale(free bool, at func(scale float64) (*regressionProblem, rowDensity, float64)) func(coordinates []int) (modelMoments, error) {
+// it is free, and else takes it as 1. problemAt returns the problem and the density of rows given
+// its value, and the log prior density of its logarithm.
+func (p *regressionProblem) overScale(free bool, problemAt func(scale float64) (*regressionProblem, rowDensity, float64)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
 		if k == 0 || k >= mostParameters {
@@ -174,27 +174,27 @@ func (p *regressionProblem) overScale(free bool, at func(scale float64) (*regres
 		// leaves no way up.
 		var logs []float64
 		var modes [][]float64
-		given := func(log float64) (modelMoments, error) {
-			problem, row, logPrior := at(math.Exp(log))
-			own := *problem
+		conditional := func(log float64) (modelMoments, error) {
+			problem, row, logPrior := problemAt(math.Exp(log))
+			warm := *problem
 			if len(logs) > 0 {
-				own.start = modes[floats.NearestIdx(logs, log)]
+				warm.start = modes[floats.NearestIdx(logs, log)]
 			}
-			mode, axes, err := own.laplace(coordinates, row)
+			mode, axes, err := warm.laplace(coordinates, row)
 			if err != nil {
 				return modelMoments{}, err
 			}
 			logs, modes = append(logs, log), append(modes, mode)
-			m, err := integrateAlong(func(theta []float64) float64 { return own.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
+			m, err := integrateAlong(func(theta []float64) float64 { return warm.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
 			if free {
 				m.logEvidence += logPrior
 			}
 			return m, err
 		}
 		if !free {
-			return given(0)
+			return conditional(0)
 		}
 		step := math.Min(0.25, 0.7/math.Sqrt(float64(len(p.y))))
-		return over(line.Options{From: p.logSigmaMean, To: p.logSigmaMean, Step: step, Depth: 25, Tolerance: 1e-4}, given, func(float64) float64 { return math.NaN() })
+		return over(line.Options{From: p.logSigmaMean, To: p.logSigmaMean, Step: step, Depth: 25, Tolerance: 1e-4}, conditional, func(float64) float64 { return math.NaN() })
 	}
 }

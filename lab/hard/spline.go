@@ -20,8 +20,8 @@ func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (m
 	var columns, products [][]float64
 	var factors [][][]float64 // of each parent: its line, and the first function of its curve
 	for k, i := range parents {
-		of := append([][]float64{values[k]}, curvesOf(mat.Col(nil, i, data.X), values[k])...)
-		columns, factors = append(columns, of...), append(factors, of[:min(2, len(of))])
+		functions := append([][]float64{values[k]}, curvesOf(mat.Col(nil, i, data.X), values[k])...)
+		columns, factors = append(columns, functions...), append(factors, functions[:min(2, len(functions))])
 		for _, others := range factors[:k] {
 			for _, a := range others {
 				for _, b := range factors[k] {
@@ -48,10 +48,10 @@ func curvesOf(column, x []float64) (functions [][]float64) {
 	}
 	curves.Turn(column)
 	functions = make([][]float64, curves.Functions())
-	at := make([]float64, curves.Functions())
+	values := make([]float64, curves.Functions())
 	for _, v := range x {
-		curves.At(v, at)
-		for f, value := range at {
+		curves.At(v, values)
+		for f, value := range values {
 			functions[f] = append(functions[f], value)
 		}
 	}

@@ -24,6 +24,6 @@ func targetsOf(set []int) *table.Column {
 }
 
 // compared is a comparison of a stated number with an exact one.
-func compared(quantity calibrate.Quantity, of string, stated, se, exact float64) calibrate.Comparison {
-	return calibrate.Comparison{Quantity: quantity, Of: of, Stated: calibrate.Number(stated), SE: calibrate.Number(se), Exact: calibrate.Number(exact)}
+func compared(quantity calibrate.Quantity, subject string, stated, se, exact float64) calibrate.Comparison {
+	return calibrate.Comparison{Quantity: quantity, Of: subject, Stated: calibrate.Number(stated), SE: calibrate.Number(se), Exact: calibrate.Number(exact)}
 }

@@ -33,11 +33,11 @@ func logShapeSD(kind likelihood.Kind) float64 {
 func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	design, model := p.Design, p.Model
 	groups := len(design.Predictors)
-	own := &regressionProblem{
+	problem := &regressionProblem{
 		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
 		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
 	}
-	own.logPrior = model.Prior.LogProbs(groups)
+	problem.logPrior = model.Prior.LogProbs(groups)
 	centre, spread := 0.0, 1.0
 	switch {
 	case !design.Likelihood.Continuous() && model.ResponseSD > 0:
@@ -47,8 +47,8 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	case model.ResponseSD > 0: // standardised by the response's sd, not by the sd of the priors
 		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
 		spread = model.ResponseSD / design.Scaling.YSD
-		for j := range own.priorSD {
-			own.priorSD[j] *= spread
+		for j := range problem.priorSD {
+			problem.priorSD[j] *= spread
 		}
 	default:
 		centre = stat.Mean(design.Y, nil)
@@ -57,58 +57,58 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		}
 	}
 	if j := design.Intercept; j >= 0 {
-		own.priorMean[j], own.priorSD[j] = centre, calibrate.InterceptSD*spread
+		problem.priorMean[j], problem.priorSD[j] = centre, calibrate.InterceptSD*spread
 	}
-	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
+	problem.logSigmaMean, problem.logSigmaSD = math.Log(spread), logScaleSD
 	switch model.Likelihood {
 	case likelihood.GaussianKind:
 		if model.Slab.Kind == exact.FixedG && model.Slab.G != 0 {
-			return own.solve(own.gPrior(model.Slab.G))
+			return problem.solve(problem.gPrior(model.Slab.G))
 		}
-		own.sigma = model.Sigma / design.Scaling.YSD
-		if own.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
-			return own.orthogonal(model.Prior.Pi)
+		problem.sigma = model.Sigma / design.Scaling.YSD
+		if problem.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
+			return problem.orthogonal(model.Prior.Pi)
 		}
-		return own.solve(own.gaussian)
+		return problem.solve(problem.gaussian)
 	case likelihood.StudentKind:
-		own.sigma = model.Sigma / design.Scaling.YSD
-		return own.solve(own.cells(studentRow(model.Degrees)))
+		problem.sigma = model.Sigma / design.Scaling.YSD
+		return problem.solve(problem.cells(studentRow(model.Degrees)))
 	case likelihood.RobustKind:
 		ratio := model.Sigma2 / model.Sigma1
 		few := mostAssigned
 		if model.UnknownSigma1 {
 			few = mostAssignedOver
 		} else {
-			own.sigma = model.Sigma1 / design.Scaling.YSD
+			problem.sigma = model.Sigma1 / design.Scaling.YSD
 		}
 		switch {
 		case design.Rows() > few:
-			return own.solve(own.cells(robustRow(model.Outlier, ratio)))
+			return problem.solve(problem.cells(robustRow(model.Outlier, ratio)))
 		case model.UnknownSigma1:
-			return own.solve(own.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) {
-				return given.robust(model.Outlier, ratio)
+			return problem.solve(problem.overSigma(func(fixed *regressionProblem) func([]int) (modelMoments, error) {
+				return fixed.robust(model.Outlier, ratio)
 			}))
 		}
-		return own.solve(own.robust(model.Outlier, ratio))
+		return problem.solve(problem.robust(model.Outlier, ratio))
 	case likelihood.LogisticKind:
-		return own.solve(own.quadrature(logisticRow))
+		return problem.solve(problem.quadrature(logisticRow))
 	case likelihood.CategoricalKind:
 		if len(design.Levels) != 2 {
 			return nil, fmt.Errorf("no exact answer for %d categories without an order, want 2", len(design.Levels))
 		}
-		return own.solve(own.quadrature(logisticRow))
+		return problem.solve(problem.quadrature(logisticRow))
 	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind:
 		if len(design.Levels) != 3 {
 			return nil, fmt.Errorf("no exact answer for %d categories in order, want 3", len(design.Levels))
 		}
-		own.addLevel()
-		return own.solve(own.ordered(model.Likelihood))
+		problem.addLevel()
+		return problem.solve(problem.ordered(model.Likelihood))
 	case likelihood.PoissonKind:
-		return own.solve(own.quadrature(poissonRow))
+		return problem.solve(problem.quadrature(poissonRow))
 	}
 	if row := shapedRows(model.Likelihood); row != nil && model.Sigma == 0 {
-		own.logSigmaMean, own.logSigmaSD = 0, logShapeSD(model.Likelihood)
-		return own.solve(own.shaped(row, model.Likelihood.Scale() != ""))
+		problem.logSigmaMean, problem.logSigmaSD = 0, logShapeSD(model.Likelihood)
+		return problem.solve(problem.shaped(row, model.Likelihood.Scale() != ""))
 	}
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
 }
@@ -135,8 +135,8 @@ func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (l
 		return nil, err
 	}
 	design := p.Design
-	add := func(quantity calibrate.Quantity, of string, stated, se, exact float64) {
-		list = append(list, compared(quantity, of, stated, se, exact))
+	add := func(quantity calibrate.Quantity, subject string, stated, se, exact float64) {
+		list = append(list, compared(quantity, subject, stated, se, exact))
 	}
 	if result.LogEvidence != nil {
 		add(calibrate.Evidence, "", float64(*result.LogEvidence), float64(*result.LogEvidSE), exact.logEvidence+design.LogJacobian())

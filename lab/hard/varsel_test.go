@@ -72,11 +72,11 @@ func TestHardTables(t *testing.T) {
 		}
 		few += min(1, max(0, 4-rows))
 		for _, count := range []struct {
-			what *int
-			word string
+			counter *int
+			word    string
 		}{{&wide, "copy"}, {&factors, "factor"}, {&large, "e+"}, {&constant, "rare"}, {&slabs, "slab g:"}} {
 			if strings.Contains(p.About, count.word) {
-				*count.what++
+				*count.counter++
 			}
 		}
 	}

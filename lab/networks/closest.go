@@ -80,15 +80,15 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 			break
 		}
 	}
-	var at mat.VecDense
-	at.MulVec(x.T(), &coefficients)
+	var eta mat.VecDense
+	eta.MulVec(x.T(), &coefficients)
 	slopes = mat.NewDense(dim, n, nil)
 	for i, row := range rows {
 		column := append([]float64(nil), row[:dim]...)
 		floats.Scale(math.Sqrt(precisions[i]), column)
 		slopes.SetCol(i, column)
 	}
-	return at.RawVector().Data, slopes, nil
+	return eta.RawVector().Data, slopes, nil
 }
 
 // approach moves a number by a part of the way to next. It returns the way over max(1, next).

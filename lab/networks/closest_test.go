@@ -21,15 +21,15 @@ func TestExpectedClass(t *testing.T) {
 		for _, mean := range []float64{-3, -0.1, 0, 0.4, 8} {
 			normal := distuv.Normal{Mu: mean, Sigma: math.Sqrt(variance)}
 			const nodes = 100001
-			at, slopes, informations := make([]float64, nodes), make([]float64, nodes), make([]float64, nodes)
-			floats.Span(at, mean-10*normal.Sigma, mean+10*normal.Sigma)
-			for i, eta := range at {
+			etas, slopes, informations := make([]float64, nodes), make([]float64, nodes), make([]float64, nodes)
+			floats.Span(etas, mean-10*normal.Sigma, mean+10*normal.Sigma)
+			for i, eta := range etas {
 				_, slope, information := task.response(-1, eta)
 				slopes[i], informations[i] = slope*normal.Prob(eta), information*normal.Prob(eta)
 			}
 			slope, information := expectedClass(-1, mean, variance)
-			require.InDelta(t, integrate.Trapezoidal(at, slopes), slope, 1e-6)
-			require.InDelta(t, integrate.Trapezoidal(at, informations), information, 1e-5)
+			require.InDelta(t, integrate.Trapezoidal(etas, slopes), slope, 1e-6)
+			require.InDelta(t, integrate.Trapezoidal(etas, informations), information, 1e-5)
 		}
 	}
 }

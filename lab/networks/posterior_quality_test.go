@@ -98,18 +98,18 @@ func part(rows *mat.Dense, k, n int) *mat.Dense {
 func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, accepted float64) {
 	dim := t.parameters()
 	draws = mat.NewDense(chainIterations, dim, nil)
-	at, logStep := append([]float64(nil), d.theta...), math.Log(0.01)
-	value, slope := t.slope(d.rows, at)
+	position, logStep := append([]float64(nil), d.theta...), math.Log(0.01)
+	value, slope := t.slope(d.rows, position)
 	tuning := chainIterations / 4
 	for i := range tuning + chainIterations {
 		if i == tuning { // a draw from the posterior again
-			copy(at, d.theta)
-			value, slope = t.slope(d.rows, at)
+			copy(position, d.theta)
+			value, slope = t.slope(d.rows, position)
 		}
 		step := math.Exp(logStep) * (0.8 + 0.4*random.Float64())
 		momentum := normals(dim, random)
 		energy := value - floats.Dot(momentum, momentum)/2
-		next, nextSlope := append([]float64(nil), at...), slope
+		next, nextSlope := append([]float64(nil), position...), slope
 		var nextValue float64
 		for range leapfrogSteps {
 			floats.AddScaled(momentum, step/2, nextSlope)
@@ -122,13 +122,13 @@ func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, acce
 			chance = 0
 		}
 		if random.Float64() < chance {
-			at, value, slope = next, nextValue, nextSlope
+			position, value, slope = next, nextValue, nextSlope
 		}
 		if i < tuning {
 			logStep += (chance - wantedAccepted) * 2 / math.Sqrt(float64(i+1))
 			continue
 		}
-		draws.SetRow(i-tuning, at)
+		draws.SetRow(i-tuning, position)
 		accepted += chance / chainIterations
 	}
 	return draws, accepted

@@ -63,7 +63,7 @@ func formulaLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	if _, err := f.Expand(opt.Formula, others); err != nil {
 		return nil, nil, err
 	}
-	for _, name := range append(opt.response(), opt.Exclude...) {
+	for _, name := range append(opt.responseColumns(), opt.Exclude...) {
 		if !slices.Contains(t.Names(), name) {
 			_, err := t.Lookup(name) // an error that suggests near names
 			return nil, nil, err
@@ -88,7 +88,7 @@ func formulaLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 					_, err := t.Lookup(name)
 					return nil, nil, where(err.Error())
 				}
-				if slices.Contains(opt.response(), name) || slices.Contains(opt.Exclude, name) {
+				if slices.Contains(opt.responseColumns(), name) || slices.Contains(opt.Exclude, name) {
 					return nil, nil, where(fmt.Sprintf("%q is part of the response, or excluded", name))
 				}
 				b.columns = append(b.columns, name)

@@ -77,7 +77,7 @@ func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows 
 	if t, _, err = t.Complete(layout.used(opt), opt.NA == DropNA); err != nil {
 		return nil, nil, err
 	}
-	names := layout.used(opt)[len(opt.response()):]
+	names := layout.used(opt)[len(opt.responseColumns()):]
 	names = append(names[len(layout.offset):], layout.offset...)
 	for _, name := range names {
 		c, err := t.Lookup(name)
@@ -107,7 +107,7 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 		return nil, err
 	}
 	f := &freshRows{design: d, options: opt, layout: layout, first: seen.Rows()}
-	response := opt.response()
+	response := opt.responseColumns()
 	needed := used[len(response):]
 	f.observed = !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
 	if missing, err := fresh.Missing(response); f.observed && (err != nil || len(missing) > 0) {

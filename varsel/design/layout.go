@@ -148,8 +148,8 @@ func checkPredictorNames(t *table.Table, blocks []block) error {
 	return nil
 }
 
-// response returns the columns of the response, the target first.
-func (opt Options) response() []string {
+// responseColumns returns the columns of the response, the target first.
+func (opt Options) responseColumns() []string {
 	names := []string{opt.Target}
 	for _, name := range []string{opt.Censored, opt.Trials} {
 		if name != "" {
@@ -161,7 +161,7 @@ func (opt Options) response() []string {
 
 // used returns the columns whose missing cells matter.
 func (l *layout) used(opt Options) []string {
-	names := append(opt.response(), l.offset...)
+	names := append(opt.responseColumns(), l.offset...)
 	for _, b := range l.blocks {
 		for _, name := range b.columns {
 			if !slices.Contains(names, name) { // terms may share a column

@@ -144,7 +144,7 @@ func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 		}
 	}
 	if s.Likelihood != likelihood.GaussianKind {
-		response := s.response()
+		response := s.responseRow()
 		for i, eta := range y {
 			y[i] = response.Draw(eta, s.Noise, random)
 		}
@@ -181,8 +181,8 @@ func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	return y
 }
 
-// response returns the distribution of the response.
-func (s Simulation) response() likelihood.Row {
+// responseRow returns the distribution of the response.
+func (s Simulation) responseRow() likelihood.Row {
 	if s.Likelihood.Ordered() {
 		c := likelihood.NewCategories(s.Likelihood, simulatedCategories)
 		return c.At(make([]float64, c.Parameters())).(likelihood.Row)
