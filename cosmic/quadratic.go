@@ -8,7 +8,8 @@ import (
 )
 
 // MaxCoupledDim is the largest Dim for which a Precision may have entries off its diagonal: the
-// anchor factorises a matrix of Dim rows for every row of a batch, at D³/3 operations. Not tuned.
+// anchor factorises a matrix of Dim rows for every row of a batch, at D³/3 multiplications, 87,000
+// at this bound.
 const MaxCoupledDim = 64
 
 // standardised is a quadratic in coordinates θ/U whose precision has unit diagonal.

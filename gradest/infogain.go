@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultHalvings is the number of halvings of an [InformationGain] that sets none: the smallest
-// step is then a millionth of the first. Not tuned.
+// step is then a millionth of the first.
 const DefaultHalvings = 20
 
 // InformationGain bounds the gain or loss of information of q(m) in one step (appendix D.2). Of the

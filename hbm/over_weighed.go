@@ -51,7 +51,7 @@ const (
 	openedWeighed = 2048
 	// mostModels is the largest number of models that are weighed by hundreds of draws each.
 	mostModels = 128
-	// A model negligibleNats below the best has no part in the answer. Chosen by hand: 128 such
+	// A model negligibleNats below the best has no part in the answer. It is a bound: 128 such
 	// models hold less than a thousandth.
 	negligibleNats = 12
 	// Models within drawnNats of the best need no further draws: their parameters are drawn, and if

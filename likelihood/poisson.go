@@ -19,7 +19,8 @@ type poisson struct{}
 // The density there is below exp(−10¹⁷).
 const mostLogRatio = 40
 
-// leastPoissonCurvature is the least curvature, for rows of tiny rates. Not tuned.
+// leastPoissonCurvature is the least curvature, for rows of tiny rates. Half and twice give the
+// same answers (docs/benchmarks/constants.md).
 const leastPoissonCurvature = 1e-6
 
 func (poisson) LogKernel(y, eta, _ *Node) *Node {

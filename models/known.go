@@ -154,7 +154,7 @@ func (Proposer) Exact() bool { return false }
 
 // firstDraws is the number of draws behind the first estimate of an evidence, and the least for
 // draws of parameters. Where the proposal loses a tenth of the draws the error of the estimate is a
-// tenth of a nat: small compared with the error of a model drawn a few times. Not tuned.
+// tenth of a nat: small compared with the error of a model drawn a few times.
 const firstDraws = 8
 
 // Of returns estimates from few draws, each from a separate random stream.

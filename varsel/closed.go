@@ -25,7 +25,8 @@ type closedForms struct {
 }
 
 // leastOfAll is the least number of codes for which LogEvidences finds the evidences of all models.
-// Where the engine lists all models, it asks for 256 at a time. Not tuned.
+// Where the engine lists all models, it asks for 256 at a time. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const leastOfAll = 64
 
 // LogEvidences returns log p(y | m) of each code.

@@ -271,7 +271,7 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 }
 
 // collapsedError is the largest accepted error of a log evidence from its updates, in nats. It is a
-// thirtieth of the precision of comparisons. Not tuned.
+// thirtieth of the precision of comparisons.
 const collapsedError = 1e-3
 
 // Draw draws the coefficients. It computes the evidence again, from the residuals at the mean of

@@ -11,8 +11,8 @@ import (
 )
 
 // mixedRows is the number of rows simulated for each graph with its parameters. The error of an
-// answer falls with the product of this number and the number of draws, which are thousands. Not
-// tuned.
+// answer falls with the product of this number and the number of draws, which are thousands. Half
+// and twice give the same answers (docs/benchmarks/constants.md).
 const mixedRows = 50
 
 // givenMixed answers queries about mixed tables by simulation. Nodes are drawn after their parents,

@@ -41,11 +41,13 @@ const (
 
 // moreDegrees is the number of degrees of freedom of the t distribution of draws beyond the number
 // of coefficients. The t distribution has heavier tails than the posterior, which has the tails of
-// its normal prior, so that weights are bounded. Not tuned.
+// its normal prior, so that weights are bounded. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const moreDegrees = 20
 
 // rowsPerDegree is the number of rows for which the t distribution gets another degree of freedom,
-// because the posterior is the nearer to normal, the more rows there are. Not tuned.
+// because the posterior is the nearer to normal, the more rows there are. Half and twice give the
+// same answers (docs/benchmarks/constants.md).
 const rowsPerDegree = 12
 
 // logisticProposal draws coefficients from a t distribution around the mode.

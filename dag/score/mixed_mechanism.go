@@ -109,7 +109,8 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 // degrees of freedom, and batchKept of each batch are kept, at random in proportion to their
 // weights. The t distribution has heavy tails, because a batch of nearly normal draws would not
 // show the long side of a skew posterior; where parents separated the levels, this shifted results
-// by 3% of a standard deviation. Not tuned.
+// by 3% of a standard deviation. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	batchPairs   = 64
 	batchKept    = 16

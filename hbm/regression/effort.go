@@ -17,8 +17,8 @@ import (
 // Limits of the integration without training, beyond which a flow is trained. A gaussian regression
 // may have pilotModels models, of which those that do not matter get only a few draws if there are
 // more than exactModels. Other regressions may have exactModels models. A model may have
-// exactHyperparameters hyperparameters. Chosen by hand: an answer within these limits takes at most
-// a few minutes on two processors.
+// exactHyperparameters hyperparameters. They bound time: an answer within these limits takes at
+// most a few minutes on two processors.
 const (
 	exactModels          = 128
 	pilotModels          = 1024

@@ -53,7 +53,7 @@ const (
 	// largest one in a trusted answer. Chosen by hand.
 	tolerableRounding = 1e-4
 	roughRounding     = 0.01
-	// mostOrthogonal bounds the products in one least squares problem. Chosen by hand: they take
+	// mostOrthogonal bounds the products in one least squares problem. It bounds time: they take
 	// some milliseconds.
 	mostOrthogonal = 1e7
 )

@@ -16,7 +16,7 @@ import (
 )
 
 // mostMoments bounds the entries of the matrices behind the means and standard deviations of an
-// answer: draws times quantities. Chosen by hand: two such matrices take 256 megabytes.
+// answer: draws times quantities. It bounds memory: two such matrices take 256 MiB.
 const mostMoments = 1 << 24
 
 // momentDraws holds weighted draws of the summarised quantities, in the units of the table:

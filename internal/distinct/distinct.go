@@ -8,7 +8,8 @@ import (
 )
 
 // Share is the largest share of distinct rows for which counting them saves time: sums over counted
-// rows take somewhat longer for each. Not tuned.
+// rows take somewhat longer for each. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const Share = 0.75
 
 // Rows are the distinct rows of a table.

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// MaxDim bounds the coordinates of a Hessian, 2D+1 gradients a step. Not tuned.
+// MaxDim bounds the coordinates of a Hessian, at 2D+1 gradients a step, 513 at this bound.
 const MaxDim = 256
 
 // Active lists the coordinates where a mask is true.

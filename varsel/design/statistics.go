@@ -284,7 +284,7 @@ func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left floa
 }
 
 // leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten digits of
-// left. Not tuned.
+// left.
 const leastLeftOfModel = 1e-5
 
 // shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if

@@ -15,7 +15,7 @@ import (
 )
 
 // MaxGroups is the largest number of selectable predictors that [Enumerate] takes: 2^25 models,
-// minutes of work and half a gigabyte. Not tuned.
+// minutes of work and half a gigabyte.
 const MaxGroups = 25
 
 // Problem is a Gaussian linear model with independent normal priors on the coefficients,

@@ -16,7 +16,8 @@ type Weighted struct {
 	Probability float64
 }
 
-// Settings of quantiles and moments. Not tuned.
+// Settings of quantiles and moments. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// The listedModels most probable models enter quantiles one by one. All other models enter as
 	// one normal distribution with their joint moments. One normal distribution also replaces the

@@ -108,7 +108,8 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 	return p.LogEvidence(), nil
 }
 
-// evidenceBlock is the number of models in a piece of work. Not tuned.
+// evidenceBlock is the number of models in a piece of work. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const evidenceBlock = 1 << 8
 
 // evidences computes the evidences of all models. If there are many models it takes a walk, unless
@@ -173,7 +174,7 @@ func (e *enumeration) sort() {
 }
 
 // leftOut is the total probability of the models that moments leave out. These models add nothing
-// unless their coefficients are ten million standard deviations away. Not tuned.
+// unless their coefficients are ten million standard deviations away.
 const leftOut = 1e-14
 
 // matter returns the number of models that enter moments, the most probable ones.

@@ -14,8 +14,9 @@ const (
 	// jointOfModel is the number of pairs, and of triples, taken from each scan. Their evidences
 	// take no longer than a few steps of a search.
 	jointOfModel = 32
-	// mostScans is the largest number of scans around one model. After the first two scans, no scan
-	// begins once the scans have taken allProducts multiplications, some seconds. Not tuned.
+	// mostScans is the largest number of scans around one model. After the first two scans, no
+	// scan begins once the scans have taken allProducts multiplications, some seconds. Half and
+	// twice give the same answers (docs/benchmarks/constants.md).
 	mostScans   = 8
 	allProducts = 1 << 34
 )

@@ -8,7 +8,7 @@ import (
 )
 
 // mostTriples bounds the number of triples of columns: all triples of 464 columns, in a tenth of a
-// second. Not tuned.
+// second.
 const mostTriples = 1 << 24
 
 // bestTriples returns the sets of three predictors with the largest gains beyond two of them

@@ -34,7 +34,8 @@ type Screening struct {
 }
 
 // Bounds of the log odds. They stand for probabilities of 1e-11 and 0.999, so that no predictor
-// starts as certain or impossible. Not tuned.
+// starts as certain or impossible. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	leastLogOdds = -25
 	mostLogOdds  = 7
