@@ -27,13 +27,13 @@ type ModelEstimate = models.Estimate
 // WeightedSample holds draws (m, θ) with weights that sum to one.
 type WeightedSample = models.WeightedSample
 
-// SaveConfig sets the names and the draws that Certificate.Save writes.
+// SaveConfig sets the names and the number of draws that Certificate.Save writes.
 type SaveConfig = models.SaveConfig
 
 // Basis is the method behind a certificate.
 type Basis = models.Basis
 
-// The methods are documented in package models.
+// The methods behind certificates. Package models documents them.
 const (
 	Weights         = models.Weights
 	ExactSum        = models.ExactSum

@@ -41,11 +41,12 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 		if err != nil && (ctx.Err() != nil || known.Alone) {
 			return nil, nil, err
 		}
-		// A glance may be poor because q(m) is.
+		// A certificate of few draws (glance) from models of q(m) may be poor only because q(m) is.
 		if err == nil && (e.engine.Exact() || cfg.glance && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
 			return &weighing{Certificate: certificate}, visited, nil
 		}
-		// Closed forms or approximations failed or are too poor. Weights of q do not need them.
+		// The closed forms or the estimates around modes failed or are too poor. Weights of draws
+		// from q do not need them.
 		e.around = certificate
 	}
 	if !listed {
@@ -58,10 +59,11 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 	return w, nil, err
 }
 
-// compare lowers the verdict of a flow's weights if they miss a mode that weights around modes have
-// found, even if the latter are not precise enough for an answer.
+// compare lowers the verdict of weights of draws from the flow if they miss a mode that weights of
+// draws around modes have found. It does so even if the draws around modes are too imprecise for an
+// answer.
 func (w *weighing) compare(ctx context.Context, e *evaluator, cfg CertifyConfig) error {
-	if e.around == nil { // in a resumed run: its draws are the same again
+	if e.around == nil { // in a resumed run, which makes the same draws again
 		var err error
 		if e.around, _, err = e.engine.Certify(ctx, true, cfg.overModels()); err != nil {
 			return ctx.Err()

@@ -11,10 +11,11 @@ import (
 )
 
 // check compares the certificate weights with tempered chains, which do not depend on q, and
-// returns the one to believe. Agreement of two methods justifies trust in the more precise one.
-// Chains alone never do: mixing shows only that they mix among the models they have found. Equal
-// probabilities and moments leave room for a small mode that the weights have missed; the draws of
-// the chains show it. If there is one, again makes the weights once more with proposals there.
+// returns the certificate to believe. If the two methods agree, the more precise one can be
+// trusted. Chains alone cannot: they may have mixed only among the models that they have found. The
+// weights may have missed a small mode although probabilities and moments agree. Draws of the
+// chains show such a mode, and again then makes a certificate by weights once more, with proposals
+// at these draws.
 func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, again func(CertifyConfig) (*weighing, error)) (*weighing, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -41,13 +42,13 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 type confirmation struct {
 	e       *evaluator
 	weights *weighing
-	cfg     CertifyConfig // with what chains have found so far as witnesses
+	cfg     CertifyConfig // its witnesses include the regions that chains have found so far
 	found   witnesses
 	again   func(CertifyConfig) (*weighing, error)
 }
 
-// short confirms the weights if short chains agree with them. Any other verdict is left to longer
-// chains, but regions that short chains found and the weights missed stay found.
+// short confirms the weights if short chains agree with them. If they do not agree, longer chains
+// decide. Regions that short chains found and the weights missed are kept in any case.
 func (c *confirmation) short(ctx context.Context) error {
 	sp := c.e.Target.Space()
 	for _, length := range []chainLength{shortChains, warmChains()} {
@@ -58,7 +59,7 @@ func (c *confirmation) short(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			continue // chains that have not mixed say nothing
+			continue // chains that have not mixed show nothing about the weights
 		}
 		if err := c.cover(chains); err != nil {
 			return err
@@ -69,7 +70,8 @@ func (c *confirmation) short(ctx context.Context) error {
 	return nil
 }
 
-// cover makes the weights once more, with proposals where only the chains have draws.
+// cover makes the certificate by weights once more, with proposals in the regions where only the
+// chains have draws, if these regions hold enough of the posterior.
 func (c *confirmation) cover(chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
 	if err != nil || !(share > verdict.DoubtfulMissed) {
@@ -91,8 +93,9 @@ func (c *confirmation) cover(chains *Certificate) error {
 	return nil
 }
 
-// conclusion is the common result of weights and chains. Weights that have missed a region found by
-// other draws are not confirmed by chains that agree with them: those chains missed it too.
+// conclusion returns the certificate that follows from weights and chains together. If the weights
+// have missed a region that other draws found (w.unseen), agreement with chains does not confirm
+// the weights, because the chains missed the region too.
 func conclusion(sp space.Space, w *weighing, chains *Certificate) *Certificate {
 	weights := w.Certificate
 	if missed := models.MissedByChains(weights, chains); missed != "" {

@@ -22,9 +22,9 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// standIns writes a table in which x0 + x1 and x2 + x3 explain the response nearly equally well,
-// none of the four does alone, and others explain nothing. The path from one pair to the other
-// leads through worse models, at a depth in nats set by the noise.
+// standIns writes a table in which x0 + x1 and x2 + x3 explain the response nearly equally well.
+// None of these four predictors explains it alone, and the other predictors explain nothing. All
+// models between the two pairs are less probable, by a number of nats that the noise sets.
 func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var lines strings.Builder
@@ -47,8 +47,9 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 	return path
 }
 
-// TestBirthsAndDeaths compares with sums over all models: a table of eight predictors, and tables
-// whose pairs of predictors stand in for each other, across a valley of few or thousands of nats.
+// TestBirthsAndDeaths compares birth-death chains with sums over all models. It uses a table of
+// eight predictors, and tables in which one pair of predictors can replace another, and the models
+// between them are less probable by a few or by thousands of nats.
 func TestBirthsAndDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -98,7 +99,8 @@ func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certi
 	require.True(t, certificate.Confirmed)
 	require.Equal(t, vti.BirthsAndDeaths, certificate.Basis)
 	require.InDelta(t, want.logEvidence, certificate.LogEvidence, 5*certificate.LogEvidenceSE+1e-3)
-	// Items are predictors in order of promise; sorted probabilities need no names.
+	// Items are predictors in the order of the screening. Sorted probabilities can be compared
+	// without the names of the predictors.
 	lists := problem.Slots.Space().(itemLists)
 	found, se := certificate.Frequencies(len(want.inclusion), func(code []int32) (members []int) {
 		for _, item := range lists.Set(code) {
@@ -111,7 +113,7 @@ func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certi
 	for j, probability := range want.inclusion {
 		require.InDelta(t, probability, found[j], 5*slices.Max(se)+2e-3)
 	}
-	for _, model := range certificate.Models { // whose evidences are closed forms, and errors those of draws
+	for _, model := range certificate.Models { // evidences are closed forms, and the errors of probabilities come from draws
 		require.Zero(t, model.LogEvidenceSE)
 		logPrior := sizePrior(problem, len(lists.Set(model.Code)))
 		require.InDelta(t, math.Exp(logPrior+model.LogEvidence-want.logEvidence), model.Certified, 5*model.SE+2e-3)
@@ -128,7 +130,7 @@ func sizePrior(problem *varsel.Problem, size int) float64 {
 	return -math.Log(float64(problem.Model.Prior.MaxSize+1)) - combin.LogGeneralizedBinomial(float64(len(problem.Design.Predictors)), float64(size))
 }
 
-// sumOf sums over all models of at most three predictors.
+// sumOf computes the sum over all models of at most three predictors.
 func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 	forms := problem.Posterior().(vti.KnownTarget).Known().Evidences
 	lists, count := problem.Slots.Space().(itemLists), int32(len(problem.Design.Predictors))
@@ -161,8 +163,8 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 	return out
 }
 
-// relatives writes a table of predictors that are a few factors plus individual noise. Many stand
-// in for each other, more closely with less noise.
+// relatives writes a table in which each predictor is one of a few factors plus its own noise.
+// Predictors of one factor can replace each other, the better the less noise they have.
 func relatives(t *testing.T, rows, predictors, factors int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 2))
 	draw := func(count int) []float64 {
@@ -195,7 +197,8 @@ func relatives(t *testing.T, rows, predictors, factors int, noise float64, seed 
 	return path
 }
 
-// bornProblem returns a selection among too many models to list, but few enough for a sum.
+// bornProblem returns a problem of variable selection with too many models to list, but few enough
+// for a sum over them in the test.
 func bornProblem(t *testing.T, path string) *varsel.Problem {
 	data, err := table.ReadFile(path)
 	require.NoError(t, err)
@@ -206,9 +209,10 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 	return problem
 }
 
-// TestSolveByBirthsAndDeaths: births and deaths follow weights with too few draws for the
-// precision. Their answer equals the sum over all models, for predictors that stand in for each
-// other and for near copies. A run stopped while they ran ends with the same bits.
+// TestSolveByBirthsAndDeaths: birth-death chains run after weights that have too few effective
+// draws for the precision. Their answer equals the sum over all models, for predictors that can
+// replace each other and for near copies. A run that is stopped while the chains run, and resumed,
+// ends with the same bits.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
 	testkit.Long(t)
 	for name, path := range map[string]string{
@@ -236,7 +240,7 @@ func TestSolveByBirthsAndDeaths(t *testing.T) {
 				resumed, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
 				require.NoError(t, err)
 				require.Len(t, resumed.Rounds, len(solution.Rounds))
-				require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // as NaN is equal there
+				require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // compared as text, in which NaN equals NaN
 				require.Equal(t, solution.Certificate.Sample, resumed.Certificate.Sample)
 			})
 		})

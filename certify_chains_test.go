@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// inclusions returns each site's exact probability of 1, and log Σ_m p(m) Z_m for the uniform
-// prior.
+// inclusions returns the exact probability that each site has outcome 1, and the log evidence of
+// all models under the uniform prior.
 func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	logEvidences, probability := c.posterior()
 	inclusion = make([]float64, len(c.space.Cards()))
@@ -35,8 +35,8 @@ func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	return inclusion, largest + math.Log(sum/float64(len(logEvidences)))
 }
 
-// poorAnswer returns the distance of a joint certificate from the truth in its standard errors: for
-// the log evidence and for the worst inclusion probability.
+// poorAnswer returns the errors of a joint certificate in units of its standard errors: the error
+// of the log evidence, and the largest error of an inclusion probability.
 func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (evidence, inclusion float64) {
 	t.Helper()
 	exact, logEvidence := target.inclusions()
@@ -55,9 +55,9 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
 }
 
-// Chains find evidence and probabilities with a useless q: models are uniform, and the flow is far
-// too narrow and off by several standard deviations. The bound of 5 standard errors between 64
-// chains is a false alarm in 1e5 runs of the seven checks.
+// Chains find the evidence and the probabilities with a useless q: q(m) is uniform, and the flow is
+// far too narrow and off by several standard deviations. The seven checks, at 5 standard errors
+// from the differences between 64 chains, give one false alarm in 1e5 runs.
 func TestChainsReplaceAPoorQ(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 6)
@@ -74,7 +74,8 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// Good weights that chains confirm stay, joint and model by model. Short chains suffice for it.
+// A certificate by good weights, joint or model by model, is the answer if chains confirm it. Short
+// chains suffice to confirm it.
 func TestChainsConfirm(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 4)
@@ -107,13 +108,13 @@ func (twoModes) LogPrior(codes *Node) *Node {
 func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 	const sd = 0.2
 	x := ReduceSum(Where(mask, theta, ZerosLike(theta)), -1)
-	side := MulScalar(Square(AddScalar(Abs(x), -5)), -0.5/(sd*sd)) // the two hardly overlap
+	side := MulScalar(Square(AddScalar(Abs(x), -5)), -0.5/(sd*sd)) // the two modes hardly overlap
 	used := ReduceMax(ConvertDType(mask, theta.DType()), -1)
 	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
 }
 
-// Weights that look good but miss a mode, and with it a factor 2 of the evidence, are made again
-// with a proposal at the draws of the chains.
+// If weights look good but miss a mode, and with it half of the evidence, they are made again with
+// a proposal at the draws of the chains.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -122,7 +123,7 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	require.NoError(t, err)
 	cfg := smallConfig()
 	cfg.Steps, cfg.LearningRate = 1, 1e-12
-	cfg.Flow.Precision, cfg.Flow.Linear = []float64{25}, []float64{125} // the mode at 5 alone
+	cfg.Flow.Precision, cfg.Flow.Linear = []float64{25}, []float64{125} // the flow covers only the mode at 5
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), twoModes{sp}, cfg)
 	require.NoError(t, err)
 	weights, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
@@ -191,7 +192,8 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// quadratic returns H [D·D] and b [D] of the log joint density of the largest model.
+// quadratic returns H [D·D] and b [D] of the log joint density of the largest model, which is −½
+// θᵀHθ + bᵀθ plus a constant.
 func (c *conjugate) quadratic() (precision, linear []float64) {
 	n, dim := c.x.Dims()
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)
@@ -209,9 +211,9 @@ func (c *conjugate) quadratic() (precision, linear []float64) {
 	return precision, linear
 }
 
-// poorPosterior has a flow that is normal for every model. Its standard deviations are the
-// posterior's times narrow, and its mean is off by at least shift posterior standard deviations (at
-// least, because coordinates are dependent).
+// poorPosterior returns a posterior whose flow is normal for every model. The standard deviations
+// of the flow are narrow times the posterior standard deviations. Its mean is off by shift
+// posterior standard deviations in each coordinate, or more, because coordinates are dependent.
 func poorPosterior(t *testing.T, target *conjugate, narrow, shift float64) *vti.Posterior {
 	t.Helper()
 	cfg := smallConfig()

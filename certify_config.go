@@ -12,60 +12,68 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
-// default in certification: leastDraws of each model make two million draws.
+// maxListed is the largest number of models that are evaluated one by one, in pilot runs and by
+// default in certification. With leastDraws draws of each model this makes two million draws.
 const maxListed = 1 << 16
 
 // CertifyConfig limits the work of a certification. The zero value is a good default.
 type CertifyConfig struct {
-	// MaxModels is the largest space whose models are weighted one by one; 0 stands for 65,536.
-	// Larger spaces are weighted jointly, with models drawn from q(m).
+	// MaxModels is the largest number of models in a space whose models are weighted one by one; 0
+	// stands for 65,536. In larger spaces models are drawn from q(m), and models and parameters are
+	// weighted jointly.
 	MaxModels int
-	// Draws is the number of draws beyond the first few of every model; 0 stands for 262,144.
-	// Chains, if needed, take at most one iteration for 32 draws.
+	// Draws is the number of draws in addition to the first draws of every model; 0 stands for
+	// 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
 	Draws int
-	// Tolerance stops early: the standard errors of every probability and of the log evidences of
-	// the ten best models are then below it. 0 stands for 0.002.
+	// Tolerance is the standard error at which drawing stops early: no probability of a model has a
+	// larger one, and no log evidence of the ten most probable models has more than five times it.
+	// 0 stands for 0.002.
 	Tolerance float64
-	// Confirm checks weights by tempered chains (chains.go) even if they look reliable. It is right
-	// for posteriors that may have several modes: weights cannot show a mode where no draw fell.
-	// Solve sets it unless the target is a UnimodalTarget.
+	// Confirm requests a check of weights by tempered chains (chains.go) even if the weights look
+	// reliable. It should be set for posteriors that may have several modes, because weights cannot
+	// show a mode where no draw fell. Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
-	// NoChains certifies by weights alone, for targets on which chains cannot work.
+	// NoChains requests certification by weights alone, for targets on which chains cannot work.
 	NoChains bool
-	// Short lets chains end after some thousand effective draws if the weights are trusted by
-	// themselves and agree with the chains; otherwise chains have full length. It suits data sets
-	// whose kind of posterior is known from experience: short chains find fewer modes.
+	// Short lets chains end after about a thousand effective draws if the weights are trusted
+	// without chains and agree with the chains. Otherwise chains have their full length. It suits
+	// posteriors of a kind known from experience, because short chains find fewer modes.
 	Short bool
-	// Until, if not zero, is the time after which an imprecise sum over models begins no more
-	// draws.
+	// Until, if not zero, is the time after which a sum over models starts no further rounds of
+	// draws, even if it is imprecise.
 	Until time.Time
-	// Progress, if not nil, is called as draws accumulate, with an upper bound of their total.
+	// Progress, if not nil, is called at intervals with the number of draws done and an upper bound
+	// of the number in all.
 	Progress func(done, total int)
-	// Shard, if not nil, is the part of this process among several that make one certificate. Each
-	// ends with the certificate of a single process, to the bit.
+	// Shard, if not nil, is the part of this process in a certificate that several processes
+	// compute. Each process ends with the same certificate, to the bit, as a process that works
+	// alone.
 	Shard *shard.Shard
-	// ChainGroups is the number of groups of tempered chains; 0 stands for 1. Each group burns in
-	// by itself, so that several can run at the same time.
+	// ChainGroups is the number of groups of tempered chains; 0 stands for 1. Each group has its
+	// own burn-in, so that several groups can run at the same time.
 	ChainGroups int
 
-	// Solve sets the following fields. stream, "certify" by default, begins the stream names.
+	// Solve sets the following fields. stream is the prefix of the names of the random streams,
+	// "certify" by default.
 	stream string
-	// precision, if not 0, is the standard error of every probability at which draws end.
+	// precision, if not 0, is the requested standard error of probabilities: drawing ends when no
+	// probability has a larger one.
 	precision float64
-	// glance asks for a certificate of few draws. It sets a table q(m) to the resulting estimates.
+	// glance requests a certificate of few draws. If q(m) is a table, it is set to the result.
 	glance bool
 	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
 	late func() bool
-	// keepModels leaves q(m) unchanged, even at a glance and where parameters integrate out.
+	// keepModels leaves q(m) unchanged, also by a certificate of few draws and where parameters are
+	// integrated out.
 	keepModels bool
-	// byDraws asks for weights of q even if evidences are known or estimated without it.
+	// byDraws requests weights of draws from q even if evidences are known or estimated without q.
 	byDraws bool
-	// witnesses come from earlier certificates of the same target.
+	// witnesses holds points of posterior mass found by earlier certificates of the same target.
 	witnesses witnesses
 }
 
-// overModels returns the settings of a certificate over models alone.
+// overModels returns the settings for package models, which certifies by evidences of models,
+// without draws of the flow.
 func (c CertifyConfig) overModels() models.Config {
 	return models.Config{
 		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, Late: c.late, Progress: c.Progress,
@@ -83,15 +91,15 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 	return c
 }
 
-// CheckSize returns an error if the draws and models do not fit in the memory of this machine.
-// Certify calls it; a caller that trains first can call it before.
+// CheckSize returns an error if the draws and models of a certification do not fit in the memory of
+// this machine. Certify calls it. A caller that trains first can call it before training.
 func (c CertifyConfig) CheckSize(target Target) error {
 	c = c.withDefaults()
 	if c.Draws < 0 || c.MaxModels < 0 {
 		return fmt.Errorf("vti.CertifyConfig: got %d draws and at most %d models, want none of them negative", c.Draws, c.MaxModels)
 	}
 	sp := target.Space()
-	draw := 8 * (3 + 5) // the slice of a code, both densities, weights and the number of the model
+	draw := 8 * (3 + 5) // bytes of the slice header of a code, both log densities, weights and the number of the model
 	if known := knownOf(target).Evidences; known == nil || !known.Exact() {
 		draw += 8 * sp.Dim()
 	}

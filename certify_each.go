@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// rounds is the number of allocations of draws beyond the first few. More follow the spread of
-// weights more closely, with fewer draws in each batch. Not tuned.
+// rounds is the number of times that draws are allocated to models after the first draws. With more
+// rounds the numbers of draws follow the spread of the weights more closely, but each batch has
+// fewer draws of a model. Not tuned.
 const rounds = 8
 
 // certifyEach estimates the evidence of every model. The first draws are shared equally. Each later
@@ -95,10 +96,12 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
-// modeRounds is the number of mode searches, each from the draws of the last proposals. Not tuned.
+// modeRounds is the number of searches for modes. Each starts from the draws of the proposals that
+// the previous search gave. Not tuned.
 const modeRounds = 3
 
-// proposeModes gives models proposals at their modes where they need them, and draws from them.
+// proposeModes gives Laplace proposals at their modes to the models whose weights are unreliable or
+// have missed the region of a witness, and adds draws of these models.
 func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
 	if err := s.addModeStarts(&earlier, logPrior); err != nil {
@@ -142,8 +145,9 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPr
 	return nil
 }
 
-// proposeAgain gives proposals to probable models whose weights turn out to have infinite variance
-// once there are many draws: their errors could not be trusted. It reports whether it added one.
+// proposeAgain gives Laplace proposals to probable models whose weights, after many draws, turn out
+// to have infinite variance, since their standard errors could not be trusted. It reports whether
+// it added a proposal.
 func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPrior []float64) (bool, error) {
 	var unreliable []int
 	for i, model := range c.Models {
@@ -158,8 +162,8 @@ func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPr
 	return true, s.draw(ctx, allocation, false)
 }
 
-// update recomputes evidences, probabilities and diagnostics from all weights. It returns the
-// relative spread of the weights of each model.
+// update computes evidences, probabilities and diagnostics anew from all weights. It returns the
+// standard deviation of the weights of each model relative to their mean.
 func (c *weighing) update(tallies []tally, logPrior []float64) (spread []float64) {
 	evidence := make([]models.Evidence, len(tallies))
 	spread = make([]float64, len(tallies))
@@ -174,7 +178,7 @@ func (c *weighing) update(tallies []tally, logPrior []float64) (spread []float64
 }
 
 // allocate shares budget draws among the models in proportion to probability times spread. A spread
-// of less than a tenth counts as a tenth: an estimate from few draws may be too small by chance.
+// of less than 0.1 counts as 0.1, because an estimate from few draws may be too small by chance.
 func (c *weighing) allocate(spread []float64, allocation []int, budget int) {
 	var total float64
 	share := make([]float64, len(spread))
@@ -205,7 +209,8 @@ func (c *weighing) precise(tolerance float64) bool {
 	return !slices.ContainsFunc(best, func(m ModelEstimate) bool { return m.LogEvidenceSE > 5*tolerance })
 }
 
-// insertBest keeps the limit most probable models, in decreasing order.
+// insertBest inserts a model into best, which is in order of decreasing probability, and keeps the
+// limit most probable models.
 func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEstimate {
 	best = append(best, model)
 	for i := len(best) - 1; i > 0 && best[i].Certified > best[i-1].Certified; i-- {
@@ -214,8 +219,8 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 	return best[:min(len(best), limit)]
 }
 
-// collect makes the weighted sample, in which every model has its certified probability, divided
-// among its draws in proportion to their smoothed weights.
+// collect returns the weighted sample. The draws of each model share its certified probability in
+// proportion to their smoothed weights.
 func (c *weighing) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
 	var sample WeightedSample
 	var theta []float64

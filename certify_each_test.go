@@ -51,8 +51,8 @@ func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	}
 	for name, m := range map[string]moments{"log evidence": logEvidence, "event": inEvent, "model 0": single[0], "model 1": single[1], "model 2": single[2]} {
 		variance := m.squares/repeats - m.sum*m.sum/(repeats*repeats)
-		// The relative standard error of a variance of 2000 values is √(2/2000) = 0.03; 4 of them:
-		// a false alarm in 3,000 runs of 5 checks.
+		// The relative standard error of a variance of 2000 values is √(2/2000) = 0.03. The limit
+		// is 4 standard errors: one false alarm in 3,000 runs of 5 checks.
 		require.InDelta(t, 1, m.variance/repeats/variance, 0.13, name)
 	}
 }

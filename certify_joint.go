@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// jointDraws are weighted draws (m, θ) of a joint certificate, in the making.
+// jointDraws holds the weighted draws (m, θ) of a joint certificate in progress.
 type jointDraws struct {
 	evaluator   *evaluator
 	certificate *weighing
@@ -25,7 +25,7 @@ type jointDraws struct {
 	theta       []float64 // [draws, D]
 }
 
-// input draws the models of a batch from r(m), and its noise.
+// input draws the models of a batch from r(m), and the reference draws z of the flow.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
 	flat, err := d.evaluator.DrawCodesFrom("draw wide", d.reference, d.random)
@@ -39,7 +39,8 @@ func (d *jointDraws) input() (batchInput, error) {
 	return batchInput{flat, z, "joint", d.push}, nil
 }
 
-// push maps noise through the flow and returns the log weights of θ under r(θ | m).
+// push maps reference draws z through the flow to θ and returns log p(y, θ | m) − log r(θ | m) of
+// each.
 func (d *jointDraws) push(codes []int32, z []float64) (evaluate.Pushed, []float64, error) {
 	draws, err := d.evaluator.Push(codes, z)
 	if err != nil {
@@ -48,7 +49,7 @@ func (d *jointDraws) push(codes []int32, z []float64) (evaluate.Pushed, []float6
 	return draws, wideReference.logWeights(draws), nil
 }
 
-// add weights the draws of a batch.
+// add appends the draws of a batch with their weights.
 func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
 	logPrior, err := d.evaluator.LogPrior(codes)
 	if err != nil {
@@ -107,9 +108,10 @@ func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 	return c, c.judgeUnseen(earlier)
 }
 
-// certifyJointly weights draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
-// p(m) η(θ | m). The probability of a model is the weight of its draws. A model that r(m) never
-// proposes has none, which k̂ can only hint at.
+// certifyJointly draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), and weights
+// the draws by p(m) p(y, θ | m) / (r(m) r(θ | m)). The probability of a model is the sum of the
+// weights of its draws as a share of all weights. It is 0 for a model that r(m) never proposes,
+// which k̂ can hint at but not show.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
@@ -141,8 +143,8 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 	return draws.conclude(cfg.witnesses)
 }
 
-// jointShares returns the log weights that witnesses would add to the evidence among the given
-// draws.
+// jointShares returns, for each witness, the log of the amount that a draw at the witness would add
+// to the evidence estimated from the given number of draws.
 func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64

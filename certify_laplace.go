@@ -13,19 +13,22 @@ import (
 )
 
 const (
-	// mostProposals bounds the number of models with a proposal, which takes a dozen Hessians each.
+	// mostProposals bounds the number of models with a Laplace proposal. Each takes about a dozen
+	// Hessians.
 	mostProposals = 512
-	// proposalMass is the probability above which a model gets a proposal if its k̂ is small enough
-	// for many draws, but too large for its few: a fiftieth of verdict.DoubtfulMissed.
+	// proposalMass is the probability above which a model gets a proposal if its k̂ would be small
+	// enough for many draws, but is too large for the few draws it has. It is a fiftieth of
+	// verdict.DoubtfulMissed.
 	proposalMass = 1e-4
-	// negligible is the share of the evidence below which a model needs no draws.
+	// negligible is the share of the evidence of all models below which a model needs no draws.
 	negligible = 1e-6
 )
 
-// propose adds a Laplace proposal to the flow for each model whose weights are not reliable, and
-// bounds its evidence from above, where modes are found; other models stay without bound. Their
-// earlier weights are dropped, since they come from other proposals. It returns the first number of
-// draws of each model, or nothing if it found nothing new.
+// propose searches for modes of each model whose weights are not reliable. If it finds modes it
+// adds a Laplace proposal at them to the proposals of the flow, bounds the evidence of the model
+// from above, and drops the earlier weights of the model, which come from other proposals. A model
+// without modes has no bound. It returns the number of draws that each model needs next, which is 0
+// for models without a new proposal.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
@@ -33,7 +36,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if !ok || dim > laplace.MaxDim {
 		return allocation, nil
 	}
-	best := func(i int) float64 { // log p(m) η of the draw that stands for the model
+	best := func(i int) float64 { // log p(m) p(y, θ | m) of the draw that represents the model
 		if s.tallies[i].representative.theta == nil {
 			return math.Inf(-1)
 		}
@@ -78,7 +81,8 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		return nil, err
 	}
 	s.leaveUnbounded(unreliable)
-	// Only models that may hold a share of the bounded total need draws.
+	// Only models that may, by their bounds, hold more than a negligible share of the total need
+	// draws.
 	masses := make([]float64, 0, len(models))
 	for i, model := range models {
 		mass := math.Inf(-1)
@@ -105,7 +109,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	return allocation, nil
 }
 
-// leaveUnbounded marks the models without a mode.
+// leaveUnbounded sets the bound of the evidence of models without a mode to +Inf.
 func (s *importanceSampler) leaveUnbounded(searched []int) {
 	for _, i := range searched {
 		if len(s.modes[i].All()) == 0 {
@@ -114,8 +118,9 @@ func (s *importanceSampler) leaveUnbounded(searched []int) {
 	}
 }
 
-// modeStarts returns the starts of a model's mode search: its representative draw, then the
-// heaviest draws of this certificate and of earlier ones.
+// modeStarts returns the points from which the search for modes of a model starts: its
+// representative draw, then the draws of largest weight of this certificate and of earlier
+// certificates.
 func (t *tally) modeStarts(earlier []laplace.Start) (starts []laplace.Start) {
 	if t.representative.theta != nil {
 		starts = append(starts, laplace.Start{Theta: t.representative.theta, LogJoint: t.representative.logJoint})

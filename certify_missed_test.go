@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/laplace"
 )
 
-// Weights of a flow that miss evidence are not trusted, even if the evidence of draws around modes
-// is not precise enough for an answer.
+// Weights of a flow are not trusted if draws around modes found more evidence, even if the evidence
+// by draws around modes is too imprecise for an answer.
 func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	e := newEvaluatorOf(t, newNormals(t, 2), 16)
 	e.around = &Certificate{LogEvidence: -2, LogEvidenceSE: 0.1}
@@ -24,7 +24,8 @@ func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	}
 }
 
-// A model without a mode after a search has no bound; others keep theirs.
+// A model without a mode after a search has no bound of its evidence. Other models keep their
+// bounds.
 func TestModelsWithoutModesHaveNoBound(t *testing.T) {
 	s := &importanceSampler{tallies: []tally{newTally(), newTally()}, modes: make([]laplace.Modes, 2)}
 	s.leaveUnbounded([]int{1})

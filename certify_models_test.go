@@ -22,13 +22,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactConjugate states its evidences, wrong by a few nats if failing is set.
+// exactConjugate is a conjugate model that states its evidences in closed form, or fails to compute
+// them if failing is set.
 type exactConjugate struct {
 	*conjugate
 	failing bool
 }
 
-// Known returns the evidences.
+// Known returns the evidences in closed form.
 func (c exactConjugate) Known() models.Known { return models.Known{Evidences: models.FromExact(c)} }
 
 func (c exactConjugate) LogEvidences(ctx context.Context, codes [][]int32) ([]float64, error) {
@@ -67,7 +68,7 @@ func (c exactConjugate) SampleParameters(code []int32, n int, random *rand.Rand)
 	return theta, logDensity, nil
 }
 
-// untrained fits too few steps for a useful q.
+// untrained returns a posterior fitted with too few steps for a useful q.
 func untrained(t *testing.T, target vti.Target, models vti.ModelDistribution) *vti.Posterior {
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start, cfg.Models = 1, vti.AnchorStart, models
@@ -97,8 +98,8 @@ func TestExactSum(t *testing.T) {
 		require.InDelta(t, probability[at], model.Certified, 1e-12)
 		require.Zero(t, model.SE)
 	}
-	// Moments of draws and mixture agree to 4.5 standard errors: 10 checks, false alarms 1 in
-	// 15,000.
+	// Moments of the draws and of the exact mixture over models agree to 4.5 standard errors. The
+	// 10 checks give one false alarm in 15,000 runs.
 	var mean, second [5]float64
 	for _, model := range certificate.Models {
 		_, m, covariance, active := target.exact(model.Code)
@@ -118,13 +119,15 @@ func TestExactSum(t *testing.T) {
 		}
 		require.InDelta(t, second[j], stat.Mean(squares, nil), 4.5*stat.StdDev(squares, nil)/math.Sqrt(float64(n)))
 	}
-	// log p(m) + log η of a draw, from the conditional and the evidence, agrees with the graph.
+	// log p(m) + log p(y, θ | m) of a draw, computed from p(θ | y, m) and the evidence, agrees with
+	// the graph.
 	q, err := untrained(t, target, nil).LogProb(certificate.Sample.Codes[:10], mat.DenseCopyOf(certificate.Sample.Theta.Slice(0, 10, 0, 5)))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, q, certificate.Sample.LogQ[:10], 1e-4)
 }
 
-// summedConjugate makes the sum itself, and lists a given number of the best models.
+// summedConjugate computes the sum over models itself, and lists a given number of the most
+// probable models.
 type summedConjugate struct {
 	exactConjugate
 	listed int
@@ -152,8 +155,8 @@ func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models
 	return sum, s.listed > 0, nil
 }
 
-// If the target makes the sum, model probabilities are exact, and others to within the unlisted
-// mass.
+// If the target computes the sum over models, probabilities of models are exact. Other
+// probabilities are exact to within the probability of the unlisted models.
 func TestSumOfTheTarget(t *testing.T) {
 	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
@@ -197,14 +200,14 @@ func TestSumOfTheTarget(t *testing.T) {
 		require.True(t, slices.ContainsFunc(certificate.Models, func(m vti.ModelEstimate) bool { return slices.Equal(m.Code, code) }), "draw %d", i)
 	}
 
-	target.listed = 0 // it makes none
+	target.listed = 0 // the target computes no sum
 	weighed, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
 	require.NoError(t, err)
 	require.Equal(t, vti.Weights, weighed.Basis)
 }
 
-// With too many models to list, weights over models alone agree with the exact sum: 16 inclusion
-// probabilities and the evidence within 4.5 of their errors, false alarms one in 8,000.
+// With too many models to list, weights of models alone agree with the exact sum. The 16 inclusion
+// probabilities and the evidence are within 4.5 standard errors: one false alarm in 8,000 runs.
 func TestExactWeightsOverModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	posterior := untrained(t, target, nil)
@@ -236,7 +239,8 @@ func TestExactWeightsOverModels(t *testing.T) {
 	}
 }
 
-// coins is a q(m) of independent sites: the first is 1 with probability first, the others with ½.
+// coins is a q(m) of independent sites. The first site is 1 with probability first, and every other
+// site with probability ½.
 type coins struct{ first float64 }
 
 func (c coins) LogProb(_ *vti.Context, codes *Node) *Node {
@@ -255,7 +259,8 @@ func (c coins) Sample(_ *vti.Context, uniforms *Node) *Node {
 	return ConvertDType(LessThan(uniforms, Concatenate([]*Node{first, half}, -1)), dtypes.Int32)
 }
 
-// The search reveals a q(m) that never proposes the best models, and does not accuse another.
+// The search for missed models lowers the verdict if q(m) never proposes the most probable models,
+// and does not lower it for another q(m).
 func TestExactWeightsFindMissedModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(400, 6)}
 	for first, missed := range map[float64]bool{0: true, 0.5: false} {
@@ -267,7 +272,7 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 			require.Contains(t, reasons, "the evidence estimated by weights of draws of q(m)")
 			continue
 		}
-		require.NotContains(t, reasons, "q(m)") // few draws, but none of the models is missing
+		require.NotContains(t, reasons, "q(m)") // other reasons are few draws, but no model is missed
 	}
 }
 
@@ -278,10 +283,11 @@ func TestExactFallsBack(t *testing.T) {
 	require.NotEqual(t, vti.ExactSum, certificate.Basis)
 }
 
-// laplaceConjugate proposes parameters from the exact conditional with a wider covariance.
+// laplaceConjugate proposes parameters from a normal distribution with the mean of p(θ | y, m) and
+// a wider covariance.
 type laplaceConjugate struct {
 	*conjugate
-	wider float64 // 0: by 1.3
+	wider float64 // factor of the standard deviations; 0 stands for 1.3
 }
 
 func (c laplaceConjugate) Known() models.Known {
@@ -295,7 +301,7 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	logJoint, logProposal = make([]float64, n), make([]float64, n)
 	k, peak := float64(len(active)), c.logPeak(code)
 	for i, value := range logConditional {
-		// Draws are a factor further from the mean: the quadratic form grows by its square.
+		// Draws are wider times as far from the mean, so that the quadratic form grows by wider².
 		for a, j := range active {
 			theta.Set(i, j, mean.AtVec(a)+wider*(theta.At(i, j)-mean.AtVec(a)))
 		}
@@ -305,7 +311,7 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	return theta, logJoint, logProposal, err
 }
 
-// logPeak returns the largest log density of the exact conditional.
+// logPeak returns the largest log density of p(θ | y, m).
 func (c laplaceConjugate) logPeak(code []int32) float64 {
 	_, _, covariance, active := c.exact(code)
 	var factor mat.Cholesky
@@ -313,9 +319,10 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 	return -factor.LogDet()/2 - float64(len(active))/2*math.Log(2*math.Pi)
 }
 
-// Draws of models represent their final probabilities, which are known better after the draws: with
-// poor first estimates from few draws, and with evidences made more precise. The rest is the
-// rounding to whole draws, and models with less than one.
+// The share of a model in the sample equals its final probability, which is known better after the
+// draws than before. This holds if first estimates from few draws are poor, and if more draws
+// improve the evidences. The remaining difference comes from rounding to whole draws, and from
+// models that expect less than one draw.
 func TestSampleOfModels(t *testing.T) {
 	for _, wider := range []float64{2, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
@@ -331,9 +338,10 @@ func TestSampleOfModels(t *testing.T) {
 	}
 }
 
-// Evidences estimated around modes agree with exact ones, as a sum over all models and by weights
-// of models from chains. Weights with known evidences agree too. Inclusion probabilities and log
-// evidences are within 4.5 of their errors: 22 comparisons, a false alarm in 7,000.
+// Evidences estimated around modes agree with exact evidences, in a sum over all models and in
+// weights of models from a distribution fitted to chains. Weights with known evidences agree too.
+// Inclusion probabilities and log evidences are within 4.5 standard errors: 22 comparisons, one
+// false alarm in 7,000 runs.
 func TestModelsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -362,7 +370,7 @@ func TestModelsAlone(t *testing.T) {
 			require.Positive(t, se[site], name)
 			require.InDelta(t, inclusion[site], got[site], 4.5*se[site], "%s, site %d", name, site)
 		}
-		// Moments of the weighted draws, at four errors of 20,000 draws.
+		// Means of the weighted draws, with a limit for about 20,000 effective draws.
 		wantColumn, column := mat.Col(nil, 0, want.Sample.Theta), mat.Col(nil, 0, c.Sample.Theta)
 		require.InDelta(t, stat.Mean(wantColumn, nil), stat.Mean(column, c.Sample.Weight), 6*stat.StdDev(wantColumn, nil)/math.Sqrt(20000), name)
 	}
@@ -381,7 +389,7 @@ func TestModelsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first.LogEvidence, again.LogEvidence, "what was certified before does not matter")
 
-	// After the time limit chains are short and draws few, and their answer holds.
+	// After the time limit chains are short and draws are few, but their answer is right.
 	cfg := vti.CertifyConfig{Draws: 1 << 14}
 	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Glance(false))
 	require.NoError(t, err)

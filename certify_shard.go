@@ -11,11 +11,13 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Processes share the evidences of models (package models), batches of draws, and groups of chains.
-// Each does all other work by itself, and ends with the whole certificate.
+// Several processes can share the evidences of models (package models), batches of draws, and
+// groups of chains. Each process does all other work by itself, and ends with the whole
+// certificate.
 
-// sharedBatches is the number of batches evaluated at a time by several processes; one process
-// takes one. Their draws fit into memory, and they suffice for some tens of processes.
+// sharedBatches is the number of batches that several processes evaluate at a time. A single
+// process evaluates one batch at a time. The draws of sharedBatches batches fit into memory, and
+// their number suffices for some tens of processes.
 const sharedBatches = 64
 
 func (e *evaluator) batches() int {
@@ -25,11 +27,12 @@ func (e *evaluator) batches() int {
 	return sharedBatches
 }
 
-// batchInput is a batch to evaluate: codes [B*S] and, by row, reference draws or parameters [B*D].
+// batchInput is a batch of B rows to evaluate: codes [B*S], and reference draws or parameters
+// [B*D].
 type batchInput struct {
 	Codes []int32
 	X     []float64
-	// Evaluate evaluates the batch; Kind names it.
+	// Evaluate evaluates the batch. Kind is a name for this function.
 	Kind     string
 	Evaluate func(codes []int32, x []float64) (evaluate.Pushed, []float64, error)
 }
@@ -40,12 +43,13 @@ type batchPiece struct {
 	LogWeights []float64
 }
 
-// evaluateBatches evaluates batches, perhaps some in other processes, without random numbers.
+// evaluateBatches evaluates batches, some of them perhaps in other processes. The evaluation takes
+// no random numbers.
 func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) ([]batchPiece, error) {
 	return shard.Map(ctx, e.engine.Shard, shard.Stage[batchInput, batchPiece]{
 		Name: "draws",
 		Key: func(w io.Writer, in batchInput) {
-			_, _ = io.WriteString(w, in.Kind+"\x00") // a digest takes everything
+			_, _ = io.WriteString(w, in.Kind+"\x00") // writing to a hash does not fail
 			shard.Numbers(w, in.Codes)
 			shard.Numbers(w, in.X)
 		},
@@ -60,7 +64,7 @@ func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) (
 }
 
 // runChains runs groups of chains, some of them perhaps in other processes. The first group has the
-// seed of the settings; the seeds of the others derive from it.
+// seed of the settings. The seeds of the other groups are derived from it.
 func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, groups int) (*rjmcmc.Result, error) {
 	seeds := []uint64{settings.Seed}
 	for group := 1; group < groups; group++ {

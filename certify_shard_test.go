@@ -15,19 +15,20 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// everything prints a certificate, each number with all its digits.
+// everything returns a certificate as text, each number with all its digits.
 func everything(c *vti.Certificate) string {
 	return fmt.Sprintln(c.Verdict, c.Reasons, c.Basis, c.Confirmed, c.KHat, c.ESS, c.RHat, c.Draws, c.LogEvidence, c.LogEvidenceSE, c.NonFinite,
 		c.Models, c.Sample.Codes, c.Sample.Theta.RawMatrix().Data, c.Sample.LogP, c.Sample.LogQ, c.Sample.Weight, c.Sample.Group, c.Proposed)
 }
 
-// Processes that share a certificate end with the certificate of a single process, to the bit, by
-// every method. So does the process that joins their pieces and computes nothing.
+// With every method, processes that share a certificate end with the same certificate, to the bit,
+// as a process that works alone. So does a process that only joins their pieces and computes
+// nothing.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	open := func(target vti.Target) (p [2]*vti.Posterior) { // they are not for several goroutines
+	open := func(target vti.Target) (p [2]*vti.Posterior) { // a Posterior is not safe for concurrent use
 		for i := range p {
 			var err error
 			p[i], err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, smallConfig())
@@ -63,7 +64,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 				require.Equal(t, want, everything(got))
 				return part
 			}
-			if name == "exact sum" || name == "many models" { // evidences that are found are kept
+			if name == "exact sum" || name == "many models" { // a Posterior keeps the evidences that it has found
 				pair = open(c.target)
 			}
 			var first, second *shard.Shard
@@ -78,7 +79,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	}
 }
 
-// A stored posterior gets its original certificate again, trained by Fit or by Solve.
+// A stored posterior, trained by Fit or by Solve, gets its original certificate again.
 func TestRecertify(t *testing.T) {
 	target := newConjugate(40, 4)
 	device := openDevice(t, gpu.CPU)

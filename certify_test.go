@@ -25,7 +25,7 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	var total, totalQ, certifiedTV, rawTV float64
 	for _, model := range certificate.Models {
 		index := space.Encode(target.space.Cards(), model.Code)
-		// 5 standard errors on 16 models: a false alarm in 1e5 runs.
+		// The limit is 5 standard errors for 16 models: one false alarm in 1e5 runs.
 		require.InDelta(t, logEvidence[index], model.LogEvidence, 5*model.LogEvidenceSE+1e-3, "model %v", model.Code)
 		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-4, "model %v", model.Code)
 		require.InDelta(t, probability[index], model.Q, 0.05, "raw q of model %v", model.Code)
@@ -34,8 +34,9 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 		certifiedTV += math.Abs(model.Certified-probability[index]) / 2
 		rawTV += math.Abs(model.Q-probability[index]) / 2
 	}
-	// Certification never makes a Gaussian target's models worse than q(m) has them: components of
-	// the wide reference are control variates, so that draws of an exact flow have no error.
+	// For a Gaussian target certified probabilities of models are never worse than q(m): the
+	// densities of the components of the wide reference are control variates, so that the evidences
+	// of an exact flow have no error.
 	require.LessOrEqual(t, certifiedTV, rawTV+1e-6)
 	require.Less(t, certifiedTV, 1e-3)
 	require.InDelta(t, 1, total, 1e-9)
@@ -47,7 +48,7 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, logEvidence[0]+math.Log(exactTotal), certificate.LogEvidence, 5*certificate.LogEvidenceSE+1e-3)
 	require.InDelta(t, 1, sum(certificate.Sample.Weight), 1e-9)
 
-	// The weighted sample has the exact mean of the always active coefficient.
+	// The weighted sample has the exact mean of the coefficient that is active in every model.
 	exactMean := 0.0
 	for index, code := range space.All(target.space.Cards()) {
 		_, mean, _, _ := target.exact(code)
@@ -60,8 +61,9 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// The flow starts as the normal approximation of every model, which is exact here: evidences are
-// right before training, with q(m) at the prior. A flow with another start must be refused.
+// The flow starts as the normal approximation of the posterior of every model, which is exact here,
+// so that evidences are right before training, with q(m) at the prior. The weights of a flow with
+// another start must be corrected or refused.
 func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	const draws = 1 << 14
 	target := newConjugate(40, 3)
@@ -78,8 +80,8 @@ func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	logQ := make([]float64, len(probability))
 	for _, model := range certificate.Models {
 		index := space.Encode(target.space.Cards(), model.Code)
-		// 5 standard errors on 8 models: a false alarm in 2e5 runs. One training step moves the
-		// flow by 1e-4, Float32 rounds at 1e-6.
+		// The limit is 5 standard errors for 8 models: one false alarm in 2e5 runs. One training
+		// step moves the flow by 1e-4, and Float32 rounds at 1e-6.
 		require.InDelta(t, logEvidence[index], model.LogEvidence, 5*model.LogEvidenceSE+1e-5, "model %v", model.Code)
 		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-5)
 		logQ[index] = math.Log(model.Q)
@@ -93,14 +95,15 @@ func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	}
 
 	cfg.Flow.Precision, cfg.Flow.Linear = make([]float64, 16), make([]float64, 4)
-	for j := range 4 { // mean 5, standard deviation 0.05
+	for j := range 4 { // the posterior of each coordinate has mean 5 and standard deviation 0.05
 		cfg.Flow.Precision[5*j], cfg.Flow.Linear[j] = 400, 2000
 	}
 	posterior, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
 	certificate, err = posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
-	// a hundred standard deviations off: only the Laplace proposals reach the posterior
+	// The flow is off by a hundred standard deviations. Only the Laplace proposals reach the
+	// posterior.
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	for _, model := range certificate.Models {
 		index := space.Encode(target.space.Cards(), model.Code)

@@ -11,9 +11,9 @@ import (
 )
 
 // Tempered reversible-jump chains run on the target itself (package rjmcmc). They do not depend on
-// q and find modes that no draw of q reaches. Pilot runs learn from short chains, and longer ones
-// check certificates. R-hat needs many chains, and each temperature is another copy of all of them.
-// Not tuned.
+// q and find modes that no draw of q reaches. Pilot runs fit q(m) to short chains, and longer
+// chains check certificates. R-hat needs many chains, and each temperature needs another copy of
+// all chains. Not tuned.
 const (
 	chainCount        = 64
 	chainTemperatures = 12
@@ -21,8 +21,8 @@ const (
 )
 
 // chainConfig returns the settings of all chains; name is the name of their random streams. The
-// seed derives from the configured one: chains that the caller runs with the latter are
-// independent.
+// seed is derived from the configured seed, so that chains which the caller runs with the
+// configured seed are independent of these.
 func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	starts, err := startsOfChains(e)
 	return rjmcmc.Config{
@@ -30,9 +30,10 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	}, err
 }
 
-// startsOfChains returns the models in which chains start. It returns nil for the draws of package
-// rjmcmc, from sparse to dense, and draws from q(m) if the prior excludes most of those (as
-// heredity does). Chains that all start nearly empty learn too little of the posterior in burn-in.
+// startsOfChains returns the models in which chains start. nil stands for the random models of
+// package rjmcmc, from sparse to dense. If the prior excludes most of these models (as a heredity
+// rule does), it returns draws from q(m). Chains that all start nearly empty learn too little of
+// the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
 	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
 	if space.AreLists(e.Target.Space()) {
@@ -72,7 +73,7 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if settings.Starts, err = checkingStarts(e, cfg.stream, weights); err != nil {
 		return nil, err
 	}
-	settings.Starts = settings.Starts[:length.chains] // of all kinds
+	settings.Starts = settings.Starts[:length.chains] // of every kind of start
 	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
 	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.Target.Space(), chains) }
 	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.Target.Space(), weights, chains) }
@@ -88,8 +89,8 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 
 // checkingStarts returns the models in which the chains that check a certificate start. There are
 // four kinds in equal parts: the most probable models by weights; draws of q(m); the smallest and
-// largest allowed models among these and among uniform draws; and models from small to large.
-// Chains with one kind of start can agree on one mode and miss all others.
+// largest models that the prior allows among these two kinds and uniform draws; and models from
+// small to large. Chains with one kind of start can agree on one mode and miss all others.
 func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
 	random := e.Random(stream + "/starts")
 	drawn, err := e.DrawCodes(random)
@@ -100,7 +101,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	ofQ := slices.Collect(slices.Chunk(drawn, sites))
 	best := models.CodesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
 	bySize := append(models.CodesOf(weights.Models), ofQ...)
-	if !space.AreLists(e.Target.Space()) { // most sets of sites are no list
+	if !space.AreLists(e.Target.Space()) { // most codes with random outcomes are not a list
 		for range chainCount {
 			code := make([]int32, sites)
 			for site, card := range e.Target.Space().Cards() {
@@ -137,55 +138,59 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 // Lengths of chains that check or replace a certificate. Not tuned: longer chains confirm more.
 const (
 	checkBurnIn = 600
-	// drawsPerIteration is the number of draws that allow one iteration of the chains. Beyond
-	// fewDraws it is moreDrawsPerIteration: an iteration moves every copy of every chain and costs
-	// more than drawsPerIteration draws.
+	// drawsPerIteration is the number of configured draws for one iteration of the chains. Beyond
+	// fewDraws draws it is moreDrawsPerIteration, because an iteration moves every copy of every
+	// chain and costs more than drawsPerIteration draws.
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
-	// longest bounds how many times as long chains that do not agree may become. They continue if
-	// R-hat falls with their length and is expected to reach models.EnoughRHat by then. Otherwise
-	// training follows, and new chains: some rounds of training, each with a certificate, cost
-	// about the same as chains of this length.
+	// longest bounds the factor by which chains that do not agree may be prolonged. They continue
+	// if R-hat falls with their length and is expected to reach models.EnoughRHat within this
+	// factor. Otherwise training follows, and new chains. A few rounds of training, each with a
+	// certificate, cost about as much as chains of this length.
 	longest = 8
-	// beyond is the factor on the expected length, which is known to a tenth.
+	// beyond is a factor on the length at which chains are expected to agree, which is known to
+	// about a tenth.
 	beyond = 1.1
 )
 
-// chainLength sets the number of chains and their length. They end after iterations, or earlier
-// when enough draws are effective, R-hat is at most rHat, and the evidence is resolved.
+// chainLength sets the number of chains and their length. Chains end after the given number of
+// iterations. They end earlier when the effective number of draws is at least enough, R-hat is at
+// most rHat, and the evidence is resolved.
 type chainLength struct {
 	chains, burnIn, iterations int
 	enough, rHat               float64
 	// longest is the number of iterations up to which chains may continue; 0 stands for iterations.
 	longest int
-	// patience is the number of iterations after which hopeless chains end; 0 means never.
+	// patience is the number of iterations after which chains end if R-hat exceeds hopelessRHat; 0
+	// means never.
 	patience int
 }
 
-// shortChains is the length for CertifyConfig.Short. Of a thousand effective draws a mode of a
-// hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64 iterations of
-// burn-in every third run had not mixed, after 96 one of 15. R-hat of many chains that mix is about
-// 1 + 1/(2e) if half a chain has e effective draws: 1.03 for sixteen.
+// shortChains is the length for CertifyConfig.Short. A mode with a hundredth of the posterior has
+// ten of a thousand effective draws, and verdict.DoubtfulMissed needs five. After a burn-in of 64
+// iterations every third run had not mixed, and after 96 one run in 15. R-hat of many chains that
+// have mixed is about 1 + 1/(2e) if half a chain has e effective draws, which is 1.03 if e is 16.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
-// warmChains returns the length of chains that follow short ones that have not mixed. Such short
-// chains show nothing about the weights: they lack burn-in.
+// warmChains returns the length of the chains that run if short chains have not mixed. They have
+// twice the burn-in. Short chains that have not mixed show nothing about the weights.
 func warmChains() chainLength {
 	l := shortChains
 	l.burnIn *= 2
 	return l
 }
 
-// hopelessRHat is the R-hat that ends chains early: some chain is still far from all others.
+// hopelessRHat is the R-hat above which chains end early, because at least one chain is still far
+// from all others.
 const hopelessRHat = 1.5
 
 // longChains returns the length of all other chains.
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
 	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: models.EnoughESS, rHat: models.EnoughRHat, longest: longest * iterations}
-	// At the effective draws for this precision of a probability of a half, and a third more:
-	// errors come from the differences between chains, which few chains know only roughly.
+	// Chains end at the effective number of draws at which a probability of ½ has this precision,
+	// and a third more, because differences between few chains estimate errors only roughly.
 	if cfg.precision > 0 {
 		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
 	}
@@ -200,22 +205,22 @@ func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 	return worst.RHat <= l.rHat && worst.ESS >= l.enough && chains.EvidenceResolved()
 }
 
-// further returns the number of additional iterations, if the chains are expected to agree after
-// them. Chains that continue also run to the wanted precision, within the longest length, since a
-// new start would cost more. Chains whose evidence differs from the weights' do not continue:
-// longer ones would not confirm the weights.
+// further returns the number of additional iterations after which the chains are expected to agree,
+// or 0 if they are not. Chains that continue also run until they have the requested precision,
+// within the longest length, since new chains would cost more. Chains whose evidence differs from
+// the evidence by weights do not continue, because longer chains would not confirm the weights.
 func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
 	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
 	now := models.WorstOf(sp, chains)
 	if now.RHat <= models.EnoughRHat || most <= float64(n) {
 		return 0
 	}
-	// NaN where not all temperatures have mixed yet
+	// the evidence is NaN if not all temperatures have mixed yet
 	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.EvidenceNear(log, se) {
 		return 0
 	}
 	wanted := beyond * rjmcmc.LengthUntil(models.EnoughRHat, float64(n), now.RHat, float64(n/4), models.WorstOf(sp, chains.First(n/4)).RHat)
-	if !(wanted <= most) { // NaN too
+	if !(wanted <= most) { // also if wanted is NaN
 		return 0
 	}
 	wanted = math.Max(wanted, math.Min(beyond*float64(n)*l.enough/now.ESS, most))

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// single excludes all models except with exactly one coordinate.
+// single excludes all models except the models with exactly one coordinate.
 type single struct{ normals }
 
 func (s single) LogPrior(codes *Node) *Node {
@@ -23,7 +23,8 @@ func (s single) LogPrior(codes *Node) *Node {
 	return Where(allowed, s.normals.LogPrior(codes), Infinity(codes.Graph(), dtypes.Float64, -1))
 }
 
-// Chains start in the models of package rjmcmc, or in draws from q(m) if the prior excludes most.
+// Chains start in the random models of package rjmcmc, or in draws from q(m) if the prior excludes
+// most of the random models.
 func TestStartsOfChains(t *testing.T) {
 	target := newNormals(t, 6)
 	e := newEvaluatorOf(t, target, 128)
@@ -49,7 +50,7 @@ func TestStartsOfChains(t *testing.T) {
 }
 
 // walks returns autoregressive series [chains][n] with the given correlation of neighbours. Half of
-// them lie around a mode that is apart standard deviations away.
+// the series lie around a mode at a distance of apart standard deviations.
 func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]float64 {
 	series := make([][]float64, chains)
 	for c := range series {
@@ -70,7 +71,7 @@ func rHatOf(series [][]float64, n int) float64 {
 	return rjmcmc.Summarise(first).RHat
 }
 
-// R-hat of series that mix is near 1.01 at the predicted length.
+// Series that mix have an R-hat near 1.01 at the length predicted for it.
 func TestLengthOfChainsIsForetold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -90,7 +91,7 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	assert.GreaterOrEqual(t, accurate, 17)
 }
 
-// Chains that stay in the mode where they began never agree, and do not continue.
+// Chains that stay in the mode where they started are not expected to agree, and do not continue.
 func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	const n = 200

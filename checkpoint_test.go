@@ -60,9 +60,9 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	require.Equal(t, b, a)
 }
 
-// A run that dies between the checkpoints of CheckpointEvery resumes from the last one by time.
-// Neither the death nor the number of checkpoints changes a bit of the end: for a table, a network
-// and a q(m) that learns by itself.
+// A run that is killed between two checkpoints due by CheckpointEvery resumes from the last
+// checkpoint due by time. Neither the interruption nor the number of checkpoints changes a bit of
+// the result. This holds for a table q(m), a network and a q(m) that learns by itself.
 func TestCheckpointsByTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -90,7 +90,7 @@ func TestCheckpointsByTime(t *testing.T) {
 			byTime.Checkpoint, byTime.CheckpointInterval = filepath.Join(t.TempDir(), "by time.vti"), time.Microsecond
 			byTime.Progress = func(info vti.Info) {
 				content, err := os.ReadFile(byTime.Checkpoint)
-				// all that a killed run leaves behind
+				// a killed run leaves only this file
 				if info.Step == 30 && err == nil {
 					require.NoError(t, os.WriteFile(killed, content, 0o644))
 				}

@@ -17,9 +17,9 @@ import (
 // commentWidth is the number of columns that a comment may take, where a tab counts four.
 const commentWidth = 100
 
-// wideComments returns the lines of own-line comments in a Go source file wider than commentWidth.
-// Exempt are directives, a single long word such as an address, the expected output of an example,
-// block comments (all of them are C code of cgo), and generated files.
+// wideComments returns the numbers of the lines in a Go source file that hold only a comment and
+// are wider than commentWidth. It ignores directives, single long words such as addresses, the
+// expected output of examples, block comments (which are all C code for cgo), and generated files.
 func wideComments(path string, source []byte) (lines []int, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.ParseComments)
@@ -46,7 +46,8 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 	return lines, nil
 }
 
-// goFiles returns the repository's Go files, also with build tags and in modules of testdata.
+// goFiles returns the paths of all Go files of the repository, including files with build tags and
+// files of other modules.
 func goFiles(t *testing.T) []string {
 	var paths []string
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

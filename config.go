@@ -21,88 +21,99 @@ import (
 
 // Config configures Fit. Its zero value suits a few dozen coordinates and up to a million models.
 type Config struct {
-	// Flow is the family of q(θ | m). Fit fills in Dim and Features. If Precision is nil, it fills
-	// in Precision and Linear from the curvature of the log density at a mode of the largest model:
-	// over all pairs of up to cosmic.MaxCoupledDim coordinates, otherwise for each coordinate.
+	// Flow is the family of flows for q(θ | m). Fit fills in Dim and Features. If Precision is nil,
+	// Fit fills in Precision and Linear from the curvature of the log density at a mode of the
+	// largest model. Precision is then the full matrix for up to cosmic.MaxCoupledDim coordinates,
+	// and otherwise a diagonal.
 	Flow cosmic.Config
-	// Backbone is q(θ | m) in place of Flow, which is then ignored: a family of plates of package
-	// hbm, for instance. Checkpoints must match its String method, if any. It begins with
-	// IdentityStart: a pilot run would choose the models that it happens to fit.
+	// Backbone, if not nil, is q(θ | m) in place of Flow, which is then ignored; for instance, a
+	// flow for plates of package hbm. A checkpoint is accepted only if it has the same result of
+	// the String method of Backbone, if there is one. A fit with a Backbone begins with
+	// IdentityStart, because a pilot run would favour the models that the untrained Backbone
+	// happens to fit.
 	Backbone Flow
-	// Models is q(m). nil stands for a table of logits over all models, which starts at the prior,
-	// or beyond modeldist.DefaultLimit models for a masked network, which starts uniform.
+	// Models is q(m). nil stands for a table of logits of all models, which starts at the prior,
+	// or, with more than modeldist.DefaultLimit models, for a masked network, which starts uniform.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 2,000. Defaults without a source suit
-	// tables of some tens of rows and predictors.
+	// Steps is the number of training steps; 0 stands for 2,000. The defaults of this type were
+	// chosen for tables of data with some tens of rows and predictors.
 	Steps int
 	// Until, if not zero, is the time at which Fit ends after the step in progress.
 	Until time.Time
 	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each round is
-	// twice as long as the one before and starts the learning rate and the tempering anew; the last
-	// ends with Steps. 0 stands for a single round.
+	// twice as long as the round before and starts the learning rate and the tempering anew. The
+	// last round ends with Steps. 0 stands for a single round.
 	FirstRound int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
-	// LearningRate is the largest step of Adam on the flow. It follows a short warm-up and falls to
-	// zero along a cosine. 0 stands for 0.003.
+	// LearningRate is the largest learning rate of Adam for the flow. The rate rises to it in a
+	// short warm-up and then falls to zero along a cosine. 0 stands for 0.003.
 	LearningRate float64
-	// SecondDecay is the decay rate of the second moments of Adam on the flow; 0 stands for 0.999.
-	// Gradients that are far larger at the start than later need a faster one.
+	// SecondDecay is the decay rate of the second moments of Adam for the flow; 0 stands for 0.999.
+	// Gradients that are far larger at the start than later need a faster decay, a smaller number.
 	SecondDecay float64
-	// ModelStep scales the step on q(m); 0 stands for 0.1.
+	// ModelStep is the learning rate of q(m); 0 stands for 0.1.
 	ModelStep float64
-	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands
-	// for 0.01. +Inf turns the control off.
+	// InformationGain is the largest change of the entropy of q(m) in one step, in nats (appendix
+	// D.2); 0 stands for 0.01. +Inf stands for no limit.
 	InformationGain float64
 	// Tempering is the share of the steps during which the flow is trained on a flattened target,
-	// log η times a power that rises from 0.1 to 1, while q(m) stays unchanged. A flow that starts
-	// wide finds modes that a flow fitted to a single mode never draws, and q(m) waits for fitted
-	// parameters. 0 means none: right for posteriors with one mode per model.
+	// p(y, θ | m) to a power that rises from 0.1 to 1, while q(m) stays unchanged. A flow that
+	// starts wide finds modes that a flow fitted to a single mode never draws, and q(m) waits for
+	// fitted parameters. 0 means no tempering, which suits posteriors with one mode per model.
 	Tempering float64
-	// Annealing is the share of the steps during which q(m) follows p(m) Z_m to a power that rises
-	// from 0 to 1, where Z_m is the flow's estimate of the evidence of m. It keeps q(m) from
-	// settling on the models that it happens to find before the flow has moved: right for large
-	// spaces without a warm start. 0 means none.
+	// Annealing is the share of the steps during which q(m) follows p(m) times a power of the
+	// evidence of m, as estimated by the flow. The power rises from 0 to 1. Annealing keeps q(m)
+	// from settling on the models that it happens to find before the flow has moved. It suits large
+	// spaces without a warm start. 0 means no annealing.
 	Annealing float64
-	// ControlVariate reduces the variance of q(m)'s score-function gradient; zero is LeaveOneOut.
+	// ControlVariate reduces the variance of the score-function gradient of q(m). The zero value is
+	// LeaveOneOut.
 	ControlVariate ControlVariate
 	// Begin, if not nil, is the starting point of the fit; Flow, Models and Start are then ignored.
 	Begin *Beginning
 	// Start selects the flow and q(m) before the first step.
 	Start Start
-	// LearnAtOnce lets q(m) learn from the first step. Without it, a q(m) that begins at the prior
-	// stays there until the losses of the models have stopped falling together (train.Released).
+	// LearnAtOnce lets q(m) learn from the first step. If it is false, a q(m) that begins at the
+	// prior stays there while the losses of all models still fall together, because the flow is
+	// still improving for all of them.
 	LearnAtOnce bool
-	// Warm, if not nil, replaces the pilot run: it draws models that q(m) learns by maximum
-	// likelihood before the first step, such as models of chains on a simpler posterior. A model of
-	// GroupedModels is the codes of all its rows in order.
+	// Warm, if not nil, replaces the pilot run. It draws models to which q(m) is fitted by maximum
+	// likelihood before the first step, such as models of chains on a simpler posterior. If Models
+	// is a GroupedModels, a model is the concatenation of the codes of all its rows.
 	Warm func(random *rand.Rand) []int32
-	// StepsPerLaunch is the number of steps compiled into one graph, used where no report,
-	// checkpoint or pilot run comes between them; 0 stands for 1. More steps save launches, which
-	// matters on a GPU with short steps, and compile for proportionally longer.
+	// StepsPerLaunch is the number of steps that are compiled into one graph; 0 stands for 1. The
+	// graph is used where no report, checkpoint or pilot run comes between its steps. More steps
+	// save launches of graphs, which matters for short steps on a GPU, but take proportionally
+	// longer to compile.
 	StepsPerLaunch int
-	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
+	// ClipNorm is the largest norm of the gradient of the flow, beyond which the gradient is scaled
+	// down; 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
 	Seed uint64
-	// DType is the float type of flow and target: Float32 (also for the zero value) or Float64.
+	// DType is the float type of flow and target: Float32 or Float64. The zero value stands for
+	// Float32.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a non-finite log density between two reports,
-	// a half in the first 100 steps; above it Fit returns an error. 0 stands for 0.01.
+	// MaxNonFinite is the largest share of draws with a non-finite log density between two reports;
+	// 0 stands for 0.01. With a larger share Fit returns an error. In the first 100 steps the limit
+	// is a half.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first, every LogEvery-th and the last step.
 	Progress func(Info)
-	// Checkpoint names the file that holds the state of training; "" writes none.
+	// Checkpoint is the name of the file that holds the state of training. If it is "" no file is
+	// written.
 	Checkpoint string
 	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step
 	// is always stored.
 	CheckpointEvery int
-	// CheckpointInterval is the longest time between checkpoints, whatever the steps. They are due
-	// after two seconds and then at intervals that double up to it. It changes no result. 0 stands
-	// for 30 s; with a negative value only CheckpointEvery counts.
+	// CheckpointInterval is the longest time between checkpoints, whatever the number of steps. The
+	// first checkpoint by time is due after two seconds, and the following at intervals that double
+	// until they reach CheckpointInterval. It changes no result. 0 stands for 30 s. If it is
+	// negative there are no checkpoints by time.
 	CheckpointInterval time.Duration
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
@@ -110,23 +121,27 @@ type Config struct {
 
 // Info is a report of a training run. Averages are over the steps since the previous report.
 type Info struct {
+	// Step is the number of steps taken, of Steps in all.
 	Step, Steps int
-	// Loss is the average of log h + log q(m) − log p(m): an estimate of −ELBO, in nats (eq. 10).
+	// Loss is the average of log q(θ | m) − log p(y, θ | m) + log q(m) − log p(m): an estimate of
+	// the negative ELBO, in nats (eq. 10).
 	Loss float64
 	// Entropy is the entropy of q(m), in nats.
 	Entropy float64
-	// GradientNorm is the average norm of the flow's gradient before clipping.
+	// GradientNorm is the average norm of the gradient of the flow before clipping.
 	GradientNorm float64
-	// NonFinite counts draws whose log density was not finite; they are left out of every average.
+	// NonFinite is the number of draws whose log density was not finite. They are left out of every
+	// average.
 	NonFinite int
-	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
+	// SkippedSteps is the number of steps whose gradient was not finite. Such steps change nothing.
 	SkippedSteps int
-	// Elapsed is the time since the start of Fit, StepsPerSecond the speed since the last report.
+	// Elapsed is the time since the start of Fit, and StepsPerSecond the number of steps per second
+	// since the previous report.
 	Elapsed        time.Duration
 	StepsPerSecond float64
 }
 
-// Validate reports the first field out of its range.
+// Validate returns an error that names the first field outside its range, or nil.
 func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string
@@ -177,11 +192,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// settings returns the fields that a resumed run must share with the interrupted one, on which the
-// state after a given step depends.
+// settings returns the fields on which the state of training after a given step depends. A resumed
+// run must have the same fields as the interrupted run.
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
-	flow.Precision, flow.Linear = nil, nil // variables of the checkpoint
+	flow.Precision, flow.Linear = nil, nil // the checkpoint holds these as variables
 	models := fmt.Sprintf("%T", c.Models)
 	if described, ok := c.Models.(fmt.Stringer); ok {
 		models = described.String()
@@ -213,31 +228,33 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	return json.Marshal(settings)
 }
 
-// checkSize returns an error if training needs more memory than the machine has: four numbers for
-// each weight (value, gradient and two moments of Adam), and the gradient's needs for each draw of
-// a batch. The configuration has its defaults and the sizes of the flow filled in.
+// checkSize returns an error if training needs more memory than the machine has. It counts four
+// numbers for each weight (value, gradient and two moments of Adam), and the numbers that the
+// gradient needs for each draw of a batch. The defaults and the sizes of the flow must be filled
+// in.
 func (c Config) checkSize(sp space.Space) error {
 	size := float64(c.DType.Size())
 	if c.Backbone != nil {
-		return nil // which has its own limits
+		return nil // a Backbone has its own limits
 	}
-	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // and z
+	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // the numbers of the flow, and z
 	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
 	subject := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
 	return memory.Check(subject, 4*size*c.Flow.Weights()+rows)
 }
 
-// ControlVariate is the term subtracted from the losses in the score-function gradient of q(m) (eq.
-// 18, 19). None biases the gradient.
+// ControlVariate selects the term that is subtracted from the losses in the score-function gradient
+// of q(m) (eq. 18, 19). No choice biases the gradient.
 type ControlVariate int
 
 const (
 	// LeaveOneOut subtracts from each loss the mean of the other losses of its batch.
 	LeaveOneOut ControlVariate = iota
-	// Running subtracts the moving average of the previous batches (D.1).
+	// Running subtracts the moving average of the losses of previous batches (appendix D.1).
 	Running
-	// SurrogateMean subtracts a diagonal surrogate's expectation for each model, adds its exact
-	// gradient, and applies LeaveOneOut to the rest. It needs a table q(m).
+	// SurrogateMean subtracts the expected loss of each model under a surrogate that treats models
+	// as independent, adds the exact gradient of the subtracted term, and applies LeaveOneOut to
+	// the rest. It needs a table q(m).
 	SurrogateMean
 	// NoControl subtracts nothing.
 	NoControl

@@ -39,7 +39,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Impossible sizes are refused with the memory that they would need; large possible ones are not.
+// Sizes that need more memory than a machine has are refused with an error that names the memory.
+// Large sizes that fit are not refused.
 func TestSizesThatCannotBe(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestSizesThatCannotBe(t *testing.T) {
 			require.ErrorContains(t, err, " of memory, and there are ")
 		})
 	}
-	// an ordinary machine has 4 GiB: a thousand times the default batch fits
+	// a machine with 4 GiB of memory can hold a batch of this size
 	cfg := Config{Batch: 1 << 16, Flow: cosmic.Config{Dim: 3, Features: 3}}.withDefaults()
 	require.NoError(t, cfg.checkSize(target))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// conjugate is a linear model with known noise and independent standard normal coefficients. It
-// includes the first column and any subset of the others, with evidences in closed form.
+// conjugate is a linear model with known noise and independent standard normal coefficients. Each
+// model includes the first column and a subset of the other columns. Evidences have a closed form.
 type conjugate struct {
 	x     *mat.Dense // [n, D]
 	y     []float64
@@ -20,11 +20,11 @@ type conjugate struct {
 	space *space.Subsets
 }
 
-// Unimodal makes checks by chains unnecessary.
+// Unimodal returns true, so that checks by chains are unnecessary.
 func (*conjugate) Unimodal() bool { return true }
 
-// newConjugate simulates n rows with p selectable columns in correlated pairs. The first two
-// matter.
+// newConjugate simulates n rows of data with p selectable columns in correlated pairs. The response
+// depends on the first two selectable columns.
 func newConjugate(n, p int) *conjugate {
 	random := stream.Rand(7, "conjugate")
 	c := &conjugate{x: mat.NewDense(n, p+1, nil), y: make([]float64, n), sigma: 0.8}
@@ -49,7 +49,7 @@ func newConjugate(n, p int) *conjugate {
 
 func (c *conjugate) Space() space.Space { return c.space }
 
-// LogPrior is uniform.
+// LogPrior returns the log of a uniform prior.
 func (c *conjugate) LogPrior(codes *Node) *Node {
 	sites := codes.Shape().Dimensions[1]
 	return AddScalar(MulScalar(ReduceSum(ConvertDType(codes, dtypes.Float64), -1), 0), -float64(sites)*math.Ln2)
@@ -68,7 +68,8 @@ func (c *conjugate) LogJoint(_, mask, theta *Node) *Node {
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
-// exact returns a code's log p(y | m), and the active coefficients' posterior mean and covariance.
+// exact returns log p(y | m) of a code, the posterior mean and covariance of the active
+// coefficients, and the indices of these coefficients.
 func (c *conjugate) exact(code []int32) (logEvidence float64, mean *mat.VecDense, covariance *mat.SymDense, active []int) {
 	for j, on := range c.space.MaskRow(code, nil) {
 		if on {
@@ -109,7 +110,8 @@ func (c *conjugate) exact(code []int32) (logEvidence float64, mean *mat.VecDense
 	return logEvidence, mean, covariance, active
 }
 
-// posterior returns the exact evidence and probability of every model in the order of its index.
+// posterior returns the exact log evidence and posterior probability of every model, in the order
+// of their index.
 func (c *conjugate) posterior() (logEvidence, probability []float64) {
 	count, _ := space.Count(c.space)
 	logEvidence, probability = make([]float64, count), make([]float64, count)

@@ -1,11 +1,12 @@
 // Package vti infers which model generated data, and with which parameters, by variational
 // transdimensional inference. One normalizing flow q(θ | m) approximates the posteriors of all
 // models (CoSMIC flows), and a distribution q(m) their probabilities. Importance weights correct
-// and certify both.
+// and certify both approximations.
 //
 // A user describes the problem as a [Target]: a space of models, their prior, and the log joint
-// density of data and parameters as a GoMLX graph. [Solve] does as much work as the answer needs.
-// Of its parts, [Fit] trains, and [Posterior.Certify] checks and corrects.
+// density of data and parameters as a GoMLX graph. [Solve] finds the posterior, with the amount of
+// work that the answer needs. It uses two functions that can also be called by themselves: [Fit]
+// trains the approximation, and [Posterior.Certify] checks and corrects it.
 //
 //	posterior, err := vti.Fit(ctx, device, target, vti.Config{Seed: 1})
 //	certificate, err := posterior.Certify(ctx, vti.CertifyConfig{})
@@ -22,9 +23,10 @@
 //	z          z ~ ν     reference draw, standard normal                      [D]
 //	logH       log h     log q(θ | m) − log η(θ | m) (eq. 9)
 //
-// Equation numbers refer to Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
-// Transdimensional Inference" (2025). docs/method.md lists the differences of this implementation
-// and their reasons.
+// η(θ | m) is p(y, θ | m), the unnormalised posterior of the parameters, and Z_m = p(y | m) the
+// evidence of a model. Numbers of equations and appendices refer to Davies, Mackinlay, Oliveira and
+// Sisson, "Amortized Variational Transdimensional Inference" (2025). docs/method.md lists the
+// differences of this implementation and their reasons.
 //
 // # Files
 //
@@ -46,7 +48,7 @@
 //	laplace.go    normal approximations at modes
 //	reporter.go   averages from running sums
 //
-// Doing as much work as the answer needs:
+// Finding the answer with the work that it needs:
 //
 //	solve.go         Solve: a loop that works until its certificate is good enough; Recertify
 //	solve_config.go  SolveConfig, and Solution: the result of Solve

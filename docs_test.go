@@ -45,7 +45,7 @@ var (
 	packageArg = regexp.MustCompile(`(?:^|\s)(\.(?:/[a-z/]+)?)(?:\s|$)`)
 )
 
-// Links lead to files, and names of source files exist in the repository.
+// Links in documents lead to files that exist, and so do names of source files.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	names := map[string]bool{}
 	for _, path := range goFiles(t) {
@@ -70,7 +70,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	require.Greater(t, checked, 20)
 }
 
-// anchors returns the link names of a page's headings.
+// anchors returns the names by which links refer to the headings of a page.
 func anchors(t *testing.T, path string) (names []string) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func anchors(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// Every go test command finds the named test or benchmark in the named package.
+// Every go test command in a document names a test or benchmark that exists in the named package.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	checked := 0
 	for path, content := range documents(t) {
@@ -133,10 +133,12 @@ func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
 
 var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
 
-// mostUnmapped is the number of files, without tests, above which a package needs a map of them.
+// mostUnmapped is the largest number of files, not counting tests, of a package whose documentation
+// need not list its files.
 const mostUnmapped = 40
 
-// Package documentation names only existing files, and above mostUnmapped all, by name or pattern.
+// The documentation of a package names only files that exist. With more than mostUnmapped files it
+// names all of them, by name or pattern.
 func TestPackagesMapTheirFiles(t *testing.T) {
 	everywhere := map[string]bool{}
 	for _, path := range goFiles(t) {
@@ -177,8 +179,8 @@ func TestPackagesMapTheirFiles(t *testing.T) {
 	}
 }
 
-// The page of verdicts lists every reason in the program, by its first words of some length, and
-// explains every word that printed answers explain.
+// docs/verdicts.md lists the reason of every verdict in the program, found by the longest first
+// words of the reason, and explains every word that printed answers explain.
 func TestVerdictsHaveRemedies(t *testing.T) {
 	content, err := os.ReadFile("docs/verdicts.md")
 	require.NoError(t, err)

@@ -7,11 +7,12 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// evaluator evaluates a target and its approximation, as the proposal of package models.
+// evaluator evaluates a target and its approximation q(m) q(θ | m). It implements models.Proposal.
 type evaluator struct {
 	*evaluate.Evaluator
 	engine *models.Engine
-	// around is the latest certificate by draws around modes, if it was not good enough.
+	// around is the latest certificate by draws around modes, if it was not good enough to be the
+	// answer.
 	around *models.Certificate
 }
 

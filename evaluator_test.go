@@ -17,11 +17,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// gain is the log evidence of each coordinate of a model of normals.
+// gain is the contribution of each coordinate to the log evidence of a model of normals.
 const gain = 0.5
 
-// normals is a target over subsets of independent coordinates, each N(1, ½²) and worth gain: log
-// Z_m is gain times their number. The prior over models is uniform.
+// normals is a target over subsets of independent coordinates, each with posterior N(1, ½²). The
+// log evidence of a model is gain times the number of its coordinates. The prior over models is
+// uniform.
 type normals struct{ *space.Subsets }
 
 func newNormals(t testing.TB, dim int) normals {
@@ -54,7 +55,7 @@ func (n normals) logEvidence(code []int32) (total float64) {
 	return total
 }
 
-// newEvaluatorOf evaluates normals with an exact flow and q(m) = p(m).
+// newEvaluatorOf returns an evaluator of normals with an exact flow and q(m) = p(m).
 func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	t.Helper()
 	device, err := gpu.Open(gpu.CPU)
@@ -75,7 +76,8 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	})
 }
 
-// Densities of rows equal the closed forms, for more rows than a batch and no multiple of it.
+// Densities of rows equal the closed forms, also if the number of rows is larger than a batch and
+// no multiple of it.
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)
@@ -107,7 +109,7 @@ func TestEvaluator(t *testing.T) {
 	require.InDeltaSlice(t, []float64{1.5, 1, 0, 1.5, 0, 1.5, 0, 0, 0, 0, 1, 0, 2, 1.5, 0}, draws.Theta, 1e-9)
 	require.Equal(t, []float64{1, 0, -2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 2, 1, 0}, draws.Noise)
 	require.Equal(t, []float64{3, 2, 0, 1, 2}, draws.Active)
-	for row := range 5 { // the flow is exact: both differ by the evidence
+	for row := range 5 { // the flow is exact: the two densities differ by the evidence
 		require.InDelta(t, gain*draws.Active[row], draws.LogJoint[row]-draws.LogQ[row], 1e-9)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Evidences estimates the evidences of chosen models by weights, like Certify, but with the
-// caller's numbers of draws: for applications whose answer is not the posterior over models. It
-// uses neither q(m) nor the prior over models.
+// Evidences estimates the evidences of chosen models by weights, like Certify, but with numbers of
+// draws that the caller chooses. It is for applications whose answer is not the posterior over
+// models. It uses neither q(m) nor the prior over models.
 type Evidences struct {
 	sampler *importanceSampler
 	models  []ModelEstimate
@@ -22,14 +22,15 @@ func newEvidences(e *evaluator, codes [][]int32, name string) *Evidences {
 	return &Evidences{sampler: newImportanceSampler(e, codes, name), models: models.EstimatesOf(codes)}
 }
 
-// Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise one draw of each
-// model is kept, which stands for its posterior.
+// Draw adds allocation[i] draws of model i. If keep is true it stores them for Sample. Otherwise it
+// keeps one draw of each model, which represents the posterior of the model.
 func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error {
 	return e.sampler.draw(ctx, allocation, keep)
 }
 
-// Models returns the estimates from all draws, in the order of the codes: log evidence, its error,
-// k̂ and the number of draws. Without draws the log evidence is −Inf and k̂ is +Inf.
+// Models returns the estimates from all draws, in the order of the codes: the log evidence, its
+// standard error, k̂ and the number of draws. Without draws the log evidence is −Inf and k̂ is
+// +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
 		estimate, model := e.sampler.tallies[i].estimate(), &e.models[i]
@@ -42,7 +43,7 @@ func (e *Evidences) Models() []ModelEstimate {
 func (e *Evidences) NonFinite() int { return e.sampler.nonFinite }
 
 // Sample returns weighted draws of the parameters of one model, with inactive coordinates 0 and
-// weights that sum to one, or none if no draw has weight.
+// weights that sum to one. It returns no draws if none has weight.
 func (e *Evidences) Sample(model int) (theta *mat.Dense, weights []float64) {
 	draws, logWeights := e.sampler.tallies[model].representatives()
 	norm := logsum.Of(logWeights)

@@ -18,7 +18,7 @@ func TestEvidences(t *testing.T) {
 	require.NoError(t, evidences.Draw(t.Context(), []int{4000, 4000, 0}, true))
 	models := evidences.Models()
 	for i, code := range codes[:2] {
-		// two models: a false alarm in 800,000 runs
+		// 5 standard errors for two models: one false alarm in 800,000 runs
 		require.InDelta(t, target.logEvidence(code), models[i].LogEvidence, 5*models[i].LogEvidenceSE+1e-12, "model %v", code)
 		require.Equal(t, 4000, models[i].Draws)
 	}
@@ -33,7 +33,7 @@ func TestEvidences(t *testing.T) {
 		column[i] = theta.At(i, 1)
 	}
 	mean, sd := stat.PopMeanStdDev(column, weights)
-	require.InDelta(t, 1, mean, 5*0.5/math.Sqrt(3000)) // some 3,500 effective draws
+	require.InDelta(t, 1, mean, 5*0.5/math.Sqrt(3000)) // the sample has about 3,500 effective draws
 	require.InDelta(t, 0.5, sd, 5*0.5/math.Sqrt(2*3000))
 	theta, weights = evidences.Sample(2)
 	require.Nil(t, theta)

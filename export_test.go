@@ -7,7 +7,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Internals exported to the tests.
+// This file exports internal functions to the tests of package vti_test.
 
 // CertifyByWeights certifies without chains.
 func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
@@ -32,8 +32,8 @@ func (p *Posterior) VariableValues() map[string]any {
 	return values
 }
 
-// Conclusion returns the conclusion from certificates by weights and by chains. unseen reports that
-// other draws lie where the weights have none.
+// Conclusion returns the certificate that follows from certificates by weights and by chains.
+// unseen states that other draws lie in regions where the weights have no draws.
 func Conclusion(sp space.Space, weights, chains *Certificate, unseen bool) *Certificate {
 	return conclusion(sp, &weighing{Certificate: weights, unseen: unseen}, chains)
 }
@@ -48,19 +48,20 @@ func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig
 	return p.evaluator.engine.Visit().WeighFitted(ctx, cfg.withDefaults().overModels())
 }
 
-// Glance asks for a certificate of few draws; late reports whether the time is over.
+// Glance requests a certificate of few draws. late states that the time is over.
 func (c CertifyConfig) Glance(late bool) CertifyConfig {
 	c.glance, c.keepModels, c.late = true, true, func() bool { return late }
 	return c
 }
 
-// WithWitness adds a witness of the given mass.
+// WithWitness adds a witness: a point of a region of the given posterior mass that other draws
+// found.
 func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float64) CertifyConfig {
 	c.witnesses = append(slices.Clone(c.witnesses), []witness{{Code: code, Theta: theta, LogMass: logMass}})
 	return c
 }
 
-// CertifyBirths certifies by births and deaths, even if weights suffice.
+// CertifyBirths certifies by birth-death chains, even if weights suffice.
 func (p *Posterior) CertifyBirths(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
 	cfg.stream = "births"

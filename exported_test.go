@@ -19,18 +19,18 @@ import (
 )
 
 // exposure walks the types that a program outside the module can reach through exported names. It
-// collects the internal ones, which such a program cannot name.
+// collects the types of internal packages among them, which such a program cannot name.
 type exposure struct {
 	internal func(path string) bool
 	ours     func(path string) bool
-	aliased  map[types.Object]bool // internal types that a public package gives a name of its own
+	aliased  map[types.Object]bool // internal types that have an alias in a public package
 	// internal types reached, and the first exported name that leads there
 	found   map[types.Object]string
 	visited map[types.Type]bool
 }
 
-// exposedInternals returns the internal types, as package.Type, that exported names of the packages
-// lead to and that have no exported alias, each with a name that leads there.
+// exposedInternals returns the internal types that exported names of the packages lead to and that
+// have no exported alias. Keys are types as package.Type, and values are names that lead to them.
 func exposedInternals(packages []*types.Package, internal, ours func(path string) bool) map[string]string {
 	e := &exposure{internal: internal, ours: ours, aliased: map[types.Object]bool{}, found: map[types.Object]string{}, visited: map[types.Type]bool{}}
 	for _, p := range packages {
@@ -58,7 +58,7 @@ func exposedInternals(packages []*types.Package, internal, ours func(path string
 	return exposed
 }
 
-// walk visits a type reached from the exported name from.
+// walk visits a type that the exported name from leads to.
 func (e *exposure) walk(t types.Type, from string) {
 	if e.visited[t] {
 		return
@@ -102,7 +102,8 @@ func (e *exposure) walk(t types.Type, from string) {
 	}
 }
 
-// walkNamed visits the exported fields and methods of a type, and notes an internal type.
+// walkNamed visits the exported fields and methods of a type, and records the type if it is
+// internal.
 func (e *exposure) walkNamed(t *types.Named, from string) {
 	for argument := range t.TypeArgs().Types() {
 		e.walk(argument, from)
@@ -156,7 +157,7 @@ func isOurs(path string) bool { return path == module || strings.HasPrefix(path,
 
 func isInternal(path string) bool { return strings.Contains(path+"/", "/internal/") }
 
-// A program outside the module can name every type that it meets.
+// A program outside the module can name every type that exported names lead to.
 func TestExportedNamesShowNoInternalType(t *testing.T) {
 	packages := publicPackages(t)
 	require.Greater(t, len(packages), 10)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses lists, for each file of the package, the other files whose names it uses, with the first
-// such name. Fields do not count: they come with every value.
+// uses returns, for each file of the package, the other files that declare names it uses, with the
+// first such name. Fields do not count, because every value brings its fields.
 func uses(t *testing.T, sources map[string]string) map[string]map[string]string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -61,7 +61,7 @@ func (noImports) Import(path string) (*types.Package, error) {
 	return imported, nil
 }
 
-// circles lists the uses in a circle, "a.go uses b.go (name)".
+// circles returns the uses that are part of a circle, as "a.go uses b.go (name)".
 func circles(edges map[string]map[string]string) (found []string) {
 	reachable := func(from string) map[string]bool {
 		seen, next := map[string]bool{}, []string{from}
@@ -87,14 +87,14 @@ func circles(edges map[string]map[string]string) (found []string) {
 	return found
 }
 
-// The files of the package use each other in one direction.
+// Files of the package do not use each other in a circle.
 func TestFilesDependInOneDirection(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	sources := map[string]string{}
 	for _, name := range names {
 		if !strings.HasSuffix(name, "_test.go") {
-			sources[name] = "" // from the disk
+			sources[name] = "" // uses reads the source from the file
 		}
 	}
 	edges := uses(t, sources)

@@ -20,14 +20,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise for the flow,
-// score-function for q(m).
+// Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise gradients for
+// the flow, and score-function gradients for q(m).
 //
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
-// names one, and returns the current posterior with an error that wraps ctx.Err(). Too many
-// non-finite densities also return an error with the posterior, for inspection; any other error
-// comes with a nil posterior. No error changes the last checkpoint, not even a device lost within a
-// step.
+// names one, and returns the current posterior with an error that wraps ctx.Err(). If too many
+// densities are not finite it also returns an error together with the posterior, for inspection.
+// With any other error the posterior is nil. No error changes the last checkpoint, not even the
+// loss of the device within a step.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(ctx, device, target, cfg, true)
@@ -38,15 +38,16 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 	if !errors.Is(err, errBadStart) || !t.anchored {
 		return posterior, err
 	}
-	// The flow started from the mode of the largest model, which does not suit the others or is too
-	// narrow for the float type: start from the reference.
+	// The flow started from the normal approximation at the mode of the largest model, which does
+	// not suit the other models or is too narrow for the float type. Start from the standard normal
+	// instead.
 	if t, err = newTrainer(ctx, device, target, cfg, false); err != nil {
 		return nil, err
 	}
 	return t.fit(ctx, started)
 }
 
-// fit takes all remaining steps. started is the start of Fit.
+// fit takes all remaining steps. started is the time at which Fit began.
 func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
 	for t.step < t.config.Steps && !t.late() {
 		if posterior, err := t.train(ctx, t.config.roundAfter(t.step), started, true); err != nil {
@@ -58,8 +59,8 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 
 func (t *trainer) late() bool { return t.step > 0 && budget.Passed(t.config.Until) }
 
-// train takes the remaining steps of a round, counted from 0. With pilot q(m) gets a warm start in
-// the first round.
+// train takes the remaining steps of the given round; the first is 0. If pilot is true q(m) gets a
+// warm start in the first round.
 func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot bool) (*Posterior, error) {
 	if err := t.beginRound(round); err != nil {
 		return nil, err
@@ -136,8 +137,9 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 	return t.posterior(), nil
 }
 
-// newTrainer prepares a fit. With anchor a flow without a quadratic, unless it starts as the
-// identity, starts from the one at a mode of the largest model; otherwise from the reference.
+// newTrainer prepares a fit. If anchor is true, a flow whose Precision and Linear are not given
+// starts from the normal approximation at a mode of the largest model, unless it starts as the
+// identity. Otherwise it starts from the standard normal.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -178,7 +180,8 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		if err != nil {
 			return nil, err
 		}
-		// with sizes filled in: if a default changes, an old checkpoint is refused with a reason
+		// the flow's own configuration, with defaults filled in: if a default changes, an old
+		// checkpoint is refused with a reason
 		flow, cfg.Flow = created, created.Config()
 	}
 	t.config = cfg
@@ -215,8 +218,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	return t, t.compile()
 }
 
-// chooseModels fills in q(m) from cfg.Begin, else cfg.Models, else a table at the prior or, for too
-// many models, a network. It also prepares the prior of a table and the control variate.
+// chooseModels fills in cfg.Models: q(m) of cfg.Begin if there is one, or else cfg.Models if it is
+// set, or else a table at the prior or, for too many models, a network. It also prepares the prior
+// of a table and the control variate.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
@@ -248,8 +252,8 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 	return err
 }
 
-// anchor sets the quadratic of the flow from a mode of the largest model, if there is such a model
-// and the flow is not given.
+// anchor sets Precision and Linear of the flow to the normal approximation at a mode of the largest
+// model, if there is such a model and they are not given.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {

@@ -49,8 +49,9 @@ func TestTrouble(t *testing.T) {
 	require.ErrorContains(t, err, "got Resume without Checkpoint")
 }
 
-// farTarget has its mode at 100, where float32 overflows and float64 does not: the second-order
-// approximation is found there, but no start.
+// farTarget has its mode at 100, where float32 overflows and float64 does not. The normal
+// approximation there is found in float64, but a flow that starts from it has no finite density in
+// float32.
 type farTarget struct{ *conjugate }
 
 func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {
@@ -60,7 +61,7 @@ func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {
 	return Sub(MulScalar(distance, -0.5), far)
 }
 
-// A start where no density is finite is retried from the reference.
+// If no density is finite at the start of a flow, the flow starts again from the standard normal.
 func TestBadStartIsRetried(t *testing.T) {
 	config := smallConfig()
 	config.Steps, config.Start = 2, vti.AnchorStart

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// firstChange returns the steps until q(m)'s entropy, averaged over ten, differs from the prior's.
+// firstChange returns the number of steps until the entropy of q(m), averaged over ten steps,
+// differs from the entropy of the prior.
 func firstChange(t *testing.T, cfg vti.Config) int {
 	t.Helper()
 	target := newConjugate(40, 4)
@@ -28,8 +29,9 @@ func firstChange(t *testing.T, cfg vti.Config) int {
 	return changed
 }
 
-// From the identity q(m) stays at the prior until the flow has settled, at most for half of the
-// steps. From the anchor, and with LearnAtOnce, it moves at once. Steps in a launch change nothing.
+// If the flow starts as the identity, q(m) stays at the prior until the flow has settled, at most
+// for half of the steps. If the flow starts at its anchor, or with LearnAtOnce, q(m) moves at once.
+// The number of steps in a launch changes nothing.
 func TestModelsWaitForTheFlow(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start = 400, vti.IdentityStart

@@ -14,20 +14,22 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Before any weight is known the models share evenBudget draws equally, each within leastDraws and
-// mostDraws. Not tuned: an estimate of Pareto's k̂ needs some tens of draws.
+// Before any weight is known the models share evenBudget draws equally, but each gets at least
+// leastDraws and at most mostDraws. Not tuned: an estimate of Pareto's k̂ needs some tens of draws.
 const (
 	leastDraws = 32
 	mostDraws  = 256
 	evenBudget = 1 << 18
-	// glanceDraws is the largest number for a glance.
+	// glanceDraws is the largest number of first draws of a model in a certificate of few draws.
 	glanceDraws = 128
-	// proposalShare is the denominator of the share of a model's draws from its Laplace proposal.
-	// Neither part can make the weights more than twice as large as the other alone would.
+	// proposalShare is the number of draws of which one comes from the Laplace proposal of a model,
+	// if it has one, and the others from the flow. The weights under this mixture are at most twice
+	// as large as under the flow alone or under the proposal alone.
 	proposalShare = 2
 )
 
-// evenAllocation gives every model the same number of draws, and none to excluded models.
+// evenAllocation gives every model the same number of draws, except models that the prior excludes,
+// which get none.
 func evenAllocation(logPrior []float64) []int {
 	allocation := make([]int, len(logPrior))
 	for i, prior := range logPrior {
@@ -41,9 +43,10 @@ func evenAllocation(logPrior []float64) []int {
 // tally is the state of an importance sampler for one model.
 type tally struct {
 	logWeights []float64
-	// components holds the draws' control variates in order; none if not from the reference alone.
+	// components holds the control variates of the draws, in the order of the draws. It is empty if
+	// not all draws come from the flow alone.
 	components []float64
-	changed    bool // since estimated
+	changed    bool // whether draws were added since the last estimate
 	estimated  models.Evidence
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
 	// representative is a draw chosen among all of the model in proportion to weight, and logTotal
@@ -53,11 +56,12 @@ type tally struct {
 	logTotal       float64
 	// heaviest holds the draws of largest weight, unordered.
 	heaviest []storedDraw
-	// logBound is an upper bound of the log evidence from elsewhere than weights; −Inf for none.
+	// logBound is an upper bound of the log evidence that does not come from weights. It is −Inf if
+	// there is none, and +Inf if a search found no mode, so that nothing bounds the evidence.
 	logBound float64
 }
 
-// newTally starts without draws.
+// newTally returns a tally without draws.
 func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
 // storedDraw is a draw that is kept for the weighted sample.
@@ -66,7 +70,8 @@ type storedDraw struct {
 	logQ, logJoint, logWeight float64
 }
 
-// add counts a draw, which may replace one: u is uniform on [0, 1).
+// add adds a draw and its weight. The draw replaces t.one if u, which is uniform on [0, 1), is
+// small enough.
 func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.logWeights, t.changed = append(t.logWeights, draw.logWeight), true
 	if store {
@@ -83,7 +88,7 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	}
 }
 
-// mostHeavy is the number of heaviest draws kept of each model. Not tuned.
+// mostHeavy is the number of draws of largest weight that are kept of each model. Not tuned.
 const mostHeavy = 8
 
 func (t *tally) keepHeavy(draw storedDraw) {
@@ -119,8 +124,9 @@ func (t *tally) estimate() models.Evidence {
 	return t.estimated
 }
 
-// representatives returns the model's draws in the weighted sample, and their smoothed log weights.
-// Few draws with normalised weights would represent the proposal rather than the posterior.
+// representatives returns the draws that represent the model in the weighted sample, and their
+// smoothed log weights. If there are few stored draws it returns only the draw one, because few
+// draws with normalised weights would represent the proposal rather than the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastDraws {
 		if t.representative.theta == nil {
@@ -140,11 +146,11 @@ type importanceSampler struct {
 	codes       [][]int32 // of the models
 	tallies     []tally   // by model
 	random      *rand.Rand
-	choices     *rand.Rand       // of the models' one draw
-	proposals   []*laplace.Modes // by model, in addition to the flow; nil: none
-	modes       []laplace.Modes  // by model, that were found; nil: none were looked for
-	surface     laplace.Surface  // that modes are found on, with proposals
-	pending     []pendingBatch   // that are not evaluated yet
+	choices     *rand.Rand       // random numbers that choose the draw one of each tally
+	proposals   []*laplace.Modes // Laplace proposals by model; nil if none
+	modes       []laplace.Modes  // modes found, by model; nil before a search
+	surface     laplace.Surface  // the log density on which modes are searched
+	pending     []pendingBatch   // batches that are not evaluated yet
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -162,9 +168,9 @@ func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanc
 	return s
 }
 
-// draw adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
-// stores the draws if store is set. If a model has a Laplace proposal, half of its draws come from
-// it, and r is the mixture of both.
+// draw adds allocation[i] draws of model i with their log weights log p(y, θ | m) − log r(θ | m),
+// and stores the draws if store is true. If a model has a Laplace proposal, half of its draws come
+// from the proposal, and r is the equal mixture of flow and proposal.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.Sizes()
 	fromFlow := s.newRows(store, "flow", s.evaluate)
@@ -174,7 +180,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	})
 	for model, draws := range allocation {
 		if s.proposal(model) != nil {
-			draws += draws % proposalShare // the mixture has equal parts
+			draws += draws % proposalShare // an even number, for the equal parts of the mixture
 		}
 		for k := range draws {
 			rows := fromFlow
@@ -210,7 +216,7 @@ func (s *importanceSampler) proposal(model int) *laplace.Modes {
 	return s.proposals[model]
 }
 
-// batchRows collects rows of models until a batch is full.
+// batchRows collects rows, each for some model, until a batch is full.
 type batchRows struct {
 	sampler *importanceSampler
 	store   bool
@@ -231,7 +237,7 @@ func (b *batchRows) clear() {
 	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
-// add counts a row written for model.
+// add records that the next row, already written, belongs to model.
 func (b *batchRows) add(ctx context.Context, model int) error {
 	if b.owner = append(b.owner, model); len(b.owner) < cap(b.owner) {
 		return nil
@@ -239,7 +245,7 @@ func (b *batchRows) add(ctx context.Context, model int) error {
 	return b.flush(ctx)
 }
 
-// flush hands the collected rows to the sampler.
+// flush passes the collected rows to the sampler.
 func (b *batchRows) flush(ctx context.Context) error {
 	if len(b.owner) == 0 {
 		return nil
@@ -261,7 +267,7 @@ type pendingBatch struct {
 	store bool
 }
 
-// evaluatePending evaluates the pending batches and gives their rows to the tallies, in order.
+// evaluatePending evaluates the pending batches and adds their rows to the tallies, in order.
 func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("certification stopped after %d draws: %w", s.done, err)
@@ -282,7 +288,7 @@ func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	return nil
 }
 
-// count gives the rows of an evaluated batch to the tallies.
+// count adds the rows of an evaluated batch to the tallies.
 func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, logWeights []float64) {
 	_, _, dim := s.evaluator.Sizes()
 	for row, model := range batch.owner {
@@ -305,7 +311,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 	}
 	s.done += len(batch.owner)
 	if s.progress != nil {
-		s.progress(s.done, max(s.total, s.done)) // draws for modes that were missed come on top
+		s.progress(s.done, max(s.total, s.done)) // further draws, for modes that were missed, exceed the planned total
 	}
 }
 
@@ -317,8 +323,9 @@ func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate
 	return draws, wideReference.logWeights(draws), nil
 }
 
-// mixtureWeight returns the log weight of a draw from the equal mixture of flow and proposal: log
-// η, log r under the flow's reference and log t under the proposal.
+// mixtureWeight returns the log weight of a draw from the equal mixture of flow and proposal.
+// logJoint is log p(y, θ | m), logR the log density under the flow, and logT the log density under
+// the proposal.
 func mixtureWeight(logJoint, logR, logT float64) float64 {
 	return logJoint - logsum.Of([]float64{logR, logT}) + math.Log(proposalShare)
 }

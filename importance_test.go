@@ -33,13 +33,13 @@ func TestTallyChoosesByWeight(t *testing.T) {
 		counts[int(draws[0].theta[0])]++
 	}
 	for i, share := range []float64{0.125, 0, 0.25, 0.625} {
-		// three draws: a false alarm in 5,000 runs
+		// 4 standard errors for three draws: one false alarm in 5,000 runs
 		require.InDelta(t, share, counts[i]/repeats, 4*math.Sqrt(share*(1-share)/repeats))
 	}
 }
 
-// Weights of draws by an exact flow average to the evidence of every model, for any batch. A
-// stopped sampler reports its progress.
+// Weights of draws from an exact flow average to the evidence of every model, for any size of
+// batch. The error of a stopped sampler names the number of draws done.
 func TestImportanceSampler(t *testing.T) {
 	target := newNormals(t, 2)
 	e := newEvaluatorOf(t, target, 64)
@@ -59,7 +59,7 @@ func TestImportanceSampler(t *testing.T) {
 			continue
 		}
 		estimate := s.tallies[i].estimate()
-		// three models: a false alarm in 500,000 runs
+		// 5 standard errors for three models: one false alarm in 500,000 runs
 		require.InDelta(t, target.logEvidence(code), estimate.Log, 5*estimate.SE+1e-9, "model %v", code)
 		require.Less(t, estimate.SE, 0.02)
 		draws, logWeights := s.tallies[i].representatives()

@@ -15,7 +15,8 @@ import (
 
 const module = "github.com/transdim/vti"
 
-// layers is the import table of the module: a package imports only from lower layers.
+// layers gives the layer of each package of the module. A package imports only packages of lower
+// layers.
 var layers = map[string]float64{
 	"cmd/vti": 6, "cmd/vtilab": 6,
 	"cmd/internal/answers": 5.9, "cmd/internal/serve": 5.9,
@@ -64,13 +65,14 @@ var allowed = map[string][]string{
 	"internal/proposal":   {"internal/dense"},
 }
 
-// layerOf returns the layer of a package: 0 for an internal one outside the table.
+// layerOf returns the layer of a package. Internal packages that the table does not list have layer
+// 0.
 func layerOf(path string) (layer float64, known bool) {
 	layer, known = layers[path]
 	return layer, known || strings.HasPrefix(path, "internal/")
 }
 
-// violation describes a wrong import, or is empty.
+// violation describes why the package from must not import the package to. It returns "" if it may.
 func violation(from, to string) string {
 	fromLayer, known := layerOf(from)
 	if !known {

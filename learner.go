@@ -14,7 +14,8 @@ type learning struct {
 	ctx *Context
 }
 
-// learners returns q(m), if it learns by itself, and the surrogate of the control variate.
+// learners returns q(m), if it is a Learner, and the surrogate of the control variate, if there is
+// one.
 func (t *trainer) learners() (all []learning) {
 	variables := t.Variables
 	if learner, ok := t.config.Models.(Learner); ok {
@@ -36,7 +37,8 @@ func (t *trainer) beginLearners() error {
 	return nil
 }
 
-// learn passes the outputs of a training step on, unless the target is tempered or q(m) held back.
+// learn passes the outputs of a training step on to the learners, unless the target is tempered or
+// q(m) still waits for the flow.
 func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	learners := t.learners()
 	if len(learners) == 0 {
@@ -73,8 +75,9 @@ func (t *trainer) settle() error {
 	return nil
 }
 
-// holds reports whether q(m) waits for the flow: if the flow begins as the identity, or if q(m)
-// learns by itself and has no pilot run. On a tempered target q(m) waits anyway.
+// holds reports whether q(m) waits until the flow has settled. It waits if the flow begins as the
+// identity or q(m) is a Learner, which has no pilot run. With tempering q(m) waits for the end of
+// tempering instead.
 func (c *Config) holds() bool {
 	_, learner := c.Models.(Learner)
 	return !c.LearnAtOnce && c.Tempering == 0 && (c.Start == IdentityStart || learner)

@@ -35,8 +35,9 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 	return variation
 }
 
-// Each belief, with each way to explore, finds the posterior over models under a nearly exact flow.
-// Rewards are then nearly free of noise, and the error comes from the decay of old rewards.
+// A surrogate q(m) with each kind of belief about rewards and each way to explore finds the
+// posterior over models under a nearly exact flow. Rewards are then nearly free of noise, and the
+// error comes from the decay of old rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	target := newConjugate(40, 4)
 	cfg := smallConfig()

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// operations are the recommendations of docs/library.md for a Target, each applied to two
-// parameters a and b and reduced to a number that must be sum.
+// operations holds the operations that docs/library.md recommends for a Target. apply applies one
+// to two parameters a and b and reduces the result to a number, which must equal sum.
 var operations = map[string]struct {
 	apply func(theta *Node) *Node // [1,2]
 	sum   float64                 // at θ = (0.5, 2)
@@ -39,7 +39,7 @@ var operations = map[string]struct {
 	"ConvertDType":      {func(x *Node) *Node { return ConvertDType(GreaterThan(x, OnesLike(x)), x.DType()) }, 1},
 }
 
-// The table of the page lists exactly these operations.
+// The table in docs/library.md lists exactly these operations.
 func TestLibraryListsItsOperations(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)
@@ -71,7 +71,8 @@ func TestLibraryOperationsRunEverywhere(t *testing.T) {
 	}
 }
 
-// The lines about responses compile, and give a Poisson density with its constants.
+// The lines of docs/library.md about responses compile, and give a Poisson density with its
+// constants.
 func TestLibraryResponses(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestLibraryResponses(t *testing.T) {
 	}
 }
 
-// The error for densities that are not one number per row names their shape.
+// The error for a Target whose densities are not one number per row names their shape.
 func TestTargetOfWrongShapes(t *testing.T) {
 	device := openDevice(t, gpu.CPU)
 	for _, c := range []struct {
@@ -123,7 +124,7 @@ type wideJoint struct{ *conjugate }
 
 func (wideJoint) LogJoint(_, _, theta *Node) *Node { return theta }
 
-// Packages have the names listed in the table of imports.
+// Packages declare the names that docs/library.md lists in its table of imports.
 func TestLibraryNamesWhatPackagesHave(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)

@@ -18,7 +18,8 @@ import (
 
 var errLost = errors.New("INTERNAL: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")
 
-// dyingDevice is lost for good at the given launch, counted from 1, of computations that count.
+// dyingDevice returns a device that is lost for good at a launch of a computation. launch is the
+// number of this launch, from 1, among the launches of computations whose names satisfy counts.
 func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.Device {
 	device, watched := watch(t)
 	seen := 0
@@ -54,7 +55,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			if testkit.IsTraining(name) {
 				training++
 			} else if training < 24 {
-				before++ // of the start, not of the look
+				before++ // a launch of the start, not of the pilot run
 			}
 			return nil
 		}
@@ -67,7 +68,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			name   string
 			launch int
 			counts func(string) bool
-			step   int // of the checkpoint that is left
+			step   int // the step of the checkpoint that remains
 		}{
 			{"in training", 17, testkit.IsTraining, 10},
 			{"at the step of a checkpoint", 20, testkit.IsTraining, 10},
@@ -94,7 +95,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			})
 		}
 
-		// Ctrl-C during the pilot run is no different.
+		// Ctrl-C during the pilot run has the same effect.
 		t.Run(name+" stopped in the look", func(t *testing.T) {
 			if name == "network" {
 				testkit.Long(t)
@@ -124,7 +125,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	}
 }
 
-// The error for too large a batch names a batch that fits.
+// The error for too large a batch names a size of batch that fits.
 func TestOutOfMemoryNamesABatch(t *testing.T) {
 	device, watched := watch(t)
 	failure := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true, Asked: 8 << 30, Memory: 4 << 30, Err: errors.New("RESOURCE_EXHAUSTED")}

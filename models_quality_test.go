@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// trainedVariation fits q(m) from the prior and returns its total variation from the exact
-// posterior.
+// trainedVariation fits q(m), starting at the prior, and returns its total variation distance from
+// the exact posterior.
 func trainedVariation(t *testing.T, target *conjugate, probability []float64, cfg vti.Config) float64 {
 	t.Helper()
 	cfg.Start, cfg.Batch = vti.AnchorStart, 256
@@ -35,8 +35,8 @@ func trainedVariation(t *testing.T, target *conjugate, probability []float64, cf
 }
 
 // TestControlVariates prints the effect of each control variate on a table q(m) of 4,096 models
-// trained from the prior: the distance from the exact posterior after a number of steps, and the
-// number of steps to a distance.
+// trained from the prior: the distance from the exact posterior after given numbers of steps, and
+// the number of steps until given distances.
 //
 //	go test -v -tags quality -run TestControlVariates$ .
 func TestControlVariates(t *testing.T) {
@@ -66,8 +66,9 @@ func TestControlVariates(t *testing.T) {
 	}
 }
 
-// stepsToVariation returns the first multiple of 20 steps at which q(m), trained from the prior, is
-// within each of the levels of the exact posterior, or the number of all steps if it never is.
+// stepsToVariation returns, for each of the levels, the first multiple of 20 steps at which the
+// total variation distance of q(m), trained from the prior, from the exact posterior is at most the
+// level. It returns the number of all steps if the distance is never this small.
 func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
 	t.Helper()
 	cfg.Start, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = vti.AnchorStart, 256, filepath.Join(t.TempDir(), "state"), 20, 20
@@ -78,7 +79,7 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 		if info.Step < 40 {
 			return // nothing is stored yet
 		}
-		posterior, err := vti.Load(device, target, looked) // of the steps stored last
+		posterior, err := vti.Load(device, target, looked) // the checkpoint stored last
 		require.NoError(t, err)
 		logits := posterior.VariableValues()["/models/categorical/logits"].([]float64)
 		total, variation := floats.LogSumExp(logits), 0.0
@@ -97,8 +98,8 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 }
 
 // TestScoreVariance prints the variance of the gradient from a batch with each control variate,
-// summed over the logits of a table q(m) of 4,096 models, at some stages of one training from the
-// prior. All control variates are compared on the same flow, q(m) and draws.
+// summed over the logits of a table q(m) of 4,096 models, at several stages of one training from
+// the prior. All control variates are compared on the same flow, q(m) and draws.
 //
 //	go test -v -tags quality -run TestScoreVariance$ .
 func TestScoreVariance(t *testing.T) {
@@ -129,8 +130,8 @@ func TestScoreVariance(t *testing.T) {
 	}
 }
 
-// TestInformationGain prints the course of q(m) with steps so large that only the limit on the
-// information gain (D.2) holds them back.
+// TestInformationGain prints how q(m) develops with steps so large that only the limit on the
+// information gain (appendix D.2) restricts them.
 //
 //	go test -v -tags quality -run TestInformationGain$ .
 func TestInformationGain(t *testing.T) {

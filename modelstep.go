@@ -13,23 +13,25 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// networkRate scales the step of q(m) to Adam's on the weights of a network. At a tenth, which
-// suits the logits of a table, every candidate changes the entropy by more than the limit, and q(m)
-// stands still until the rate has decayed. Not tuned.
+// networkRate is the factor from the learning rate of q(m) to the learning rate of Adam on the
+// weights of a network q(m). With 0.1, which suits the logits of a table, every candidate step
+// changes the entropy of q(m) by more than the limit, and q(m) stands still until the rate has
+// decayed. Not tuned.
 const networkRate = 0.005
 
-// networkHalvings bounds the candidates for the step of a network q(m), each of which costs an
-// evaluation of it. The last is a 64th of the first. Not tuned.
+// networkHalvings is the number of times that the step of a network q(m) may be halved until it
+// respects the limit on the information gain. Each halving costs an evaluation of the network. The
+// last candidate is a 64th of the first. Not tuned.
 const networkHalvings = 6
 
 // modelUpdate holds the inputs of a step on q(m).
 type modelUpdate struct {
 	variables []*context.Variable // of q(m)
-	gradients []*Node             // of the loss by the variables
+	gradients []*Node             // gradients of the loss with respect to the variables
 	codes     *Node               // draws of this step [B,S]
-	logModel  *Node               // their log q(m) [B]
-	step      *Node               // counts from 1
-	rate      *Node               // of the step; 0 while q(m) is to stay as it is
+	logModel  *Node               // log q(m) of the draws [B]
+	step      *Node               // number of the step, from 1
+	rate      *Node               // learning rate of the step; 0 while q(m) must not change
 	apply     *Node               // scalar bool: whether q(m) changes
 }
 
@@ -42,13 +44,14 @@ func (t *trainer) updateModels(ctx *Context, update modelUpdate) *Node {
 	if learner, ok := t.config.Models.(*modeldist.Surrogate); ok {
 		entropy = learner.Entropy(ctx, update.step.Graph())
 	}
-	if len(update.variables) > 0 { // else a fixed q(m), or one that learns by itself
+	if len(update.variables) > 0 { // otherwise q(m) is fixed or a Learner
 		t.updateNetwork(ctx, update)
 	}
 	return entropy
 }
 
-// updateTable takes the step on the logits of a table and returns the entropy before it.
+// updateTable takes the step on the logits of a table and returns the entropy of q(m) before the
+// step.
 func (t *trainer) updateTable(ctx *Context, table *modeldist.Categorical, update modelUpdate) *Node {
 	g := update.step.Graph()
 	scale := ScalarOne(g, dtypes.Float64)
@@ -64,8 +67,8 @@ func (t *trainer) updateTable(ctx *Context, table *modeldist.Categorical, update
 	return entropy
 }
 
-// updateNetwork takes the step on the weights of a network. Adam's moments gather while the rate is
-// still zero, so that the first effective step has the right size.
+// updateNetwork takes the step on the weights of a network. The moments of Adam are updated while
+// the rate is still zero, so that the first step that changes weights has the right size.
 func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	g := update.step.Graph()
 	scale := ScalarOne(g, dtypes.Float64)
@@ -81,7 +84,7 @@ func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	}
 }
 
-// logModels returns log q(m) of models, whatever their number of rows.
+// logModels returns log q(m) of models, each of one row of codes or, for GroupedModels, of several.
 func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 	logProb := evaluate.Float64(t.config.Models.LogProb(ctx, codes))
 	if grouped, ok := t.config.Models.(GroupedModels); ok {
@@ -90,11 +93,12 @@ func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 	return logProb
 }
 
-// tableStep returns the step on the logits of a table: against the gradient, divided by q(m) + 1/B.
-// Division by q(m) alone would give the natural gradient, under which every logit approaches its
-// optimum at the same rate, however improbable its model. The 1/B bounds the effect of a single
-// draw of a rare model. logProbs and gradient are [M]. The scaling does not depend on the draws, so
-// the fixed points equal the fixed points of the plain gradient.
+// tableStep returns the step on the logits of a table: the negative gradient, divided by q(m) + 1/B
+// and multiplied by rate, where B is the number of draws in a batch. Division by q(m) alone would
+// give the natural gradient, under which every logit approaches its optimum at the same rate,
+// however improbable its model. The term 1/B bounds the effect of a single draw of a rare model.
+// logProbs and gradient hold one number per model. The scaling does not depend on the draws, so
+// that the step has the same fixed points as the plain gradient.
 func tableStep(logProbs, gradient, rate *Node, batch int) *Node {
 	return Neg(Mul(rate, Div(gradient, AddScalar(Exp(logProbs), 1/float64(batch)))))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Two clusters, a change after row 40 and a knot near 30 are found.
+// The programs find two clusters, a change after row 40 and a knot near 30.
 func TestOutsideClassics(t *testing.T) {
 	lines := runOutside(t, "./classics")
 	require.Len(t, lines, 3)
@@ -53,7 +53,7 @@ func linearEvidence(t *testing.T, columns [][]float64, y []float64, mean, sd flo
 	return evidence
 }
 
-// The evidences of the orders of the autoregression agree with normal integrals.
+// The evidences of the autoregressions of each order agree with integrals of normal densities.
 func TestOutsideOrders(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./orders")
@@ -82,7 +82,7 @@ func TestOutsideOrders(t *testing.T) {
 	}
 }
 
-// The probabilities of the places of changes agree with the sum over all subsets.
+// The probabilities of the places of changes agree with the sum over all subsets of places.
 func TestOutsideChanges(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./changes")
@@ -134,13 +134,14 @@ func TestOutsideChanges(t *testing.T) {
 }
 
 // The probabilities of the number of components, by weights and by chains, agree with the sum over
-// all assignments of the rows. Each set has an integral in closed form given its sd.
+// all assignments of rows to components. The likelihood of the rows of one component has an
+// integral in closed form given its standard deviation.
 func TestOutsideMixture(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./mixture")
 	require.Equal(t, "trusted", lines[0])
 	y := []float64{-0.9, -0.5, -0.7, -0.2, -0.6, 0.1, 0.5, 0.3, 0.8, 0.4}
-	marginal := make([]float64, 1<<len(y)) // of the rows of a set in one component
+	marginal := make([]float64, 1<<len(y)) // marginal likelihood of each set of rows as one component
 	for set := range marginal {
 		n, sum, square := 0.0, 0.0, 0.0
 		for i, v := range y {
@@ -184,7 +185,8 @@ func TestOutsideMixture(t *testing.T) {
 	}
 }
 
-// The examples of docs/library.md are in the programs, and no program is longer than a page.
+// The examples of docs/library.md are excerpts of the programs, and no program is longer than a
+// page.
 func TestLibraryShowsThePrograms(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Hospitals that differ, among 2¹² and 2⁴⁰ models: given the common rate μ hospitals are
-// independent, so that probabilities are sums over two models of each and an integral over μ.
+// The probability that each hospital differs from the others, among 2¹² and 2⁴⁰ models, agrees with
+// quadrature. Given the common rate μ hospitals are independent, so that the probabilities are sums
+// over the two models of each hospital, integrated over μ.
 func TestOutsidePlates(t *testing.T) {
 	testkit.Long(t)
 	for _, hospitals := range []int{12, 40} {
@@ -33,12 +34,13 @@ func TestOutsidePlates(t *testing.T) {
 					uncertain++
 				}
 			}
-			require.Greater(t, uncertain, hospitals/3) // else the comparison could not fail
+			require.Greater(t, uncertain, hospitals/3) // otherwise the comparison could hardly fail
 		})
 	}
 }
 
-// hospitalsThatDiffer returns ./plates' probabilities, by the trapezoidal rule over μ.
+// hospitalsThatDiffer returns the probabilities that the program ./plates estimates, by the
+// trapezoidal rule over μ.
 func hospitalsThatDiffer(hospitals int) []float64 {
 	const rows, prior, step = 6, 0.3, 0.002
 	means := make([]float64, hospitals)
@@ -68,7 +70,7 @@ func hospitalsThatDiffer(hospitals int) []float64 {
 	return differs
 }
 
-// The excerpts of docs/plates.md are in the examples of the package.
+// The excerpts in docs/plates.md are part of the examples of the package.
 func TestPlatesPageShowsExamples(t *testing.T) {
 	page, err := os.ReadFile("docs/plates.md")
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// outsideFolder is a separate module, whose programs import vti like any user's.
+// outsideFolder is the folder of a separate module, whose programs import vti as programs of users
+// do.
 const outsideFolder = "lab/outside"
 
 // runOutside builds and runs a program of the outside module, and returns its lines.
@@ -22,7 +23,7 @@ func runOutside(t *testing.T, arguments ...string) []string {
 	if testing.Short() {
 		t.Skip("builds and runs a program of another module")
 	}
-	command := exec.Command("go", append([]string{"run", "-ldflags=-s -w"}, arguments...)...) // links sooner
+	command := exec.Command("go", append([]string{"run", "-ldflags=-s -w"}, arguments...)...) // links faster
 	command.Dir = outsideFolder
 	var problems strings.Builder
 	command.Stderr = &problems
@@ -31,8 +32,9 @@ func runOutside(t *testing.T, arguments ...string) []string {
 	return strings.Split(strings.TrimSpace(string(output)), "\n")
 }
 
-// standardErrors bounds the error of an estimate. Beyond 5 standard errors, and half of the last
-// printed digit, one of the dozen comparisons below falls by chance once in 10⁵ runs.
+// standardErrors is the largest accepted error of an estimate, in standard errors, in addition to
+// half a unit of the last printed digit. Once in 10⁵ runs one of the dozen comparisons below
+// exceeds it by chance.
 const standardErrors = 5
 
 // requireClose checks an estimate, printed to four digits, by its standard error.
@@ -40,7 +42,7 @@ func requireClose(t *testing.T, quantity string, want, got, se float64) {
 	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, quantity)
 }
 
-// The inclusion probabilities agree with the sum over all subsets.
+// The inclusion probabilities agree with the sum over all subsets of variables.
 func TestOutsideVariables(t *testing.T) {
 	lines := runOutside(t, "./variables", "../../testdata/diabetes.csv", "y")
 	require.Equal(t, "trusted", lines[0])
@@ -78,8 +80,8 @@ func TestOutsideCounts(t *testing.T) {
 		}
 		return sum + logNormal(a)
 	}
-	// The trapezoidal rule converges exponentially here; the sds are 0.04 in a and 0.3 in the
-	// slope.
+	// The trapezoidal rule converges exponentially here. The standard deviations are 0.04 for a and
+	// 0.3 for the slope.
 	const step = 0.01
 	evidence := map[string]float64{}
 	for a := -2.0; a < 4; a += step {
@@ -102,8 +104,9 @@ func TestOutsideCounts(t *testing.T) {
 	}
 }
 
-// The graph behind the data is rain → wet ← sprinkler, wet → slip. With 200 rows and correlations
-// of 0.6 and more no method can miss its edges, whatever their directions.
+// The data were simulated from the graph rain → wet ← sprinkler, wet → slip. With 200 rows and
+// correlations of at least 0.6 no method can miss that these variables are joined by edges,
+// whatever their directions.
 func TestOutsideGraphs(t *testing.T) {
 	lines := runOutside(t, "./graphs")
 	require.Len(t, lines, 6)

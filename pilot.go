@@ -20,19 +20,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// pilotStream starts the names of the random streams of pilot runs. It is not "pilot", so that a
-// seed gives the same numbers as in earlier versions.
+// pilotStream is the prefix of the names of the random streams of pilot runs. It is not "pilot", so
+// that a seed gives the same numbers as in earlier versions.
 const pilotStream = "look"
 
-// pilotScope holds the moments of Adam while a network q(m) is fitted; it is deleted afterwards.
+// pilotScope is the scope of the moments of Adam while a network q(m) is fitted. Its variables are
+// deleted afterwards.
 const pilotScope = "pilot"
 
 // pilotRun gives q(m) a warm start. It sets a table to p(m) times the evidences that importance
-// sampling finds with the current flow. Score-function gradients only move the logits of drawn
-// models: from the prior over thousands of models they settle on the first good models. After this
-// start they only have to follow the flow. A network instead learns the models of short tempered
-// chains (fitToChains). Tables of more than maxListed models stay unchanged, and so do lists, which
-// start from knowledge of their items.
+// sampling finds with the current flow. Score-function gradients only move the logits of models
+// that are drawn. Starting from a prior over thousands of models they settle on the first good
+// models. After a pilot run they only have to follow changes of the flow. A network q(m) is fitted
+// to the models of short tempered chains instead (fitToChains). Tables of more than maxListed
+// models stay unchanged, and so do distributions over lists of items, which start from knowledge of
+// the items.
 func pilotRun(ctx context.Context, e *evaluator) error {
 	switch q := e.Models.(type) {
 	case *modeldist.Autoregressive:
@@ -45,14 +47,15 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 	return nil
 }
 
-// pilotRange is the largest distance below the best model, in nats, at which a pilot run puts a
-// model: exp(−50) is never drawn, and its logit can still rise. Not tuned.
+// pilotRange is the largest distance in nats of log q(m) below its maximum that a pilot run sets. A
+// model at this distance, of relative probability exp(−50), is never drawn, but its logit can still
+// rise. Not tuned.
 const pilotRange = 50
 
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
 	codes := space.ListModels(e.Target.Space())
 	if len(codes) != table.Count() {
-		return nil // the table has codes that name no model
+		return nil // some codes of the table are not models
 	}
 	logPrior, err := e.LogPrior(codes)
 	if err != nil {
@@ -72,7 +75,8 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 	return e.Set(logPrior, logMass)
 }
 
-// Set sets a table q(m) to estimates of log p(m) Z_m of every model; −Inf or NaN means no estimate.
+// Set sets a table q(m) to estimates logMass of log p(m) p(y | m) of every model. −Inf or NaN
+// stands for no estimate.
 func (e *evaluator) Set(logPrior, logMass []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
@@ -85,7 +89,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 		}
 	}
 	if math.IsInf(largest, 0) {
-		return nil // no finite weight at all: q(m) stays as it is
+		return nil // no mass is finite: q(m) stays unchanged
 	}
 	logits := make([]float64, len(logMass))
 	for i, value := range logMass {
@@ -94,20 +98,20 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 			logits[i] = math.Inf(-1)
 		case value-largest > -pilotRange:
 			logits[i] = value - largest
-		default: // a model without weight is improbable, not impossible
+		default: // a model without an estimate is improbable, not impossible
 			logits[i] = -pilotRange
 		}
 	}
 	return table.Variable(e.Variables.In(evaluate.ModelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settings of a network's fit to the models of chains. A share pilotBlur of them have one random
-// site drawn anew: a model that short chains missed must not become improbable, because training
-// removes probability much faster than it restores it. Not tuned.
+// Settings of the fit of a network q(m) to the models of chains. In a share pilotBlur of the models
+// one random site is drawn anew, so that models which short chains missed do not become improbable:
+// training lowers probabilities much faster than it raises them again. Not tuned.
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800
-	// pilotRHat and pilotESS end the chains earlier.
+	// The chains end earlier at an R-hat of pilotRHat with pilotESS effective draws.
 	pilotRHat  = 1.02
 	pilotESS   = 3000
 	pilotSteps = 300
@@ -116,9 +120,9 @@ const (
 )
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
-// Score-function gradients settle on the models they happen to draw; this start covers all models
-// that the chains found. Training continues from here, and certification corrects. When late
-// reports that the time is over the chains end after burn-in.
+// Score-function gradients settle on the models that they happen to draw, while this start covers
+// all models that the chains found. Training continues from this start, and certification corrects
+// the result. When late reports that the time is over the chains end after burn-in.
 func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	settings, err := chainConfig(e, pilotStream+"/chains")
 	if err != nil {
@@ -154,7 +158,7 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	batch, sites, _ := e.Sizes()
 	cards := e.Target.Space().Cards()
 	codes, random := make([]int32, batch*sites), e.Random(pilotStream+"/fit")
-	grouped, size := false, sites // of a model
+	grouped, size := false, sites // size is the length of the code of a model
 	if models, ok := e.Models.(GroupedModels); ok {
 		grouped, size = true, sites*models.Rows()
 	}
@@ -164,7 +168,7 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 		}
 		for code := range slices.Chunk(codes, size) {
 			copy(code, draw(random))
-			if !grouped && random.Float64() < pilotBlur { // sites of rows are not free
+			if !grouped && random.Float64() < pilotBlur { // not for grouped models, whose sites depend on each other
 				site := random.IntN(sites)
 				code[site] = int32(random.IntN(cards[site]))
 			}
@@ -178,8 +182,8 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
 }
 
-// Fit fits q(m) to models with weights: a table to the frequencies of unweighted models, otherwise
-// by maximum likelihood.
+// Fit fits q(m) to weighted models. A table is set to the frequencies of the models if weights is
+// nil. In all other cases q(m) is fitted by maximum likelihood.
 func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if ok && weights == nil {

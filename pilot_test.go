@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A pilot run sets a table q(m) to the posterior over models, as far as the flow fits.
+// A pilot run sets a table q(m) to the posterior over models, to the accuracy of the flow.
 func TestPilotRunSetsATable(t *testing.T) {
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 128)
@@ -19,7 +19,8 @@ func TestPilotRunSetsATable(t *testing.T) {
 	requirePosterior(t, target, e, 0.02)
 }
 
-// requirePosterior compares q(m) with the closed form, in total variation.
+// requirePosterior requires that the total variation distance of q(m) from the closed form is at
+// most limit.
 func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64) {
 	t.Helper()
 	codes := space.ListModels(target)
@@ -36,7 +37,7 @@ func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64)
 	require.Greater(t, fromPrior, 0.15, "without a pilot run")
 }
 
-// A network learns the models of chains, and the fit leaves nothing in the variables.
+// A network q(m) learns the models of chains, and the fit leaves no variables behind.
 func TestPilotRunFitsANetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -47,7 +48,7 @@ func TestPilotRunFitsANetwork(t *testing.T) {
 	e.Models, err = modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
 	require.NoError(t, err)
 	require.NoError(t, pilotRun(t.Context(), e))
-	// a tenth of the models are blurred in one site
+	// in a tenth of the models one site was drawn anew
 	requirePosterior(t, target, e, 0.1)
 	for variable := range e.Variables.IterVariables() {
 		require.NotContains(t, variable.Scope(), pilotScope)

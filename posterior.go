@@ -33,8 +33,9 @@ func (p *Posterior) Weights() int {
 	return count
 }
 
-// Beginning returns the weights of a Backbone, from which a fit to another target may start with
-// its own Backbone. If that is an AmortizedFlow the weights are an answer, which Open returns.
+// Beginning returns the trained weights of the Backbone, from which a fit to another target, with
+// its own Backbone, may start. If the Backbone is an AmortizedFlow, these weights already give an
+// answer for the other target, which Open returns.
 func (p *Posterior) Beginning() *Beginning {
 	return &Beginning{Weights: p.evaluator.Variables, backbone: fmt.Sprint(p.evaluator.Flow)}
 }
@@ -42,9 +43,9 @@ func (p *Posterior) Beginning() *Beginning {
 // Target returns the approximated posterior density.
 func (p *Posterior) Target() Target { return p.evaluator.Target }
 
-// Sample draws n models and their parameters from q, with the configured seed and the stream name:
-// another name gives independent draws. Inactive coordinates of theta [n,D] are 0. logQ[i] is log
-// q(m_i) + log q(θ_i | m_i).
+// Sample draws n models and their parameters from q. The random stream is given by the configured
+// seed and by name. Another name gives independent draws. Inactive coordinates of theta [n,D] are
+// 0. logQ[i] is log q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	e := p.evaluator
 	batch, sites, dim := e.Sizes()
@@ -77,7 +78,8 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 	return codes, theta, logQ, nil
 }
 
-// SampleModels draws n rows of models from q(m), as Sample does, and returns log q(m) of each.
+// SampleModels draws n models from q(m), with random streams as in Sample, and returns log q(m) of
+// each.
 func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []float64, err error) {
 	e := p.evaluator
 	for start := 0; start < n; start += e.Batch {
@@ -92,7 +94,7 @@ func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []fl
 }
 
 // LogProb returns log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D]
-// its saturated parameters. Inactive ones are ignored.
+// its saturated parameters. Inactive parameters are ignored.
 func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
 	dim := p.evaluator.Target.Space().Dim()
 	rows, columns := theta.Dims()
@@ -110,11 +112,12 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // Certify weights draws of the flow by the target and returns corrected model probabilities,
 // evidences and a verdict.
 //
-// q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do
-// not, where r is the density of the flow with a wider reference (reference.go). Their mean is the
-// evidence Z_m for every r whose weights have a light tail, which Pareto's k̂ shows. If the space
-// has at most MaxModels models, each is weighted by itself and the result does not depend on q(m).
-// If weights are not trusted, tempered chains (chains.go) give the result, provided they mixed.
+// q alone favours models whose posterior the flow fits well. Weights w = p(y, θ | m) / r(θ | m) do
+// not, where r is the density of the flow with a wider reference than the standard normal
+// (reference.go). Their mean estimates the evidence of m for every r whose weights have a light
+// tail, which Pareto's k̂ shows. If the space has at most MaxModels models, each is weighted
+// separately and the result does not depend on q(m). If weights are not trusted, tempered chains
+// (chains.go) give the result, provided that they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err
@@ -127,8 +130,8 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 	return certificate, err
 }
 
-// Evidences starts estimates of the evidences of the models in codes, without a draw. name is the
-// name of the random streams: another name gives independent draws.
+// Evidences returns an Evidences for the models in codes, so far without draws. name is the name of
+// the random streams. Another name gives independent draws.
 func (p *Posterior) Evidences(codes [][]int32, name string) (*Evidences, error) {
 	for i, code := range codes {
 		if err := space.CheckCode(p.evaluator.Target.Space(), code); err != nil {

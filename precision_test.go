@@ -15,9 +15,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// counts is the intercept of a Poisson regression of ten counts of 1e9, θ ~ N(log 1e9, 1), beside a
-// coordinate without data. Its density is cubic, and written around the saturated intercept to keep
-// float64 precision; the posterior has a standard deviation of 1e-5 around 20.7.
+// counts is a Poisson regression of ten counts of 1e9 on an intercept θ ~ N(log 1e9, 1), with a
+// second coordinate on which the data do not depend. The log likelihood is expanded to third order
+// around the log of the counts, to keep float64 precision. The posterior of the intercept has a
+// standard deviation of 1e-5 around 20.7.
 type counts struct{ *space.Subsets }
 
 const totalCount, meanCount = 1e10, 1e9
@@ -32,7 +33,7 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 	coordinate := func(j int) *Node { return Squeeze(Slice(theta, AxisRange(), AxisElem(j)), -1) }
 	logNormal := func(x *Node) *Node { return MulScalar(AddScalar(Square(x), math.Log(2*math.Pi)), -0.5) }
 	d := AddScalar(coordinate(0), -math.Log(meanCount))
-	// d + 1 − exp(d) to third order: the remainder is below 1e-10 within ten standard deviations
+	// d + 1 − exp(d) to third order. The remainder is below 1e-10 within ten standard deviations.
 	likelihood := MulScalar(Mul(Square(d), AddScalar(MulScalar(d, 1.0/3), 1)), -totalCount/2)
 	free := coordinate(1)
 	used := Squeeze(Slice(mask, AxisRange(), AxisElem(1)), -1)
@@ -40,8 +41,9 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 }
 
 // The evidence by weights of a parameter known to seven digits agrees with Laplace's approximation,
-// whose relative error is of the order of one over the count. With an anchor in float32 the draws
-// of the parameter would be on a grid half as wide as its standard deviation.
+// whose relative error is of the order of one over the count. If the anchor of the flow were in
+// float32, draws of the parameter would lie on a grid whose spacing is half of the posterior
+// standard deviation.
 func TestWeightsOfWellKnownParameters(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README's library example is the file that runs as a test, including imports, and short.
+// The library example in the README is short, and is the whole file, including imports, that runs
+// as a test.
 func TestReadmeShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)

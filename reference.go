@@ -84,7 +84,8 @@ func (r reference) components(z []float64, active int) []float64 {
 	return ratios[:len(r.scales)]
 }
 
-// logWeights returns log η(θ | m) − log r(θ | m) of draws, with r the density from this reference.
+// logWeights returns log p(y, θ | m) − log r(θ | m) of draws, where r is the density of the flow
+// with this reference.
 func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	logWeights := make([]float64, len(draws.LogQ))
 	dim := len(draws.Noise) / len(draws.LogQ)
@@ -96,8 +97,9 @@ func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 }
 
 // referenceModels returns the distribution of models for joint certification, and nearRows, the
-// number of leading rows of each batch that come from q(m) itself. A flatter version of a network
-// q(m) finds models that training has given up, as wideReference does for θ.
+// number of leading rows of each batch that come from q(m) itself. For a network q(m) the other
+// rows come from a flatter version of the network, which finds models that training has made
+// improbable, as wideReference finds such θ.
 func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
 	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
 		wide := network.Widened(e.Batch)
@@ -123,7 +125,7 @@ func (w wideProposal) Draw(random *rand.Rand) ([][]int32, int, error) {
 	return slices.Collect(slices.Chunk(flat, sites)), w.nearRows, nil
 }
 
-// LogProb returns the log density of the mixture.
+// LogProb returns the log probability of models under the wider version of q(m).
 func (w wideProposal) LogProb(codes [][]int32) ([]float64, error) {
 	return w.e.LogModelOf("wide models", w.models, codes)
 }

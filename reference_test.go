@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// The inverse ratio averages to one over draws from the mixture if its density is right.
+// If the density of the mixture is right, the inverse of its ratio to the standard normal density
+// has mean one over draws from the mixture.
 func TestReferenceDensityIsNormalised(t *testing.T) {
 	random := stream.Rand(1, "reference")
 	const n, dim = 200_000, 3
@@ -62,8 +63,8 @@ func TestLongTailOfOneCoordinate(t *testing.T) {
 	}
 }
 
-// weightsUnder returns the log weights of draws of the wide reference for a normal density with the
-// given scale, times exp(1), and their components.
+// weightsUnder returns the log weights of draws from the wide reference for a target that is exp(1)
+// times a normal density with the given scale, and the control variates (components) of the draws.
 func weightsUnder(name string, n, dim int, scale float64) (logWeights, components []float64) {
 	random, z := stream.Rand(3, name), make([]float64, dim)
 	for range n {
@@ -76,7 +77,8 @@ func weightsUnder(name string, n, dim int, scale float64) (logWeights, component
 	return logWeights, components
 }
 
-// The evidence of an exact flow has no error; the plain mean has one of 0.3 to 0.4 a draw.
+// The evidence by an exact flow has no error, thanks to the control variates. The plain mean of the
+// weights has a standard error of 0.3 to 0.4 per draw.
 func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	for _, dim := range []int{1, 5, 20} {
 		logWeights, components := weightsUnder("exact", psis.ControlledDraws, dim, 1)
@@ -88,9 +90,10 @@ func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	}
 }
 
-// Evidences of an inexact flow have standard errors that match their scatter and do not exceed the
-// plain mean's. Over 400 repetitions z has standard deviation 1, with an error of 0.035, and mean
-// 0, with an error of 0.05; both within 4.5 errors.
+// Evidences by an inexact flow have standard errors that match their scatter and do not exceed the
+// standard errors of the plain mean. Over 400 repetitions the z-scores have standard deviation 1,
+// with a standard error of 0.035, and mean 0, with a standard error of 0.05. The test allows 4.5
+// standard errors for each.
 func TestControlledErrorsAreRight(t *testing.T) {
 	for _, scale := range []float64{0.8, 1.2} {
 		var z, gain []float64
@@ -106,7 +109,7 @@ func TestControlledErrorsAreRight(t *testing.T) {
 	}
 }
 
-// Control variates leave weights without a variance, or too few weights, unchanged.
+// Control variates are not applied to weights without variance or to too few weights.
 func TestControlsOnlyWhereTheyCanBe(t *testing.T) {
 	logWeights, components := weightsUnder("few", psis.ControlledDraws-1, 3, 1)
 	smoothed := psis.Smooth(logWeights)

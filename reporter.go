@@ -8,10 +8,11 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// errBadStart matches the error of the first report: the flow draws nothing usable at its start.
+// errBadStart is matched by the error of the first report if the draws of the flow at its start are
+// not usable.
 var errBadStart = errors.New("bad start")
 
-// badStart is an error with its own text that is errBadStart.
+// badStart is an error with its own text that matches errBadStart.
 type badStart struct{ error }
 
 // Is reports whether other is errBadStart.
@@ -20,7 +21,7 @@ func (badStart) Is(other error) bool { return other == errBadStart }
 // reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
-	last           int // step of the round
+	last           int // last step of the round
 	started, since time.Time
 	step           int
 	before         counters

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reports are averages over the steps since the previous one. An interval with too many non-finite
-// densities is an error, after its report.
+// A report holds averages over the steps since the previous report. Too many non-finite densities
+// in these steps are an error, after the report.
 func TestReporter(t *testing.T) {
 	var infos []Info
 	cfg := Config{Steps: 1000, Batch: 10, MaxNonFinite: 0.01, Progress: func(info Info) { infos = append(infos, info) }}

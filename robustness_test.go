@@ -27,7 +27,8 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero))
 }
 
-// A step with a non-finite gradient changes only counters and random states, for every q(m).
+// A step with a non-finite gradient changes only counters and the states of random generators, for
+// every kind of q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -77,7 +78,8 @@ func (r restricted) LogPrior(codes *Node) *Node {
 	return Where(both, Infinity(g, dtypes.Float64, -1), AddScalar(allowed, -math.Log(0.75)))
 }
 
-// Excluded models have no part in training or certification; the others share their probability.
+// Models that the prior excludes have no part in training or certification, and the probabilities
+// of the other models sum to one.
 func TestExcludedModels(t *testing.T) {
 	target := restricted{newConjugate(30, 3)}
 	logEvidence, probability := target.posterior()
@@ -148,14 +150,14 @@ func TestBitIdenticalWhateverTheNumberOfThreads(t *testing.T) {
 	}
 }
 
-// hopeless has no finite log density anywhere.
+// hopeless is a target whose log density is finite nowhere.
 type hopeless struct{ *conjugate }
 
 func (h hopeless) LogJoint(codes, mask, theta *Node) *Node {
 	return AddScalar(h.conjugate.LogJoint(codes, mask, theta), math.Inf(-1))
 }
 
-// A posterior without a single weight gets a failed certificate, not an error or NaN probabilities.
+// If no draw has weight, the certificate is Failed, without an error or NaN probabilities.
 func TestNoWeightAtAll(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.MaxNonFinite = 1, 1

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactMoments returns the posterior mean and variance of every coefficient over all models, zero
-// where it is excluded.
+// exactMoments returns the posterior mean and variance of every coefficient over all models, where
+// the coefficient is zero in models that exclude it.
 func (c *conjugate) exactMoments() (mean, variance []float64) {
 	_, probability := c.posterior()
 	dim := c.space.Dim()
@@ -33,8 +33,9 @@ func (c *conjugate) exactMoments() (mean, variance []float64) {
 	return mean, variance
 }
 
-// requireExactMoments compares the weighted sample with closed forms, within 5 errors of a
-// self-normalised mean. Some twenty checks share most of their draws: a false alarm in 1e5 runs.
+// requireExactMoments compares means over the weighted sample with closed forms. The limit is 5
+// standard errors of a self-normalised mean. About twenty checks, which share most of their draws,
+// give one false alarm in 1e5 runs.
 func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSample) {
 	t.Helper()
 	mean, variance := target.exactMoments()
@@ -61,8 +62,9 @@ func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSam
 	}
 }
 
-// If the probability is spread over many more models than there are draws after the first ones, the
-// weighted sample still has every model's share of it, and the exact moments.
+// If the probability is spread over many more models than there are draws after the first draws of
+// each model, the weighted sample still has every model with its probability, and the exact
+// moments.
 func TestSampleOfADiffusePosterior(t *testing.T) {
 	target := newConjugate(8, 8)
 	posterior := poorPosterior(t, target, 1, 0)
@@ -83,7 +85,8 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// With a flow too narrow for weights the sample comes from the chains, and has the exact moments.
+// If the flow is so narrow that weights fail, the sample comes from chains, and has the exact
+// moments.
 func TestSampleOfChains(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(30, 2)
@@ -96,7 +99,8 @@ func TestSampleOfChains(t *testing.T) {
 }
 
 // A flow that is far too narrow and off by several standard deviations does no harm if every model
-// has a Laplace proposal. Eight evidences at 4.5 standard errors: a false alarm in 18,000.
+// has a Laplace proposal. Eight evidences with a limit of 4.5 standard errors give one false alarm
+// in 18,000 runs.
 func TestProposalsReplaceAPoorFlow(t *testing.T) {
 	target := newConjugate(30, 3)
 	logEvidence, probability := target.posterior()

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Files of Save can be read back, and Save never replaces any other file.
+// The files that Save writes can be read back, and Save does not replace other files.
 func TestSave(t *testing.T) {
 	target := newNormals(t, 2)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 256)}

@@ -16,10 +16,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// ScoreVariance returns the variance of the gradient from a batch with a control variate, summed
-// over the logits of a table q(m), from the given batches. memory batches precede for the moving
-// average. The checkpoint of cfg, by a fit with the control variate SurrogateMean, gives the
-// trained state.
+// ScoreVariance returns the variance of the gradient from one batch with a control variate, summed
+// over the logits of a table q(m). It is estimated from the given number of batches. Before them,
+// memory batches fill the moving average of Running. The trained state comes from the checkpoint of
+// cfg, which a fit with the control variate SurrogateMean has written.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true
 	t, err := newTrainer(gocontext.Background(), device, target, cfg, true)
@@ -41,7 +41,7 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 	if err != nil {
 		return 0, err
 	}
-	draws := make([][]float64, table.Count()) // of each logit
+	draws := make([][]float64, table.Count()) // gradients with respect to each logit
 	for n := range memory + batches {
 		out, err := exec.Exec()
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// newControl returns the surrogate whose mean is the control variate. Its table holds the means.
+// newControl returns the surrogate, a table of the means of the reward of each model, that gives
+// the control variate of SurrogateMean.
 func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	table, ok := models.(*modeldist.Categorical)
 	if !ok {
@@ -21,8 +22,9 @@ func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	return modeldist.NewSurrogate(table.Cards(), modeldist.SurrogateConfig{Limit: table.Count(), Belief: modeldist.DiagonalBelief, Utility: surrogate.Mean})
 }
 
-// scoreLoss returns a scalar with the gradient of the expected loss with respect to q(m), and the
-// number of draws that it leaves out: loss and logModel [B], codes [B,S].
+// scoreLoss returns a scalar whose gradient with respect to q(m) estimates the gradient of the
+// expected loss, and the number of draws that it leaves out because their loss is not finite. codes
+// [B,S] holds the draws, loss [B] their losses and logModel [B] their log q(m).
 func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, nonFinite *Node) {
 	cfg := &t.config
 	switch cfg.ControlVariate {
@@ -32,7 +34,8 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		g := loss.Graph()
 		table := cfg.Models.(*modeldist.Categorical)
 		logProbs := table.LogProbs(ctx.In(evaluate.ModelScope), g)
-		// In the loss log h + log q − log p only log h is unknown; its expectation is −μ.
+		// In the loss log h + log q(m) − log p(m) only log h is unknown for a model that was not
+		// drawn. Its expectation under the surrogate is minus the mean of the reward.
 		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))
 		chosen := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))

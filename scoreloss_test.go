@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A space of 2·3 codes, the last impossible, and a q(m) that is neither prior nor posterior.
+// A space of 2·3 codes, of which the prior excludes the last, and a q(m) that is neither prior nor
+// posterior.
 var (
 	scoreCards  = []int{2, 3}
 	scorePrior  = []float64{math.Log(0.1), math.Log(0.3), math.Log(0.2), math.Log(0.15), math.Log(0.25), math.Inf(-1)}
@@ -25,12 +26,13 @@ var (
 	scoreReward = []float64{-3, 2, -1, 4, 0.5, 0}               // −log h
 )
 
-// scoreEstimator returns the trainer's scalar, for log h and log q of a batch.
+// scoreEstimator returns the scalar whose gradient the trainer uses, for the codes, losses and log
+// q(m) of a batch.
 type scoreEstimator func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node
 
-// expectedScore averages the estimated gradient with respect to the logits over every batch of
-// three models, weighted by probability, so that no Monte Carlo error is left. The memory of the
-// control variate is reset before each.
+// expectedScore returns the exact expectation of the estimated gradient with respect to the logits:
+// the mean over all batches of three models, each weighted by its probability. The memory of the
+// control variate is reset before each batch.
 func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator) []float64 {
 	t.Helper()
 	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
@@ -54,11 +56,11 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	})
 	require.NoError(t, err)
 
-	_, err = exec.Exec([][]int32{{0, 0}, {0, 0}, {0, 0}}) // makes the variables
+	_, err = exec.Exec([][]int32{{0, 0}, {0, 0}, {0, 0}}) // creates the variables
 	require.NoError(t, err)
 	q := scoreProbabilities()
 	gradient := make([]float64, len(q))
-	memory := map[string]float64{"moment": 0.9 * 0.7, "weight": 0.9} // of a running mean of 0.7
+	memory := map[string]float64{"moment": 0.9 * 0.7, "weight": 0.9} // the state of a running mean of 0.7
 	for a := range q {
 		for b := range q {
 			for c := range q {
@@ -92,7 +94,8 @@ func scoreProbabilities() []float64 {
 	return q
 }
 
-// exactScore returns the gradient of Σ q (log q − log p − reward), by hand: q_m (f_m − Σ q f).
+// exactScore returns the gradient of Σ_m q_m f_m with respect to the logits of q, where f_m = log
+// q_m − log p_m − reward_m. The gradient is q_m (f_m − Σ_k q_k f_k).
 func exactScore() []float64 {
 	q := scoreProbabilities()
 	f, mean := make([]float64, len(q)), 0.0
@@ -108,7 +111,8 @@ func exactScore() []float64 {
 	return f
 }
 
-// For every control variate the expectation is the gradient of the expected loss, to rounding.
+// With every control variate the expectation of the estimated gradient is the gradient of the
+// expected loss, up to rounding.
 func TestControlVariatesAreUnbiased(t *testing.T) {
 	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean, NoControl} {
 		t.Run(control.String(), func(t *testing.T) {
@@ -121,8 +125,8 @@ func TestControlVariatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// The same comparison detects a baseline that includes the draw's loss, and a control variate for
-// each model whose expectation is not added back.
+// The same comparison detects two biased estimates: a baseline that includes the loss of the draw
+// itself, and a control variate for each model whose expectation is not added back.
 func TestBiasedControlVariatesAreDetected(t *testing.T) {
 	for name, estimate := range map[string]scoreEstimator{
 		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {

@@ -12,16 +12,17 @@ import (
 )
 
 // Solve finds the posterior of the target with the least work that suffices. It starts with the
-// cheapest method: the evidences of a KnownTarget, or weights of an untrained flow at its anchor.
-// While the certificate is not trusted or not precise enough, it trains in rounds, each twice as
-// long as the one before. A certificate of few draws decides whether to continue. The answer is a
-// certificate of fresh draws from separate random streams, so that stopping at the first good
-// certificate does not select a lucky one (package calibrate measures this). Tempered chains have
-// to confirm the weights, except for a UnimodalTarget or evidences known or estimated model by
-// model.
+// cheapest method: the evidences of a KnownTarget, or weights of an untrained flow, which is the
+// normal approximation at a mode. While the certificate is not trusted or not precise enough, it
+// trains in rounds, each twice as long as the round before. After each round a certificate of few
+// draws decides whether to continue. The answer is a certificate of fresh draws from separate
+// random streams, so that stopping at the first good certificate does not select one that is good
+// by chance (package calibrate measures this). Tempered chains have to confirm the weights, unless
+// the target is a UnimodalTarget or its evidences are known or estimated for each model.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
-// error that wraps ctx.Err(). With Fit.Resume it continues in the same plan, to the bit.
+// error that wraps ctx.Err(). With Fit.Resume a later call continues from the checkpoint, and ends
+// with the same result, to the bit, as a run without interruption.
 func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Solution, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -37,7 +38,8 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	}
 	solution, err := s.solve(ctx)
 	if errors.Is(err, errBadStart) && s.t.anchored {
-		// as in Fit: the anchor does not suit the other models
+		// as in Fit: the approximation at a mode of the largest model does not suit the other
+		// models
 		s.plan = plan{}
 		if err := s.open(ctx, false); err != nil {
 			return nil, err
@@ -73,8 +75,8 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	}
 }
 
-// finish stores the posterior, with the plan before the last round: a resumed run makes its
-// certificate again.
+// finish stores the posterior, with the plan before the last round, so that a resumed run makes the
+// last certificate again.
 func (s *solver) finish(before plan) (*Solution, error) {
 	if s.best.Sample.LogQ == nil { // no graph has made the variables of the flow yet
 		space := s.target.Space()
@@ -92,10 +94,10 @@ func (s *solver) finish(before plan) (*Solution, error) {
 	return &Solution{Posterior: s.t.posterior(), Certificate: s.best.Certificate, Rounds: s.plan.Rounds, Divergence: s.best.Divergence(), Training: s.training, Advice: s.advice()}, nil
 }
 
-// Recertify certifies again the posterior that Fit or Solve left in cfg.Fit.Checkpoint, for the
-// same target and configuration: with more draws or chains, or as one of several processes
-// (CertifyConfig.Shard). It neither trains nor writes. With the CertifyConfig that followed Fit,
-// the certificate is the same to the bit.
+// Recertify certifies again the posterior that Fit or Solve stored in cfg.Fit.Checkpoint, for the
+// same target and configuration. cfg.Certify may ask for more draws or chains, or for the part of
+// one of several processes (CertifyConfig.Shard). Recertify neither trains nor writes files. With
+// the CertifyConfig of the earlier certificate, the certificate is the same to the bit.
 func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Posterior, *Certificate, error) {
 	cfg.Fit.Resume = true
 	s := &solver{cfg: cfg, device: device, target: target, time: budget.Start(cfg.MaxTime)}
@@ -103,7 +105,7 @@ func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg Solve
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(info.Plan) == 0 { // of Fit
+	if len(info.Plan) == 0 { // a checkpoint of Fit
 		posterior, err := Load(device, target, cfg.Fit)
 		if err != nil {
 			return nil, nil, err

@@ -9,22 +9,23 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// advice says how to reach a precise and trusted answer, and how long it takes at the present
-// speed.
+// advice returns a text on how to reach a precise and trusted answer, and how long it would take at
+// the present speed.
 func (s *solver) advice() string {
 	last := s.plan.Rounds[len(s.plan.Rounds)-1]
 	if s.best.Verdict == Trusted && last.Shortage <= 1 {
 		return ""
 	}
 	perStep, perDraw := s.costs()
-	if s.best.Verdict == Trusted { // draws alone are missing
+	if s.best.Verdict == Trusted { // only more draws are needed
 		draws := 1.5 * last.needed()
 		return fmt.Sprintf("the precision asked for takes about %.2g draws%s", draws, about(draws*perDraw))
 	}
 	return s.tooMany() + s.nextWork(last, perStep, perDraw)
 }
 
-// nextWork names the next work of Solve, given more time or steps.
+// nextWork returns, in words, the work that Solve would do next with more time or steps. perStep
+// and perDraw are the seconds of a training step and of a draw.
 func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	steps := s.t.config.Steps
 	switch {
@@ -43,18 +44,18 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
 }
 
-// lacking says how far weights are from being reliable, to follow the cost of one more round of
-// training; "" if that is not the fault.
+// lacking returns a text on how far weights are from being reliable, which follows the cost of one
+// more round of training. It returns "" if the weights are reliable or there are none.
 func (s *solver) lacking() string {
-	if !(s.best.KHat > psis.Reliable) { // chains have none
+	if !(s.best.KHat > psis.Reliable) { // NaN for chains
 		return ""
 	}
 	return fmt.Sprintf("; k̂ must fall from %.2f to %.1f, and the number of rounds that this takes is unknown", s.best.KHat, psis.Reliable)
 }
 
-// tooMany says that the posterior is spread over more models than draws can show, or is "". It
-// precedes advice of more work, which helps less. It says so where half of the draws differ in
-// model.
+// tooMany returns a text that the posterior is spread over more models than draws can show, or "".
+// The text is returned if the number of different models is at least half of the number of draws,
+// and ESS is too small. It comes before the advice to do more work, which would help less.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
@@ -62,7 +63,8 @@ func (s *solver) tooMany() string {
 	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not distinguish; ", s.best.Draws, s.best.ModelsChecked)
 }
 
-// longest returns the time of the longest round of weights: the last one may have been cut short.
+// longest returns the seconds of the longest round without training. The last such round may have
+// been cut short.
 func (s *solver) longest() (seconds float64) {
 	for _, round := range s.plan.Rounds {
 		if round.Work != Training {
@@ -72,7 +74,8 @@ func (s *solver) longest() (seconds float64) {
 	return seconds
 }
 
-// costs returns the seconds of a training step and of a certificate's draw in this process, or 0.
+// costs returns the seconds of a training step and of a draw of a certificate in this process. They
+// are 0 if unknown.
 func (s *solver) costs() (perStep, perDraw float64) {
 	var steps, draws, training, weighing float64
 	before := 0
@@ -95,7 +98,8 @@ func (s *solver) costs() (perStep, perDraw float64) {
 	return perStep, perDraw
 }
 
-// about returns a time in words, to follow the work it belongs to; "" if unknown.
+// about returns a time in words, as an addition to the text of the work that takes it. It returns
+// "" if the time is unknown.
 func about(seconds float64) string {
 	if seconds <= 0 {
 		return ""

@@ -8,27 +8,33 @@ import (
 
 // SolveConfig sets the precision and the limits of work of Solve. The zero value is a good default.
 type SolveConfig struct {
-	// Fit configures training. Its Steps is the largest total of all rounds, 0 for 3,150; its
-	// FirstRound 0 stands for 50. That is six rounds. Not tuned.
+	// Fit configures training. Fit.Steps is the largest total number of steps of all rounds; 0
+	// stands for 3,150. If Fit.FirstRound is 0 it stands for 50. These defaults give six rounds.
+	// Not tuned.
 	Fit Config
-	// Certify configures certificates. Its Draws is the largest number for each, its Tolerance 0
-	// stands for Precision, and Confirm is set unless the target is a UnimodalTarget.
+	// Certify configures certificates. Certify.Draws is the largest number of draws of each
+	// certificate. If Certify.Tolerance is 0 it stands for Precision. Certify.Confirm is set unless
+	// the target is a UnimodalTarget.
 	Certify CertifyConfig
-	// Precision is the wanted standard error of every probability of a model or outcome. Means of
-	// parameters need four times this, in posterior standard deviations. 0 stands for 0.005.
+	// Precision is the largest allowed standard error of the probabilities of models and of
+	// outcomes of sites; 0 stands for 0.005. The largest allowed standard error of means of
+	// parameters is four times Precision, in posterior standard deviations.
 	Precision float64
 	// MaxTime, if not 0, is the time after which no new work starts and training stops. Modes and a
-	// first certificate of few draws are still computed. All other decisions depend on draws and
-	// counts alone: without a time limit the same seed gives the same bits on any machine. 0 stands
-	// for no limit while work helps, and DefaultMaxTime if the last round did not.
+	// first certificate of few draws are still computed. 0 stands for no limit while each round
+	// improves the certificate, and for DefaultMaxTime after a round that did not. All other
+	// decisions depend on draws and counts alone, so that without a time limit the same seed gives
+	// the same bits on any machine.
 	MaxTime time.Duration
-	// Untrained leaves out all training and keeps q(m): Solve certifies the starting point of Fit.
+	// Untrained leaves out all training and keeps q(m) unchanged, so that Solve certifies the
+	// starting point of Fit.
 	Untrained bool
-	// Lacks, if not nil, names a quantity that a trusted certificate leaves open, such as an
-	// imprecise moment; "" stands for none. Solve then trains, a few rounds at most.
+	// Lacks, if not nil, returns the name of a quantity for which a trusted certificate is still
+	// not good enough, such as an imprecise moment, or "" if there is none. Solve then trains, for
+	// a few rounds at most.
 	Lacks func(*Certificate) string
-	// AnswerOnly leaves out the training that only q needs after a sum over all models, and the
-	// densities of draws under q if the answer does not come from them.
+	// AnswerOnly leaves out work that only q needs: training after a sum over all models, and the
+	// densities of draws under q if the answer does not come from draws of q.
 	AnswerOnly bool
 	// Status, if not nil, is called with the next piece of work and the reason for it.
 	Status func(text string)
@@ -36,10 +42,10 @@ type SolveConfig struct {
 	Round func(SolveRound)
 }
 
-// DefaultMaxTime bounds the time of Solve where the last round did not help.
+// DefaultMaxTime is the time limit of Solve after a round that did not improve the certificate.
 const DefaultMaxTime = 10 * time.Minute
 
-// Validate reports the first field that is out of its range.
+// Validate returns an error that names the first field outside its range, or nil.
 func (c SolveConfig) Validate() error {
 	if !(c.Precision >= 0 && c.Precision < 1) {
 		return fmt.Errorf("vti.SolveConfig: got Precision %g, want a standard error of probabilities, above 0 and below 1", c.Precision)
@@ -75,24 +81,26 @@ func (c Config) InRounds() Config {
 	return c
 }
 
-// SolveRound is one round of Solve: its work, and the findings of its certificate.
+// SolveRound describes one round of Solve: its work, and its certificate.
 type SolveRound struct {
-	// Work is the work before the certificate.
+	// Work is the kind of work that preceded the certificate.
 	Work Work
-	// Why is the reason for it, in words.
+	// Why is the reason for the work, in words.
 	Why string
-	// Steps is the number of training steps so far.
+	// Steps is the total number of training steps up to this round.
 	Steps int
-	// Full reports whether Solve may end with the certificate: it has fresh draws, enough for the
-	// precision. Other certificates have few draws and only decide the next work.
+	// Full reports whether Solve may end with the certificate: it has fresh draws, planned to
+	// suffice for the precision. Other certificates have few draws and only decide which work is
+	// next.
 	Full bool
-	// Verdict, KHat, ESS and Draws belong to the certificate. KHat is 0 if it rests on no weights,
-	// and 10 if they are too few to tell.
+	// Verdict, KHat, ESS and Draws are values of the certificate. KHat is 0 if the certificate does
+	// not rest on weights, and 10 if there are too few weights to estimate it.
 	Verdict Verdict
 	KHat    float64
 	ESS     float64
 	Draws   int
-	// Shortage is the factor by which draws would have to increase for the required precision.
+	// Shortage is the factor by which the number of draws would have to grow for the required
+	// precision.
 	Shortage float64
 	// Divergence is Solution.Divergence of this round; 0 if unknown.
 	Divergence float64
@@ -104,35 +112,37 @@ type SolveRound struct {
 type Work int
 
 const (
-	// Starting: the state before training, flows at their anchors and q(m) by a pilot run.
+	// Starting: no training yet. The flow is the normal approximation at a mode, and q(m) the
+	// result of a pilot run.
 	Starting Work = iota
-	// Training: steps of Fit.
+	// Training: steps of Fit were taken.
 	Training
-	// Refining: q(m) is fitted to the models found, whose evidences are known.
+	// Refining: q(m) was fitted to the models found so far, whose evidences are known.
 	Refining
-	// Weighing: nothing changes; the certificate has more draws.
+	// Weighing: q stayed unchanged, and the certificate has more draws.
 	Weighing
 )
 
 var workNames = [...]string{Starting: "start", Training: "training", Refining: "refining", Weighing: "certificate"}
 
-// String returns the work in a word: "start", "training", "refining" or "certificate".
+// String returns the kind of work in one word: "start", "training", "refining" or "certificate".
 func (w Work) String() string { return workNames[w] }
 
 // Solution is the answer of Solve.
 type Solution struct {
-	// Posterior is q(m) q(θ | m), with the training that was needed.
+	// Posterior is the approximation q(m) q(θ | m), trained as far as was needed.
 	Posterior *Posterior
 	// Certificate is the answer with its verdict.
 	Certificate *Certificate
-	// Rounds are the rounds in order.
+	// Rounds holds the rounds in order.
 	Rounds []SolveRound
-	// Divergence is KL(p ‖ q), in nats, of q(m) q(θ | m) from the certified posterior. It measures
-	// q without weights. NaN with AnswerOnly if the answer needs no draws of q.
+	// Divergence is the Kullback–Leibler divergence KL(p ‖ q), in nats, of q(m) q(θ | m) from the
+	// certified posterior p. It measures how good q would be without weights. With AnswerOnly it is
+	// NaN if the answer needs no draws of q.
 	Divergence float64
-	// Training is the time of training; 0 for work before a resumption.
+	// Training is the time spent on training by this process, without work before a resumption.
 	Training time.Duration
-	// Advice says how to get a better answer, and about how long it would take, if the answer is
-	// not trusted or not precise enough; otherwise it is "".
+	// Advice is a text on how to get a better answer, and about how long it would take. It is "" if
+	// the answer is trusted and precise enough.
 	Advice string
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The target of the package example has normal posteriors, so the flow at its anchor suffices.
+// The target of the package example has normal posteriors, so that the untrained flow, which is the
+// normal approximation of each, suffices.
 func ExampleSolve() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)
@@ -32,7 +33,7 @@ type normalTrend struct{ trend }
 
 func (normalTrend) Unimodal() bool { return true }
 
-// With one mode in every model weights need no checks by chains, which saves most of the time.
+// If every model has one mode, weights need no check by chains, which saves most of the time.
 func ExampleUnimodalTarget() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)

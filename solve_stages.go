@@ -16,18 +16,20 @@ import (
 )
 
 const (
-	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
-	// model. The errors of ESS and shortage are then a few percent, and of k̂ 0.1.
+	// glanceBudget is the number of draws of a cheap certificate in addition to the first draws of
+	// every model. ESS and SolveRound.Shortage then have errors of a few percent, and k̂ an error
+	// of 0.1.
 	glanceBudget = 1 << 14
-	// fewestDraws is the least number of draws of a full certificate, within its limit. Then k̂ is
-	// known to 0.05.
+	// fewestDraws is the least number of draws of a full certificate, unless CertifyConfig.Draws is
+	// smaller. The error of k̂ is then 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact.
-	// Its draws are then 0.6 times as probable as the posterior's, in the geometric mean.
+	// closeDivergence is the divergence of q from the posterior, in nats, up to which q is good
+	// enough if the answer does not need it. At draws of the posterior the density of q is then 0.6
+	// times the posterior density, in the geometric mean.
 	closeDivergence = 0.5
 )
 
-// glance makes a cheap certificate of the current state and decides the next stage by it.
+// glance makes a certificate of few draws for the current q and decides by it which stage is next.
 func (s *solver) glance(ctx context.Context) error {
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
@@ -48,7 +50,7 @@ func (s *solver) glance(ctx context.Context) error {
 	return s.next(ctx, now, visited)
 }
 
-// look makes the cheap certificate of a round.
+// look makes the certificate of few draws of a round.
 func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visited, error) {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
@@ -57,14 +59,17 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
 
-// mayCollapse reports whether the collapsed posterior is next, after an untrusted first certificate
-// of a network's answer. It is faster than the chains and training that trust would need.
+// mayCollapse reports whether certification by the collapsed posterior (parameters integrated out)
+// is next. It follows a first certificate that is not trusted, of a run that began with the answer
+// of a network (Config.Begin), and is faster than the chains and training that would be needed
+// otherwise.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }
 
 // collapse certifies by the collapsed posterior, which needs no training. If the result is not
-// trusted, weights and training follow, which have to see its findings.
+// trusted, weights and training follow, and the weights have to cover the regions that the
+// collapsed chains found.
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
@@ -92,15 +97,16 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.setStage(glancing, Starting, c.Reasons[0], "weights of q")
 }
 
-// mayBear reports whether births and deaths are next: weights over models are not good enough, and
-// q(m) has been fitted to the models found.
+// mayBear reports whether birth-death chains are next. It is asked after weights over models are
+// not good enough although q(m) was fitted to the models found.
 func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
-// births certifies by births and deaths. The plan continues without them if they are not trusted.
+// births certifies by birth-death chains. If the result is not trusted, the plan continues without
+// it.
 func (s *solver) births(ctx context.Context) error {
-	if s.last == nil { // in a resumed run: weights check what they find
+	if s.last == nil { // in a resumed run: the models that weights found are needed below
 		var err error
 		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {
 			return s.stopped(err)
@@ -112,7 +118,7 @@ func (s *solver) births(ctx context.Context) error {
 	limited, cancel := s.time.Context(ctx, budget.Births)
 	defer cancel()
 	visited := s.t.engine.Visit()
-	if _, err := visited.Add(ctx, models.CodesOf(s.last.Models), nil); err != nil { // which weights found
+	if _, err := visited.Add(ctx, models.CodesOf(s.last.Models), nil); err != nil { // the models that weights found
 		return s.stopped(err)
 	}
 	c, err := visited.Births(limited, cfg.overModels())
@@ -137,16 +143,17 @@ func (s *solver) births(ctx context.Context) error {
 	return s.setStage(glancing, Refining, c.Reasons[0], "weights over models")
 }
 
-// needsPilot reports whether q(m) is an untrained network, and the weights belong to its draws.
+// needsPilot reports whether q(m) is an untrained network, and weights will come from its draws.
 func (s *solver) needsPilot() bool {
 	_, network := s.t.Models.(*modeldist.Autoregressive)
 	fresh := s.plan.Work == Starting && s.t.config.Start == PilotStart
 	return network && fresh && (s.plan.ByDraws || s.t.engine.Known.Evidences == nil)
 }
 
-// afterSum decides the next stage after a sum over all models, which needs no q: training, if q is
-// far from the sum and training helps. A run ends with a sum by the target if q(m) is a network,
-// which weights do without too. A run that began with a network's answer also ends with the sum.
+// afterSum decides which stage is next after a sum over all models. The answer does not need q, but
+// q is trained if it is far from the answer and training helps. Nothing is trained if q(m) is a
+// network and the target computed the sum, or if the run began with the answer of a network
+// (Config.Begin).
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
@@ -158,13 +165,13 @@ func (s *solver) afterSum(now SolveRound) error {
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
-// next decides the next stage after a glance. visited holds its models if it went over models
-// alone.
+// next decides which stage follows a certificate of few draws. visited holds the models of the
+// certificate if it comes from evidences of models alone, and is nil otherwise.
 func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {
 	case why == "" && visited != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
-		// weights have shown the deficit of q(m), and their models are at hand
+		// the weights show that q(m) is poor, and give models to fit it to
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
@@ -205,8 +212,8 @@ func (s *solver) trainNext(why string) error {
 	return s.setStage(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
 }
 
-// shortcoming names the reason why a certificate of few draws does not promise a trusted and
-// precise one of many, or is empty.
+// shortcoming returns the reason why, judging by a certificate of few draws, a certificate of many
+// draws would not be trusted or not be precise. It returns "" if there is none.
 func (s *solver) shortcoming(now SolveRound) string {
 	switch {
 	case now.KHat > psis.Reliable && s.last.Complete:
@@ -221,14 +228,16 @@ func (s *solver) shortcoming(now SolveRound) string {
 	return ""
 }
 
-// affordable reports whether a full certificate may have enough draws for precision and verdict.
+// affordable reports whether the number of draws that precision and verdict need is within the
+// limit of a full certificate.
 func (s *solver) affordable(now SolveRound) bool {
 	full := float64(s.cfg.Certify.Draws)
 	least := verdict.DoubtfulESS / now.ESS * float64(now.Draws)
 	return math.Max(now.needed(), least) <= full
 }
 
-// unreliable returns the number of models that matter and have unreliable weights.
+// unreliable returns the number of models of probability above proposalMass with unreliable
+// weights.
 func (c *weighing) unreliable() (count int) {
 	for _, model := range c.Models {
 		if model.Certified > proposalMass && model.KHat > psis.Reliable {
@@ -305,19 +314,19 @@ func (s *solver) certify(ctx context.Context) error {
 	return s.trainNext(why)
 }
 
-// mostMore is the largest factor by which a trusted certificate may be enlarged if its draws fall
-// short of the precision; beyond it training is cheaper. Not tuned.
+// mostMore is the largest factor by which the number of draws of a trusted certificate may grow if
+// it is not precise enough. If more are needed training is cheaper. Not tuned.
 const mostMore = 4
 
-// enlarged reports whether the certificate the given number of rounds before the last was full. The
-// certificate after it is then a larger one.
+// enlarged reports whether the certificate of a round was full, where the round is the given number
+// of rounds before the last. The certificate after it is then one with more draws.
 func (s *solver) enlarged(before int) bool {
 	at := len(s.plan.Rounds) - 1 - before
 	return at >= 0 && s.plan.Rounds[at].Full
 }
 
-// fresh makes the certificate. Chains check it if Confirm is set and the weights are acceptable,
-// and as a last resort; if the weights are not trusted, training comes first.
+// fresh makes a full certificate. Chains check it if Confirm is set and the weights are good
+// enough, or if nothing else is left to try. If the weights are not trusted, training comes first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
@@ -343,8 +352,8 @@ func (s *solver) fits(draws int) bool {
 	return cfg.CheckSize(s.target) == nil
 }
 
-// draws returns the number of draws of a full certificate: twice the last round's need, within
-// bounds.
+// draws returns the number of draws of a full certificate: twice the number that the last round
+// shows to be needed, at least fewestDraws and at most CertifyConfig.Draws.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
 	if len(s.plan.Rounds) == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// bent is a conjugate model whose other coefficients are sheared by a parabola of the intercept:
-// the same evidences, and posteriors that no normal distribution fits.
+// bent is a conjugate model in which a parabola of the intercept is added to the other
+// coefficients. Evidences stay the same, and no normal distribution fits the posteriors.
 type bent struct {
 	*conjugate
 	by float64
@@ -55,8 +55,9 @@ func (c *conjugate) inclusion() []float64 {
 	return inclusion
 }
 
-// requirePrecise checks the probabilities of columns: standard errors below precision, and errors
-// within five of them, which a right answer exceeds once in 1.7 million comparisons.
+// requirePrecise checks the probabilities of columns. Their standard errors must be below
+// precision, and their errors at most five standard errors, which a right answer exceeds once in
+// 1.7 million comparisons.
 func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision float64) {
 	t.Helper()
 	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
@@ -67,7 +68,7 @@ func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision
 	}
 }
 
-// An untrained flow at its anchor is enough for a conjugate target.
+// An untrained flow, which starts as the normal approximation, is enough for a conjugate target.
 func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	target := newConjugate(30, 3)
 	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
@@ -78,7 +79,7 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
 }
 
-// Solve trains until Lacks is satisfied, three rounds at most.
+// Solve trains until Lacks returns "", for three rounds at most.
 func TestSolveTrainsForWhatIsLacking(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -115,7 +116,7 @@ func hardConfig(t *testing.T) vti.SolveConfig {
 	return vti.SolveConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 17}}
 }
 
-// Rounds of training make bad weights of the untrained flow good.
+// If the weights of the untrained flow are bad, rounds of training make them good.
 func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 	testkit.Long(t)
 	target := bent{newConjugate(30, 3), 1}
@@ -133,8 +134,8 @@ func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 	require.Equal(t, vti.Weighing, last.Work)
 }
 
-// The same seed gives the same bits for any number of threads. So does a run stopped in training,
-// or in certification, and resumed.
+// The same seed gives the same bits for any number of threads. A run that is stopped in training or
+// in certification, and resumed, gives the same bits too.
 func TestSolveIsDeterministicAndResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -206,7 +207,7 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 			same(cfg, solve(cfg))
 		})
 	}
-	second.Fit.Resume = true // after the end
+	second.Fit.Resume = true // resumed after its end
 	same(second, solve(second))
 }
 

@@ -21,16 +21,17 @@ type solver struct {
 	t        *trainer
 	plan     plan
 	time     budget.Time
-	since    time.Time // the beginning of the round
+	since    time.Time // the time at which the round began
 	training time.Duration
-	// last is the last certificate, full or not, and best the best answer.
+	// last is the last certificate, full or of few draws, and best the best answer so far.
 	last, best *weighing
 }
 
-// open makes the trainer, at the stage of the plan in the checkpoint.
+// open creates the trainer, and restores the plan of the checkpoint if the run is resumed.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
-		// where evidences are estimates, the divergence decides whether q(m) is fitted to models
+		// densities under q are needed if evidences are estimates: the divergence then decides
+		// whether q(m) is fitted to models
 		s.t.engine.AnswerOnly = s.cfg.AnswerOnly && s.t.engine.Exact()
 		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
 		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
@@ -40,7 +41,7 @@ func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 
 func (s *solver) firstStage() stage {
 	switch {
-	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // which is good where it serves, and chains are needed anyway
+	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // a network's answer is usually good enough, and chains are needed in any case
 		return certifying
 	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.MayCollapse():
 		return collapsing
@@ -48,7 +49,7 @@ func (s *solver) firstStage() stage {
 	return glancing
 }
 
-// late reports whether the time limit, if any, has passed.
+// late reports whether the time limit has passed. There is none without MaxTime while rounds help.
 func (s *solver) late() bool {
 	if s.plan.Unhelpful > 0 {
 		return s.time.Or(DefaultMaxTime).Over()
@@ -56,14 +57,16 @@ func (s *solver) late() bool {
 	return s.time.Over()
 }
 
-// report ends a round with the findings of its certificate, and counts rounds that did not help.
+// report ends a round: it adds a SolveRound with the values of its certificate to the plan, and
+// counts rounds that did not help.
 func (s *solver) report(c *weighing, full bool) SolveRound {
 	now := time.Now()
 	round := SolveRound{
 		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, Draws: c.Draws,
 		Shortage: math.MaxFloat64, Seconds: now.Sub(s.since).Seconds(),
 	}
-	// A checkpoint holds finite numbers only, and weights that are all zero give none.
+	// A checkpoint can hold only finite numbers, and weights that are all zero give an ESS that is
+	// not finite.
 	if finite(c.ESS) {
 		round.ESS = c.ESS
 	}
@@ -86,14 +89,14 @@ func (s *solver) report(c *weighing, full bool) SolveRound {
 	}
 	s.plan.Rounds = append(s.plan.Rounds, round)
 	s.plan.Witnesses.add(c.witnesses...)
-	c.shares = nil // frees the sampler
+	c.shares = nil // releases the memory of the sampler
 	if s.cfg.Round != nil {
 		s.cfg.Round(round)
 	}
 	return round
 }
 
-// say reports the next work, and the reason for it.
+// say passes a description of the next work, and the reason for it, to Status.
 func (s *solver) say(reason, description string) {
 	if s.cfg.Status != nil {
 		s.cfg.Status(reason + ": " + description)
@@ -122,32 +125,34 @@ const (
 	finished   stage = "finished"
 )
 
-// plan is the progress of Solve. It is part of its checkpoints. All decisions follow from it, the
-// variables and the current certificate.
+// plan holds the progress of Solve, and is part of its checkpoints. All decisions follow from the
+// plan, the variables and the current certificate.
 type plan struct {
-	// Next is the next stage; Work and Why belong to its round.
+	// Next is the next stage. Work and Why are the fields of SolveRound for its round.
 	Next stage
 	Work Work
 	Why  string
-	// Trained counts rounds of training, begun ones included; Full counts full certificates.
+	// Trained is the number of rounds of training that have begun, and Full the number of full
+	// certificates.
 	Trained, Full int
 	// Unhelpful is the number of consecutive rounds of training that did not help.
 	Unhelpful int
-	// ByDraws reports whether weights come from draws of q even if evidences are known without it.
+	// ByDraws reports whether weights come from draws of q even if evidences are known without q.
 	ByDraws bool
-	// Born reports whether births and deaths have been tried.
+	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`
 	// CutShort reports whether the collapsed posterior was given up for lack of time.
 	CutShort bool `json:",omitempty"`
 	// Last reports whether the next full certificate is the last, since nothing is left to try.
 	Last bool
-	// Witnesses come from earlier certificates.
+	// Witnesses holds points of posterior mass found by earlier certificates.
 	Witnesses witnesses `json:",omitempty"`
-	// Rounds are the finished rounds.
+	// Rounds holds the finished rounds.
 	Rounds []SolveRound
 }
 
-// restore reads the plan of the checkpoint to resume, or else begins a plan with stage first.
+// restore reads the plan from the checkpoint if the run is resumed. Otherwise it begins a plan with
+// the stage first.
 func (p *plan) restore(first stage, fit *Config) error {
 	*p = plan{Next: first, Why: "before any training"}
 	if !fit.Resume {
@@ -163,27 +168,29 @@ func (p *plan) restore(first stage, fit *Config) error {
 	if err := json.Unmarshal(info.Plan, p); err != nil {
 		return fmt.Errorf("%s: the plan of Solve: %w", fit.Checkpoint, err)
 	}
-	if info.Step < fit.Steps { // it was the last for want of time
+	if info.Step < fit.Steps { // the certificate was the last only because time was short
 		p.Last = false
 	}
 	return nil
 }
 
 const (
-	// unknownKHat is the k̂ of too few draws to tell.
+	// unknownKHat stands for k̂ if there are too few draws to estimate it.
 	unknownKHat = 10
-	// helpfulKHat and helpfulDraws are the least gains of a helpful round of training: a decrease
-	// of k̂ if it is too large, or a share of the draws needed for the precision. Estimates of k̂
-	// from the 4,096 draws of a glance have a standard error of about 0.1. Not tuned.
+	// A round of training is helpful if it lowers a k̂ that is too large by at least helpfulKHat,
+	// or lowers the number of draws needed for the precision by at least the share helpfulDraws.
+	// Estimates of k̂ from 4,096 draws of a certificate of few draws have a standard error of about
+	// 0.1. Not tuned.
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
-	// patience is the number of consecutive rounds that may not help before a full certificate is
-	// made, with chains, whatever is wrong. First rounds are so short that tempered ones do not
-	// show their effect yet.
+	// patience is the number of consecutive rounds without help after which a full certificate is
+	// made, with chains, whatever is wrong. The first rounds are so short that, with tempering,
+	// they do not show their effect yet.
 	patience = 3
 )
 
-// helped reports whether a round left the certificate better than the best one before it.
+// helped reports whether the certificate of a round is better than the best certificate of the
+// rounds before.
 func helped(before []SolveRound, now SolveRound) bool {
 	bestKHat, bestDraws := math.Inf(1), math.Inf(1)
 	for _, round := range before {

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// A round whose draws all have no weight leaves a plan that can be stored. NaN used to end such
-// runs, robust lists of predictors among them, at the next checkpoint.
+// If no draw of a round has weight, its plan can still be stored. NaN used to end such runs at the
+// next checkpoint, for example of robust regressions on lists of predictors.
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()
@@ -27,7 +27,8 @@ func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A trusted certificate slightly short of the precision is enlarged once, instead of training.
+// If a trusted certificate is slightly less precise than requested, a certificate of more draws
+// follows once, instead of training.
 func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 15}}}
 	s.plan.Rounds = []SolveRound{{Draws: 1 << 13, Shortage: 3.9}}
@@ -39,8 +40,9 @@ func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	require.True(t, s.enlarged(1))
 }
 
-// A run that begins with a network's answer and is confirmed by chains has a full certificate at
-// once; others start with a glance. Without a previous round a certificate has the fewest draws.
+// A run that begins with the answer of a network and needs confirmation by chains makes a full
+// certificate at once. Other runs start with a certificate of few draws. Without a previous round a
+// full certificate has fewestDraws draws.
 func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	begun, confirmed := &Config{Begin: &Beginning{}}, SolveConfig{Certify: CertifyConfig{Confirm: true}}
 	for _, c := range []struct {
@@ -58,7 +60,8 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	require.Equal(t, 100, s.draws())
 }
 
-// A run that began with a network's answer ends with an exact sum; other runs continue training.
+// A run that began with the answer of a network ends with an exact sum. Other runs continue with
+// training.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, beginning := range []*Beginning{nil, {}} {
 		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: beginning}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
@@ -67,14 +70,14 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 	}
 }
 
-// Advice states the time of its work, and the required improvement.
+// Advice states the time that the proposed work takes, and the improvement that is required.
 func TestAdviceSaysHowLong(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, best: &weighing{Certificate: &Certificate{Verdict: Failed, KHat: 1.25}}}
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
 		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
 	}}
 	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ must fall from 1\.25 to 0\.7, and the number`, s.advice())
-	s.best.KHat = math.NaN() // of chains
+	s.best.KHat = math.NaN() // a certificate by chains
 	require.NotContains(t, s.advice(), "k̂")
 	s.time, s.plan.CutShort = budget.Start(10*time.Second), true
 	require.Contains(t, s.advice(), "were stopped after 6s")
@@ -93,8 +96,8 @@ func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []fl
 	return nil, nil, nil
 }
 
-// With weights over models alone, a better flow is not the advice. With hardly two draws of any
-// model, more draws are not either.
+// If weights are of models alone, the advice is not a better flow. If hardly any model was drawn
+// twice, the advice is not more draws either.
 func TestAdviceOnManyModels(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}), config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}
@@ -108,7 +111,7 @@ func TestAdviceOnManyModels(t *testing.T) {
 	require.Regexp(t, "^fewer predictors.*: 1000 draws were of 800 different models.*; training does not help any more", s.advice())
 }
 
-// After the time for training nothing else is trained before the last certificate.
+// When the time limit passes in training, the last certificate follows without further training.
 func TestLastCertificateFollowsTraining(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, last: &weighing{Certificate: &Certificate{}}}
 	s.plan.Last = true

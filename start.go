@@ -18,11 +18,13 @@ import (
 type Start int
 
 const (
-	// PilotStart: the flow is its anchor, and q(m) the result of a pilot run with it (pilot.go).
+	// PilotStart: the flow starts at its anchor, the normal approximation at a mode, and q(m) at
+	// the result of a pilot run with this flow (pilot.go).
 	PilotStart Start = iota
-	// AnchorStart: the flow is its anchor, and q(m) stays at its start, which is p(m) for a table.
+	// AnchorStart: the flow starts at its anchor, and there is no pilot run. A table q(m) starts at
+	// p(m).
 	AnchorStart
-	// IdentityStart, as in the paper: the flow is the identity, and q(m) stays at its start.
+	// IdentityStart, as in the paper: the flow starts as the identity, and there is no pilot run.
 	IdentityStart
 )
 
@@ -40,16 +42,19 @@ func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text,
 // Beginning is a q(m) q(θ | m) from which a fit starts instead of the prior and the anchor, such as
 // the answer of a network for many data sets (package amortize).
 type Beginning struct {
-	// LogModels is log q(m) of all models, in the order of their index; nil stands for the prior.
+	// LogModels holds log q(m) of all models, in the order of their index; nil stands for the
+	// prior.
 	LogModels []float64
-	// Flow is the family of q(θ | m), unless Config.Backbone is, and Weights holds its variables.
+	// Flow is the family of flows of q(θ | m), if Config.Backbone is nil. Weights holds the
+	// variables of the flow or the Backbone.
 	Flow    cosmic.Config
 	Weights *context.Context
 
-	backbone string // that the weights were trained for; "" if that is not known
+	backbone string // description of the Backbone of the weights; "" if unknown
 }
 
-// ReadBeginning is the Beginning of the posterior with a Backbone that Fit stored in a checkpoint.
+// ReadBeginning returns the Beginning (Posterior.Beginning) of the posterior with a Backbone that
+// Fit stored in the checkpoint at path.
 func ReadBeginning(path string) (*Beginning, error) {
 	info, err := checkpoint.ReadInfo(path)
 	if err != nil {
@@ -80,7 +85,8 @@ func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, 
 	return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logits})
 }
 
-// copyWeights copies the weights of the flow into the variables of a fit that has none.
+// copyWeights copies the weights of the flow into the variables of a fit, which has no weights of
+// the flow yet.
 func (b *Beginning) copyWeights(into *context.Context, backbone Flow) error {
 	if !strings.HasPrefix(b.backbone, fmt.Sprint(backbone)) && b.backbone != "" {
 		return fmt.Errorf("vti.Config.Begin: got weights of %s, want %v", b.backbone, backbone)

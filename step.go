@@ -18,8 +18,9 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// stepGraph is one training step, which changes variables. inputs is the batch of a BatchedFlow.
-// For a learner it returns codes [B,S], rewards [B], movement, and whether to learn (1 or 0).
+// stepGraph builds the graph of one training step, which changes variables. inputs is the batch of
+// a BatchedFlow. For learners it returns codes [B,S], rewards [B], movement, and whether to learn
+// (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
@@ -35,7 +36,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	logModel := cfg.Models.LogProb(ctx.In(evaluate.ModelScope), codes)
 	logPrior := ConvertDType(evaluate.LogPrior(target, codes), dtypes.Float64)
 	logH64 := ConvertDType(logH, dtypes.Float64)
-	loss := Add(logH64, Sub(logModel, logPrior)) // eq. 10, per draw
+	loss := Add(logH64, Sub(logModel, logPrior)) // eq. 10, for each draw
 
 	// Both gradients come from one sweep: the score-function loss takes its rewards as constants,
 	// and the flow's loss does not contain the parameters of q(m).
@@ -45,10 +46,10 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	now := t.scheduleOf(ctx, step)
 	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(evaluate.Float64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
-	// the loss of q(m) counts a part of log h
+	// the part of log h that the loss of q(m) leaves out during annealing
 	held := Mul(logH64, OneMinus(now.annealed(cfg.Annealing)))
 	var scoreLoss, nonFinite *Node
-	modelRows := 1 // of a model
+	modelRows := 1 // rows of a model
 	if grouped, ok := cfg.Models.(GroupedModels); ok {
 		modelRows = grouped.Rows()
 		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(evaluate.ModelScope), codes, Sub(logH64, held))
@@ -71,7 +72,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
 	norm := train.GlobalNorm(flowGradients)
-	apply := IsFinite(norm) // else the step is skipped, as a whole
+	apply := IsFinite(norm) // otherwise the whole step is skipped
 	if len(modelGradients) > 0 {
 		apply = LogicalAnd(apply, IsFinite(train.GlobalNorm(modelGradients)))
 	}
@@ -85,7 +86,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
 	learns := GreaterOrEqual(power, OnesLike(power))
-	if isAmortized { // q(m) stays as it is
+	if isAmortized { // q(m) stays unchanged
 		learns = Const(g, false)
 	} else if cfg.holds() {
 		learns = LogicalAnd(learns, train.Released(ctx.InAbsPath("/"+trainScope), evaluate.Float64(logH), now.step, now.steps))
@@ -104,7 +105,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply), evaluate.Float64(learns)}
 }
 
-// densities draws parameters of models and returns log q(θ | m) and log η(θ | m), [B].
+// densities draws parameters θ for models m and returns log q(θ | m) and log p(y, θ | m), [B].
 func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
 	if len(inputs) > 0 {
 		return t.Flow.(BatchedFlow).Densities(ctx.In(evaluate.FlowScope), codes, inputs)
@@ -115,7 +116,8 @@ func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, lo
 	return logQ, logJoint
 }
 
-// movement returns the first-order change of the flow's loss, |Σ gradient·increment|, in nats.
+// movement returns the size of the change of the loss of the flow in a step, to first order, in
+// nats: |Σ gradient·increment|.
 func movement(gradients, increments []*Node, apply *Node) *Node {
 	change := ScalarZero(apply.Graph(), dtypes.Float64)
 	for i, gradient := range gradients {
@@ -124,7 +126,8 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 	return Where(apply, Abs(change), ZerosLike(change))
 }
 
-// counters holds sums over all steps. Unlike averages they need no reset and survive a restart.
+// counters holds sums over all steps since the start of training. Sums, unlike averages, need no
+// reset and continue after a restart.
 type counters struct {
 	loss, gradientNorm, nonFinite, skipped, entropy float64
 }
@@ -148,12 +151,12 @@ func (t *trainer) counters() (counters, error) {
 	return counters{sums[0], sums[1], sums[2], sums[3], sums[4]}, nil
 }
 
-// All changing state of a step is in variables: weights, moments of Adam, random states, the number
-// of the step, running sums. A launch hands their buffers to the device, which may overwrite them.
-// Only the outputs for learners come back. Reports and checkpoints read variables when they are
-// due.
+// All state that a step changes is in variables: weights, moments of Adam, states of random
+// generators, the number of the step, and running sums. A launch passes the buffers of the
+// variables to the device, which may overwrite them. Only the outputs for learners are copied back.
+// Reports and checkpoints read variables when they are due.
 
-// compile prepares the graphs of training, which are built on their first run.
+// compile prepares the graphs of training. They are compiled when they are first run.
 func (t *trainer) compile() (err error) {
 	backend := t.Device.Backend()
 	if _, batched := t.Flow.(BatchedFlow); batched {
@@ -170,7 +173,8 @@ func (t *trainer) compile() (err error) {
 	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
-	// Graphs have no loops: several steps are copies of one, each reading the variables before it.
+	// Graphs have no loops: a graph of several steps contains a copy of the step for each, which
+	// reads the variables that the previous copy has changed.
 	t.several, err = context.NewExec(backend, t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
 			step(ctx, g)
@@ -201,7 +205,7 @@ func (t *trainer) launch(inputs []any) error {
 	if err := t.learn(outputs); err != nil {
 		return err
 	}
-	// at once: the garbage collector does not see the memory of a card
+	// immediately, because the garbage collector does not see memory of the device
 	for _, output := range outputs {
 		if err := output.FinalizeAll(); err != nil {
 			return fmt.Errorf("freeing what was learned from: %w", err)
@@ -211,7 +215,8 @@ func (t *trainer) launch(inputs []any) error {
 	return nil
 }
 
-// undisturbed reports whether nothing is due before the last of the given number of steps.
+// undisturbed reports whether no report, checkpoint or pilot run is due before the last of the
+// given number of steps.
 func (t *trainer) undisturbed(steps int) bool {
 	for step := t.step + 1; step < t.step+steps; step++ {
 		if t.reportAfter(step) || t.saveAfter(step) || step == t.pilotStep() {
@@ -221,8 +226,8 @@ func (t *trainer) undisturbed(steps int) bool {
 	return t.step+steps <= t.round.last
 }
 
-// pilot takes the pilot run that is due. A run that is stopped or fails leaves q(m) half fitted:
-// the state to continue from is the one before it.
+// pilot makes the pilot run that is due. A pilot run that is stopped or fails leaves q(m) partly
+// fitted. The checkpoint therefore holds the state before the pilot run.
 func (t *trainer) pilot(ctx gocontext.Context) error {
 	if t.step > 0 {
 		if err := t.save(); err != nil {

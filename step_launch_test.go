@@ -13,22 +13,22 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// watch opens the processor behind a backend that counts launches and transfers, as for a card.
+// watch opens the processor with a backend that counts launches and transfers as if it were a GPU.
 func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
 	device := openDevice(t, gpu.CPU)
 	watched := &testkit.Watched{Backend: device.Backend()}
 	return device.With(watched), watched
 }
 
-// trainedModels returns a table and a network q(m): both sample and learn on the device.
+// trainedModels returns a table and a network for q(m), which both sample and learn on the device.
 func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribution {
 	network, err := modeldist.NewAutoregressive(target.space.Cards(), modeldist.AutoregressiveConfig{Hidden: 8, Seed: 3})
 	require.NoError(t, err)
 	return map[string]vti.ModelDistribution{"table": nil, "network": network}
 }
 
-// A training step is one launch and no transfer. A report reads five sums once. Graphs compile
-// once.
+// A training step takes one launch and no transfer. A report reads the five sums in one transfer.
+// Graphs are compiled once.
 func TestTrainingStaysOnTheDevice(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {
@@ -45,7 +45,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 				return nil
 			}
 			cfg.Progress = func(info vti.Info) {
-				if info.Step == 40 { // both graphs have run
+				if info.Step == 40 { // the graphs of one and of several steps have both run
 					watched.Reset()
 					training, reports = 0, 0
 				}
@@ -53,7 +53,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 			}
 			_, err := vti.Fit(t.Context(), device, target, cfg)
 			require.NoError(t, err)
-			// 20 steps make five launches of four; the last step is alone
+			// 20 steps make five launches of four steps; the last step has a launch of its own
 			launches := map[int]int{1: 61, 4: 16}[several]
 			require.Equal(t, launches, training, name)
 			require.Equal(t, launches, watched.Launches, name)
@@ -67,7 +67,8 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 	}
 }
 
-// The number of steps in a launch, and cuts by reports and checkpoints, change no bit of the steps.
+// The number of steps in a launch, and interruptions by reports and checkpoints, change no bit of
+// the result.
 func TestStepsPerLaunchChangeNothing(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {

@@ -19,72 +19,77 @@ type Context = context.Context
 // their prior probabilities, and for each the joint density of data and parameters.
 //
 // The methods build graphs. B is a batch of (model, parameters) pairs; computations have the float
-// type of theta. A Target never adds a density for inactive coordinates: the engine accounts for
-// them, and they cancel (eq. 9).
+// type of theta. A Target never adds a density for inactive coordinates: q has the same density for
+// them, which cancels (eq. 9).
 type Target interface {
 	// Space returns the set of models and the coordinates that each uses.
 	Space() space.Space
 	// LogPrior returns log p(m), normalised over the space if possible. [B,S] int32 -> [B].
 	LogPrior(codes *graph.Node) *graph.Node
-	// LogJoint returns log p(y, θ | m) = log η(θ | m), including the prior of the active
-	// coordinates and all constants, so that it integrates to the evidence of m. It must not depend
-	// on theta where mask is false. codes [B,S] int32, mask [B,D] bool, theta [B,D] -> [B].
+	// LogJoint returns log p(y, θ | m), including the prior of the active coordinates and all
+	// constants, so that its exponential integrates to the evidence of m. It must not depend on
+	// theta where mask is false. codes [B,S] int32, mask [B,D] bool, theta [B,D] -> [B].
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// Flow is q(θ | m) as a map of standard normal noise z, in place of a flow of package cosmic. Its
-// variables live in the given context. All maps have the float type of z or theta.
+// Flow is q(θ | m), given as a map of standard normal noise z to θ, in place of a flow of package
+// cosmic. Its variables live in the given context. All maps have the float type of z or theta.
 type Flow interface {
-	// ToParams maps z [B,D] under models of mask [B,D] with features feats [B,C] (space.Features)
-	// to theta [B,D]. Where mask is false theta is z, on which nothing else depends. logDet [B] is
-	// log |det ∂θ/∂z| over the active coordinates.
+	// ToParams maps z [B,D] to theta [B,D] for models with masks mask [B,D] and features feats
+	// [B,C] (space.Features). Where mask is false theta equals z, and no other coordinate depends
+	// on this z. logDet [B] is log |det ∂θ/∂z| over the active coordinates.
 	ToParams(ctx *Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
 	// ToBase inverts ToParams; logDet belongs to the map from z to θ, as in ToParams.
 	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
-// WeighedFlow is a Flow that estimates evidences with less error than one weight per draw, such as
-// a family of plates, whose members are weighted one by one.
+// WeighedFlow is a Flow that estimates evidences with less error than one weight per draw would
+// give. An example is the flow of a model with plates, which weights the members of a plate one by
+// one.
 type WeighedFlow interface {
 	Flow
-	// Weighed returns the evidences of models, few enough to be listed, from the flow with the
-	// variables of ctx, or nothing if weights are left to the engine.
+	// Weighed returns a Known whose Evidences use the flow with the variables of ctx. It is called
+	// for spaces whose models can be listed. It returns the zero Known if the models should be
+	// weighted by draws as usual.
 	Weighed(device *gpu.Device, ctx *Context) models.Known
 }
 
 // BatchedFlow is a Flow whose training steps each fit a part of the target, such as some members of
-// each plate, or one of many data sets. All other uses of the flow take the whole target.
+// each plate, or one of many data sets. All other uses of the flow are for the whole target.
 type BatchedFlow interface {
 	Flow
-	// Batch returns the host's inputs of a training step, counted from 0, of constant shapes.
+	// Batch returns the inputs of a training step from the host. step counts from 0. The inputs
+	// have the same shapes in all steps.
 	Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error)
 	// Densities draws parameters of models: codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
-	// part selected by inputs, [B] Float64. Over random parts, their difference has the same
-	// expectation as for the whole target.
+	// part of the target that inputs selects, [B] Float64. The expectation of their difference over
+	// random parts equals the difference for the whole target.
 	Densities(ctx *Context, codes *graph.Node, inputs []*graph.Node) (logQ, logJoint *graph.Node)
 }
 
-// AmortizedFlow is a BatchedFlow that trains on many data sets and reads the data of its target.
-// Training leaves q(m) as it is. [Posterior.Beginning] is an answer for the data of another target.
+// AmortizedFlow is a BatchedFlow that trains on many data sets, and takes the data of its target as
+// an input. Training leaves q(m) unchanged. The trained weights ([Posterior.Beginning]) give an
+// answer for another target with other data.
 type AmortizedFlow interface {
 	BatchedFlow
 	// Codes returns the models of a training step, one for each of its data sets, [B,S].
 	Codes(inputs []*graph.Node) *graph.Node
 }
 
-// TableFlow is a BatchedFlow with tables of parameters, of which a step uses and changes some rows.
-// Methods take a variable by its scope and name.
+// TableFlow is a BatchedFlow whose variables include tables. A step uses and changes only some rows
+// of each table. Methods take a variable by its scope and name.
 type TableFlow interface {
 	BatchedFlow
-	// Pace returns the learning rate of a variable, relative to the others.
+	// Pace returns the factor on the learning rate for a variable.
 	Pace(variable string) float64
-	// Used returns the rows of a table [n,1] int32 and their values [n,...] in the graph that
-	// Densities last built, which depends on the table by these alone; nil for other variables.
+	// Used returns the numbers of the rows of a table [n,1] int32 that the graph last built by
+	// Densities uses, and the values of these rows [n,...], through which alone the graph depends
+	// on the table. It returns nil for variables that are not tables.
 	Used(variable string) (rows, values *graph.Node)
 }
 
-// ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the given context;
-// without variables it stays unchanged.
+// ModelDistribution is q(m), a distribution over codes. Its variables live in the given context. If
+// it has no variables training leaves it unchanged.
 type ModelDistribution interface {
 	// LogProb returns log q(m) of codes [B,S] int32 -> [B] float64.
 	LogProb(ctx *Context, codes *graph.Node) *graph.Node
@@ -92,29 +97,31 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
-// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch, as a
-// graph takes one for every node. LogProb gives each row its part of log q(m); flow, target and
-// prior give theirs. It computes its own loss, since it knows which choices change which rows.
+// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch. A
+// graph, for example, takes one row for every node. LogProb returns for each row its part of log
+// q(m), and flow, target and prior return for each row its part of their log densities.
+// GroupedModels computes its own loss, since it knows which choices change which rows.
 type GroupedModels interface {
 	ModelDistribution
 	// Rows returns the number of rows of a model, which divides the size of every batch.
 	Rows() int
 	// ScoreLoss returns a scalar with the gradient of the expected loss of models with respect to
 	// q(m), the number of rows that it leaves out (int32), and the losses of the M drawn models:
-	// codes [B,S], logH [B] float64 = log q(θ | m) − log η(θ | m) of rows -> losses [M]. Each step
-	// calls it once, and it may change its own variables.
+	// codes [B,S], logH [B] float64 = log q(θ | m) − log p(y, θ | m) of rows -> losses [M]. Each
+	// step calls ScoreLoss once, and ScoreLoss may change its own variables.
 	ScoreLoss(ctx *Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node)
 }
 
-// Learner is a ModelDistribution that learns from the rewards of its draws by itself, without a
-// gradient. Its calls come from one goroutine, with the context of LogProb and Sample.
+// Learner is a ModelDistribution that learns from the rewards of its draws by its own rule, without
+// a gradient. Its methods are called from one goroutine, with the same context as LogProb and
+// Sample.
 type Learner interface {
 	ModelDistribution
-	// Begin starts over, or from the state that Store left in ctx.
+	// Begin starts anew, or continues from the state that Store left in ctx.
 	Begin(ctx *Context) error
-	// Learn updates with a batch: the drawn codes [B*S], rewards [B] = log η(θ | m) − log q(θ | m)
-	// of draws θ, and movement, the flow's change of expected rewards since the last batch, in
-	// nats.
+	// Learn updates q(m) with a batch: the drawn codes [B*S], the rewards [B] = log p(y, θ | m) −
+	// log q(θ | m) of draws θ, and movement, the change in nats of expected rewards since the last
+	// batch that is due to training of the flow.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store saves the state in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
@@ -122,28 +129,31 @@ type Learner interface {
 	Settle(ctx *Context) error
 }
 
-// QuadraticTarget is a Target that knows a quadratic approximation of each model's log density,
-// exact for Gaussian densities. The flow then ends in that normal distribution, model by model.
-// Other targets use the Hessian at a mode of the largest model, if a model uses all coordinates.
+// QuadraticTarget is a Target that knows a quadratic approximation of the log density of each
+// model, which is exact for Gaussian densities. The last layer of the flow then maps to the normal
+// distribution of this approximation, model by model. For other targets it uses the Hessian at a
+// mode of the largest model, if a model uses all coordinates.
 type QuadraticTarget interface {
 	Target
-	// Quadratic returns H [B,D,D], symmetric and positive definite on the active coordinates, and b
-	// [B,D]: log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large. Entries of
-	// inactive coordinates do not count. dtype is the type to compute in.
+	// Quadratic returns precision H [B,D,D], symmetric and positive definite on the active
+	// coordinates, and linear b [B,D], such that log p(y, θ | m) is nearly a constant plus −½ θᵀHθ
+	// + bᵀθ where it is large. Entries of inactive coordinates are ignored. dtype is the float type
+	// of the results.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
 // UnimodalTarget is a Target that knows whether the posterior of the parameters has one mode in
-// every model, as with log-concave likelihoods and priors. Solve then believes weights that look
+// every model, as with log-concave likelihoods and priors. Solve then accepts weights that look
 // reliable. For any other Target tempered chains check the weights, which cannot show a mode where
 // no draw fell. A wrong claim leads to trust in wrong answers.
 type UnimodalTarget interface {
 	Target
-	// Unimodal reports whether there is one mode.
+	// Unimodal reports whether the posterior of the parameters has one mode in every model.
 	Unimodal() bool
 }
 
-// unimodal reports whether a target claims one mode in every model, as draws around modes require.
+// unimodal reports whether a target states that every model has one mode, or that evidences come
+// from draws around modes, which requires one mode.
 func unimodal(target Target) bool {
 	if u, ok := target.(UnimodalTarget); ok {
 		return u.Unimodal()
@@ -152,16 +162,17 @@ func unimodal(target Target) bool {
 	return evidences != nil && !evidences.Exact()
 }
 
-// KnownTarget is a Target with knowledge of its models before training: evidences, in closed form
-// or estimated around a mode, sums over models, members that matter only together, or points near
-// modes of the parameters. Certification needs no draws of the flow if evidences are known.
+// KnownTarget is a Target that can compute some of the following without training: evidences of
+// models, in closed form or estimated around a mode; the sum over models; members of models that
+// have an effect only together; points near modes of the parameters. If evidences are known
+// certification needs no draws of the flow.
 type KnownTarget interface {
 	Target
 	// Known returns the same value at every call.
 	Known() models.Known
 }
 
-// knownOf returns a target's knowledge of its models.
+// knownOf returns the Known of a target, which is zero unless it is a KnownTarget.
 func knownOf(target Target) models.Known {
 	if known, ok := target.(KnownTarget); ok {
 		return known.Known()

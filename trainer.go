@@ -16,7 +16,7 @@ import (
 // Scopes of the variables that only training needs.
 const (
 	trainScope = "train"
-	adamScope  = "adam" // holds the scopes of what it moves
+	adamScope  = "adam" // holds a scope for the moments of each group of variables
 	// controlScope is the path of the surrogate of a control variate.
 	controlScope = "/" + trainScope + "/control"
 )
@@ -25,18 +25,18 @@ const (
 type trainer struct {
 	*evaluator
 	config   Config               // defaults filled in
-	settings json.RawMessage      // of the checkpoint
+	settings json.RawMessage      // the settings that a checkpoint stores
 	step     int                  // steps taken
-	round    round                // in which the next one is taken
-	schedule *checkpoint.Schedule // of checkpoints by time; nil without them
+	round    round                // the round of the next step
+	schedule *checkpoint.Schedule // schedule of checkpoints by time; nil without them
 
-	plan any // what its checkpoints hold in addition to the variables: that of Solve, nil in Fit
+	plan any // stored in checkpoints beside the variables: the plan of Solve; nil in Fit
 
 	exec       *context.Exec        // one step
-	several    *context.Exec        // Config.StepsPerLaunch steps; nil if that is one
-	control    *modeldist.Surrogate // of the control variate, if it is SurrogateMean
-	tablePrior []float64            // log p of every model, then
-	anchored   bool                 // the flow starts at a mode that newTrainer found
+	several    *context.Exec        // Config.StepsPerLaunch steps; nil if there is one step in a launch
+	control    *modeldist.Surrogate // surrogate of the control variate SurrogateMean; otherwise nil
+	tablePrior []float64            // log p(m) of every model, for SurrogateMean
+	anchored   bool                 // whether the flow starts at a mode that newTrainer found
 }
 
 // beginRound sets the round of the next steps. The start and the length of a round are variables of
@@ -47,7 +47,8 @@ func (t *trainer) beginRound(k int) error {
 	return t.roundVariable(t.Variables).SetValue(tensors.FromValue(values))
 }
 
-// roundVariable holds the steps before a round, its length and its warm-up.
+// roundVariable returns the variable that holds the number of steps before a round, the length of
+// the round and the length of its warm-up.
 func (t *trainer) roundVariable(ctx *Context) *context.Variable {
 	return ctx.InAbsPath("/"+trainScope).VariableWithValue("round", make([]float64, 3)).SetTrainable(false)
 }
@@ -79,9 +80,9 @@ type round struct {
 	warmUp int
 }
 
-// roundAt returns round k, counted from 0: the only one, of all steps, or with FirstRound one of
-// many, each twice as long as the one before (warm restarts, Loshchilov and Hutter 2017). The
-// warm-up is a fifth of a short round.
+// roundAt returns round k; the first is 0. Without FirstRound there is one round of all steps. With
+// FirstRound each round is twice as long as the round before (warm restarts, Loshchilov and Hutter
+// 2017). In a short round the warm-up takes a fifth of the steps.
 func (c *Config) roundAt(k int) round {
 	if c.FirstRound == 0 {
 		return round{0, c.Steps, train.WarmUpSteps}
@@ -100,15 +101,17 @@ func (c *Config) roundAfter(steps int) int {
 	return k
 }
 
-// pilotStep returns the step before the warm start of q(m): the end of tempering, or the start.
+// pilotStep returns the number of steps before the pilot run: the steps up to the end of tempering
+// in the round, or up to the start of the round without tempering.
 func (r round) pilotStep(tempering float64) int {
 	return r.first + int(math.Ceil(tempering*float64(r.last-r.first)))
 }
 
-// schedule is the round of a step as scalars of the graph.
+// schedule holds, as scalars of the graph, the number of a step within its round, the length of the
+// round and the length of its warm-up.
 type schedule struct{ step, steps, warmUp *Node }
 
-// rate returns the learning rate of the step.
+// rate returns the learning rate of the step. largest is the rate after the warm-up.
 func (s schedule) rate(largest float64) *Node {
 	return train.RoundRate(s.step, largest, s.steps, s.warmUp)
 }
@@ -117,8 +120,8 @@ func (s schedule) rate(largest float64) *Node {
 // threefold. Not tuned.
 const coldestPower = 0.1
 
-// power returns the target's exponent, which rises linearly to 1 over the tempered share of the
-// round.
+// power returns the exponent of the target, which rises linearly to 1 over the tempered share of
+// the round.
 func (s schedule) power(tempering float64) *Node {
 	if tempering == 0 {
 		return OnesLike(s.step)
@@ -127,8 +130,9 @@ func (s schedule) power(tempering float64) *Node {
 	return MinScalar(AddScalar(rise, coldestPower), 1)
 }
 
-// annealed returns the exponent of the evidences for q(m) at the step. It rises as the cube of the
-// share of the round, since evidences differ by hundreds of nats.
+// annealed returns the exponent of the evidences that q(m) follows at the step. It rises to 1 over
+// the given share of the round, as the cube of the number of steps, since log evidences differ by
+// hundreds of nats.
 func (s schedule) annealed(share float64) *Node {
 	if share == 0 {
 		return OnesLike(s.step)

@@ -11,34 +11,37 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A flow trained until its weights look good can lose a mode that it proposed before: weights show
-// nothing where no draw falls. Solve therefore keeps witnesses, draws of earlier certificates, and
-// weights them under the proposal of each certificate. If one such draw would dominate where
-// witnesses show posterior mass, the certificate has not seen that region.
+// A flow that is trained until its weights look good can lose a mode that it proposed before,
+// because weights show nothing where no draw falls. Solve therefore keeps draws of earlier
+// certificates, called witnesses. For each later certificate it computes the weight that a draw at
+// each witness would have. If such a draw would hold more than a small share of the evidence
+// (thinShare), the certificate has not seen the region of the witness.
 
 // witness is a point found by an earlier certificate.
 type witness struct {
 	Code  []int32
 	Theta []float64
-	// LogP is log p(m) + log η(θ | m). LogMass is the log of the unnormalised posterior mass that
-	// the certificate gave to the region of the witness.
+	// LogP is log p(m) + log p(y, θ | m). LogMass is the log of the unnormalised posterior mass
+	// that the certificate gave to the region of the witness.
 	LogP, LogMass float64
 }
 
-// witnesses holds the witnesses of all earlier certificates, in groups that are separate estimates:
-// the mean of Σ exp LogMass over the witnesses of a region is at most the mass of the region.
+// witnesses holds the witnesses of all earlier certificates, in groups. Each group is a separate
+// estimate of the posterior: the expectation of Σ exp(LogMass) over the witnesses of the group in a
+// region is at most the unnormalised posterior mass of the region.
 type witnesses [][]witness
 
 const (
-	// mostWitnesses bounds each group to its heaviest; the last mostGroups stay. Not tuned.
+	// mostWitnesses is the number of witnesses of largest LogMass that are kept of each group, and
+	// mostGroups the number of the latest groups that are kept. Not tuned.
 	mostWitnesses = 32
 	mostGroups    = 32
-	// thinShare is the largest share of a single draw in a certificate that has seen its region:
-	// half of the tolerated error of a probability.
+	// thinShare is the largest share of the evidence that a single draw may have if the certificate
+	// has seen the region of the draw. It is half of the tolerated error of a probability.
 	thinShare = 0.005
 )
 
-// heaviestOf keeps the heaviest of a group.
+// heaviestOf returns the mostWitnesses witnesses of largest LogMass of a group.
 func heaviestOf(group []witness) []witness {
 	group = slices.DeleteFunc(group, func(w witness) bool { return !finite(w.LogMass) || !finite(w.LogP) })
 	slices.SortStableFunc(group, func(a, b witness) int { return cmp.Compare(b.LogMass, a.LogMass) })
@@ -60,9 +63,10 @@ func (w *witnesses) add(groups ...[]witness) {
 // flat returns all witnesses in the order of the groups.
 func (w witnesses) flat() []witness { return slices.Concat(w...) }
 
-// unseen returns the largest share of the posterior that a group gives to regions which a
-// certificate with this log evidence has not seen. logWeight holds the log weights of draws at the
-// witnesses, in the order of flat, over the number of its draws.
+// unseen returns the share of the posterior in regions that a certificate with the given log
+// evidence has not seen: the largest share that a group of witnesses shows. logWeight holds, in the
+// order of flat, the log of the amount that a draw at each witness would add to the evidence (its
+// weight divided by the number of draws).
 func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float64) {
 	at := 0
 	for _, group := range w {
@@ -94,11 +98,13 @@ func (c *weighing) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of weighted draws of chains. DoubtfulMissed is 20 of them.
+// mostCompared is the number of draws of chains that are weighted under the proposals of a
+// certificate. verdict.DoubtfulMissed corresponds to 20 of these draws.
 const mostCompared = 4096
 
-// unseenOf returns draws of chains, as witnesses, in regions unseen by the certificate by weights,
-// and their share of all draws. It returns none if weights do not come from draws of parameters.
+// unseenOf returns, as witnesses, the draws of chains in regions that the certificate by weights
+// has not seen, and their share of all draws of the chains. It returns none if the weights do not
+// come from draws of parameters.
 func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
 	sample := &chains.Sample
 	if c.shares == nil {
@@ -118,12 +124,13 @@ func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float6
 	return evenly(unseen, c.LogEvidence+math.Log(share)), share, nil
 }
 
-// testimony returns witnesses of the whole posterior from chains, or none without their evidence.
+// testimony returns witnesses from the draws of chains, which together represent the whole
+// posterior mass. It returns none if the evidence by the chains is unknown.
 func testimony(c *Certificate) []witness {
 	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
 
-// witnessesOf returns at most most draws of a sample.
+// witnessesOf returns at most most draws of a sample, evenly spaced, as witnesses.
 func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	for i := 0; i < len(s.Codes); i += (len(s.Codes) + most - 1) / most {
 		group = append(group, witness{Code: s.Codes[i], Theta: s.Theta.RawRowView(i), LogP: s.LogP[i]})
@@ -131,7 +138,8 @@ func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	return group
 }
 
-// evenly keeps some witnesses, spread over their chains, which together stand for a mass.
+// evenly returns at most mostWitnesses witnesses of a group, evenly spaced, which share the given
+// mass equally.
 func evenly(group []witness, logMass float64) []witness {
 	kept := make([]witness, min(len(group), mostWitnesses))
 	for k := range kept {
@@ -142,14 +150,15 @@ func evenly(group []witness, logMass float64) []witness {
 	return kept
 }
 
-// weightsAt returns log η(θ | m) − log r(θ | m) of points of models under the sampler's proposals.
+// weightsAt returns log p(y, θ | m) − log r(θ | m) at the given points of models, where r is the
+// proposal of the sampler.
 func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float64, error) {
 	batch, sites, dim := s.evaluator.Sizes()
 	weights := make([]float64, 0, len(models))
 	for start := 0; start < len(models); start += batch {
 		rows, codes, points := min(batch, len(models)-start), make([]int32, batch*sites), make([]float64, batch*dim)
 		for row := range batch {
-			at := start + row%rows // the last batch is filled up with its own points
+			at := start + row%rows // a last batch that is not full repeats its points
 			copy(codes[row*sites:], s.codes[models[at]])
 			copy(points[row*dim:], theta[at])
 		}
@@ -167,15 +176,16 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 	return weights, nil
 }
 
-// witnessed holds the witnesses of earlier certificates for the sampler's models: their models, as
-// indices in the order of flat, their points, and the starts of mode searches.
+// witnessed holds the witnesses of earlier certificates for a sampler: the indices of their models
+// in the sampler, in the order of flat, their points θ, and the points from which searches for
+// modes start.
 type witnessed struct {
 	models  []int
 	theta   [][]float64
 	byModel map[int][]laplace.Start
 }
 
-// place finds the models of witnesses.
+// place finds the index of the model of each witness in the sampler.
 func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	placed := witnessed{byModel: map[int][]laplace.Start{}}
 	if len(w) == 0 {
@@ -193,8 +203,9 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	return placed
 }
 
-// shares returns the log weights p(m) w / n that draws at the witnesses would add to the evidence,
-// where draws holds the number n of each model.
+// shares returns, for each witness, the log of the amount p(m) w / n that a draw at the witness
+// would add to the evidence, where w is the weight of the draw and n the number of draws of its
+// model, given by draws.
 func (s *importanceSampler) shares(witnesses witnessed, draws []float64, logPrior []float64) ([]float64, error) {
 	weights, err := s.weightsAt(witnesses.models, witnesses.theta)
 	for k := range weights {
@@ -204,7 +215,8 @@ func (s *importanceSampler) shares(witnesses witnessed, draws []float64, logPrio
 	return weights, err
 }
 
-// testify returns the witnesses of a sampler: its heaviest draws, and the modes that it found.
+// testify returns witnesses from a sampler: its draws of largest weight, and the modes that it
+// found.
 func (s *importanceSampler) testify(logPrior []float64) (drawn, modes []witness) {
 	for i := range s.tallies {
 		tally := &s.tallies[i]
@@ -221,32 +233,37 @@ func (s *importanceSampler) testify(logPrior []float64) (drawn, modes []witness)
 	return heaviestOf(drawn), heaviestOf(modes)
 }
 
-// weighing is a certificate in progress, with information for later ones.
+// weighing is a certificate in progress, with information for later certificates.
 type weighing struct {
 	*Certificate
-	// unseen reports whether other draws lie where this certificate has hardly any.
+	// unseen reports whether draws of chains lie in regions where this certificate has hardly any
+	// draws.
 	unseen bool
 	// witnesses are for later certificates.
 	witnesses witnesses
-	// shares returns the amounts that draws at the witnesses would add to the log evidence, as long
-	// as the sampler is kept; nil if weights do not belong to draws of parameters.
+	// shares returns, for each witness, the log of the amount that a draw at the witness would add
+	// to the evidence. It is nil if the weights do not belong to draws of parameters, and is set to
+	// nil to release the sampler.
 	shares func(witnesses) ([]float64, error)
-	// byFlow reports whether a WeighedFlow estimated evidences. Such a flow integrates members out
-	// one by one; chains over all of them do not mix where it fails, and only confirm.
+	// byFlow reports whether a WeighedFlow estimated the evidences. Such a flow integrates out the
+	// members of a plate one by one. Chains over all members do not mix where such a flow fails, so
+	// that chains can confirm its answer but not replace it.
 	byFlow bool
 }
 
-// Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of a model's
-// probability changes a standard deviation by a tenth. If the weight of a point named by the target
-// (models.Known.ModeStarts) contradicts the certificate's draws, a search for a mode starts there.
+// Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of the
+// probability of a model can change a standard deviation by a tenth. The target may therefore name
+// points (models.Known.ModeStarts). If the weight of a point contradicts the draws of the
+// certificate, a search for a mode starts at the point.
 
-// Bounds of the weighted points, of one model and of all: a batch or two of densities for a model.
+// These constants bound the numbers of points that are weighted, of one model and of all models.
+// The densities of the points of a model take a batch or two.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14
 )
 
-// addModeStarts adds the points that the target names.
+// addModeStarts adds to at the points that the target names (models.Known.ModeStarts).
 func (s *importanceSampler) addModeStarts(witnesses *witnessed, logPrior []float64) error {
 	starts := s.evaluator.engine.Known.ModeStarts
 	if starts == nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// copied is a conjugate model whose posterior has a separate copy, of a tenth, at a distant
-// intercept. The evidences are unchanged. No draw of a flow at the larger mode reaches the copy.
+// copied is a conjugate model with a copy of its posterior, with a tenth of the mass, at a distant
+// value of the intercept. The evidences are unchanged. No draw of a flow at the larger mode reaches
+// the copy.
 type copied struct {
 	*conjugate
 	apart float64
@@ -22,10 +23,10 @@ type copied struct {
 
 const copyShare = 0.1
 
-// Unimodal reports the truth.
+// Unimodal returns false, since there are two modes.
 func (copied) Unimodal() bool { return false }
 
-// deceived claims to have one mode.
+// deceived is a copied that wrongly claims to have one mode.
 type deceived struct{ copied }
 
 func (deceived) Unimodal() bool { return true }
@@ -44,8 +45,8 @@ func (c *conjugate) logEvidence() float64 {
 	return logsum.Of(evidences) - math.Log(float64(len(evidences)))
 }
 
-// Weights alone trust an answer that has missed a mode. Chains reveal it and lead to proposals
-// there. Chains run unless the target or the caller asks otherwise.
+// Weights alone trust an answer that has missed a mode. Chains reveal the mode and lead to
+// proposals there. Chains run unless the target claims one mode or the caller excludes chains.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -57,7 +58,7 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	require.Equal(t, vti.Trusted, alone.Certificate.Verdict, "the trap is one")
 	require.InDelta(t, target.logEvidence()+math.Log1p(-copyShare), alone.Certificate.LogEvidence, 0.01)
 
-	for name, short := range map[string]bool{"short": true, "long": false} { // chains that are short object as well
+	for name, short := range map[string]bool{"short": true, "long": false} { // short chains reveal the mode too
 		t.Run(name, func(t *testing.T) {
 			if !short {
 				testkit.Long(t)
@@ -83,7 +84,7 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	}
 }
 
-// Longer chains, which miss the mode with this seed, do not overrule the findings of short chains.
+// A mode that short chains found is kept, although longer chains miss it with this seed.
 func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 2}, Untrained: true}
@@ -96,8 +97,9 @@ func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	require.Less(t, c.LogEvidenceSE, 0.02)
 }
 
-// A flow that proposes nothing at a mode found by an earlier certificate does not lose it: weights
-// of every model draw from it too, and joint weights, which have no other proposals, are doubtful.
+// A mode found by an earlier certificate is not lost if the flow proposes nothing there. Weights
+// model by model get an additional proposal at the mode. Joint weights, which have no other
+// proposals than the flow, are doubtful.
 func TestWitnessesShowALostMode(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
@@ -119,7 +121,7 @@ func TestWitnessesShowALostMode(t *testing.T) {
 		want, _, _, _ := target.exact(model.Code)
 		if model.Code[0] == 1 && model.Code[1] == 0 {
 			require.InDelta(t, want, model.LogEvidence, 5*model.LogEvidenceSE)
-		} else { // of which there is no witness
+		} else { // no witness of the mode
 			require.InDelta(t, want+math.Log1p(-copyShare), model.LogEvidence, 5*model.LogEvidenceSE+1e-3)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainWords gives words of the field for words that only this project used.
+// plainWords gives, for words that only this project used, the words of the field to be used
+// instead (the keys).
 var plainWords = map[string]*regexp.Regexp{
 	"reports whether":                    regexp.MustCompile(`(?i)\btells? whether\b`),
 	"is called with":                     regexp.MustCompile(`(?i)\bhears? (of|what)\b`),
@@ -26,7 +27,7 @@ var plainWords = map[string]*regexp.Regexp{
 	"unknown …":                          regexp.MustCompile(`\bis none"`),
 }
 
-// TestWordsAreThoseOfTheField keeps private words out of the sources.
+// TestWordsAreThoseOfTheField keeps words that only this project used out of the sources.
 func TestWordsAreThoseOfTheField(t *testing.T) {
 	for _, path := range goFiles(t) {
 		if path == "words_test.go" {
@@ -44,8 +45,8 @@ func TestWordsAreThoseOfTheField(t *testing.T) {
 
 var updateWords = flag.Bool("update-words", false, "lower the counts of testdata/words.txt to the present ones")
 
-// pronouns are patterns in comments in which a reader looks for the noun. goal is the number in a
-// thousand words that is always allowed.
+// pronouns holds patterns of words in comments whose noun a reader would have to look for. goal is
+// the number of matches per thousand words that is always allowed.
 var pronouns = [3]struct {
 	name    string
 	pattern *regexp.Regexp
@@ -56,7 +57,8 @@ var pronouns = [3]struct {
 	{"so many, as many", regexp.MustCompile(`(?i)\b(so|as) many\b`), 0.5},
 }
 
-// wordCount is the number of words and of each pronoun in the comments of a folder.
+// wordCount holds the number of words and of matches of each of pronouns in the comments of a
+// folder.
 type wordCount struct {
 	words    int
 	pronouns [len(pronouns)]int
@@ -78,8 +80,9 @@ func countWords(source string) wordCount {
 	return count
 }
 
-// allowed returns the allowed number of each pronoun in a folder of c's words: the larger of the
-// goal and listed, its line of testdata/words.txt.
+// allowed returns the allowed number of matches of each of pronouns in a folder with the number of
+// words of c. It is the larger of the goal and listed, the numbers of the folder in
+// testdata/words.txt.
 func (c wordCount) allowed(listed [len(pronouns)]int) [len(pronouns)]int {
 	for i, pronoun := range pronouns {
 		listed[i] = max(listed[i], int(pronoun.goal*float64(c.words)/1000+1))
@@ -102,7 +105,8 @@ func readWords(t *testing.T) map[string][len(pronouns)]int {
 	return listed
 }
 
-// TestWordsRatchet lets the pronouns in the comments of a folder only decrease.
+// TestWordsRatchet fails if the number of pronouns in the comments of a folder increases beyond the
+// number that is allowed.
 func TestWordsRatchet(t *testing.T) {
 	counts := map[string]wordCount{}
 	for _, path := range goFiles(t) {

@@ -39,10 +39,11 @@ const (
 )
 
 // lines is the family of regressions of 4 to 12 rows on two columns that may be left out, with
-// known noise and coefficients N(0, spread²). Its posteriors are known exactly.
+// known noise and coefficients N(0, spread²). Posteriors over models and parameters have a closed
+// form.
 type lines struct {
 	spread  float64
-	hints   bool // provide the exact masses and quadratics
+	hints   bool // whether problems state the exact LogMass, Precision and Linear
 	encoder *encode.Encoder
 }
 
@@ -64,7 +65,7 @@ func (*lines) Width() int { return 32 }
 
 func (f *lines) Settings() any { return map[string]any{"spread": f.spread, "hints": f.hints} }
 
-// Encode reads rows (y, x1, x2, and their products), whose means are sufficient.
+// Encode encodes rows (y, x1, x2, and their products), whose means are sufficient statistics.
 func (f *lines) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, present := data[0], data[1]
 	pairs := Mul(InsertAxes(rows, -1), InsertAxes(rows, -2))
@@ -95,7 +96,7 @@ func (f *lines) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	return Add(ReduceSum(Mul(like, present), -1), ReduceSum(Mul(prior, used), -1))
 }
 
-// problem returns the arrays of a table of columns y, x1, x2.
+// problem returns the problem of a table with columns y, x1, x2.
 func (f *lines) problem(table [][]float64) *amortize.Problem {
 	rows, present := make([]float64, lineRows*3), make([]float64, lineRows)
 	for i, row := range table {
@@ -128,7 +129,7 @@ func (f *lines) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return p, nil
 }
 
-// quadratic is the quadratic of the log density of both coefficients.
+// quadratic returns H and b of the log density −½ θᵀHθ + bᵀθ of both coefficients.
 func (f *lines) quadratic(table [][]float64) (precision *mat.Dense, linear *mat.VecDense) {
 	precision, linear = mat.NewDense(2, 2, nil), mat.NewVecDense(2, nil)
 	for j := range 2 {
@@ -145,7 +146,7 @@ func (f *lines) quadratic(table [][]float64) (precision *mat.Dense, linear *mat.
 	return precision, linear
 }
 
-// exact returns the log masses of all four models, up to a constant.
+// exact returns log p(m) p(D | m) of all four models, up to a constant.
 func (f *lines) exact(table [][]float64) (logMass []float64) {
 	precision, linear := f.quadratic(table)
 	for _, code := range space.All([]int{2, 2}) {
@@ -175,7 +176,7 @@ func (f *lines) exact(table [][]float64) (logMass []float64) {
 	return logMass
 }
 
-// line is the problem of one table, as a Target.
+// line is the Target of one table.
 type line struct {
 	*lines
 	table [][]float64
@@ -196,7 +197,7 @@ func (l line) LogJoint(codes, mask, theta *Node) *Node {
 	return l.lines.LogJoint(l.nodes(theta, theta.DType()), codes, mask, theta)
 }
 
-// freshLine draws a table of the family.
+// freshLine simulates a table of the family, which training has not used.
 func freshLine(t testing.TB, f *lines, seed uint64) line {
 	p, err := f.Simulate(stream.Rand(seed, "fresh"))
 	require.NoError(t, err)
@@ -209,7 +210,7 @@ func freshLine(t testing.TB, f *lines, seed uint64) line {
 	return line{f, table, f.problem(table)}
 }
 
-// probabilities returns the probabilities of all models of a table.
+// probabilities returns the posterior probabilities of all models given the table.
 func (l line) probabilities() []float64 {
 	p := l.exact(l.table)
 	total := logsum.Of(p)
@@ -226,7 +227,8 @@ func totalVariation(p, q []float64) (sum float64) {
 	return sum
 }
 
-// rawDistance is the mean total variation of q(m | D) from the posterior over fresh tables.
+// rawDistance returns the mean over fresh tables of the total variation distance of q(m | D) from
+// the posterior.
 func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean float64) {
 	for i := range tables {
 		l := freshLine(t, f, uint64(1000+i))
@@ -241,8 +243,8 @@ func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean 
 	return mean
 }
 
-// A network with the exact masses and quadratics is exact before any training, on every data set,
-// and opens as an ordinary posterior.
+// If problems state the exact masses and quadratics, the network is exact before any training on
+// every data set, and vti.Open opens its answer as a posterior.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -269,12 +271,12 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, solution.Certificate.Verdict)
 	require.Zero(t, solution.Posterior.Steps())
-	require.Less(t, solution.Divergence, 0.01) // a table of estimates from few draws
+	require.Less(t, solution.Divergence, 0.01) // q(m) is then a table of estimates from few draws
 }
 
 // Both objectives, and their mean, find the posterior over models and parameters from simulations
-// alone, with a flow and with a diagonal map for parameters. Bounds are twice the values for these
-// seeds (0.04 to 0.09, and 68 to 79% effective draws).
+// alone, with a flow and with a diagonal map for parameters. The limits are about twice the errors
+// that these seeds give (total variation 0.04 to 0.09, and 68 to 79 percent effective draws).
 func TestAmortizedLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -301,8 +303,8 @@ func TestAmortizedLearns(t *testing.T) {
 	}
 }
 
-// A network whose training was stopped and resumed equals an uninterrupted one, to the bit. Its
-// file describes it, and is refused for another family.
+// A network whose training was stopped and resumed equals an uninterrupted one, to the bit. The
+// file of a network describes the network, and is refused for another family.
 func TestAmortizedResumes(t *testing.T) {
 	f := newLines(t, 1, false)
 	cfg := amortize.Config{Steps: 20, Batch: 8, Seed: 3, LogEvery: 1, Objective: amortize.BothKL}
@@ -347,9 +349,10 @@ func TestAmortizedResumes(t *testing.T) {
 	require.ErrorContains(t, err, "spread")
 }
 
-// A network trained on another family of tables is detected: certification weights with the density
-// of the table, and agrees with the exact answer wherever it is trusted. Coefficients of 25 noise
-// levels are far from the training tables.
+// A network that was trained on another family of tables is detected. Certification weights draws
+// with the density of the table itself, and agrees with the exact answer whenever its verdict is
+// trusted. The coefficients, of 25 noise standard deviations, are far from the coefficients in
+// training.
 func TestWrongNetworksAreFoundOut(t *testing.T) {
 	f := newLines(t, 0.2, false)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 200, Batch: 32, Seed: 1})

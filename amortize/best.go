@@ -11,13 +11,15 @@ import (
 	"github.com/transdim/vti"
 )
 
-// A network may be nearly right at its start, so that its gradients are noise, of which Adam makes
-// steps of full size. Training therefore measures the objective on held-out problems, always the
-// same with the same noise, and keeps the best weights: a network is never worse than its start.
+// A network may be nearly right at its start. Its gradients are then mostly noise, but Adam still
+// makes steps of full size. Training therefore measures the objective on held-out problems, which
+// are the same, with the same noise, at every measurement, and keeps the best weights. By this
+// measure a network is never worse than at its start.
 
 const (
-	// heldOutBatches is the number of batches measured, and measurements the number of times in a
-	// training: together a tenth of the work of the steps of a short training.
+	// heldOutBatches is the number of held-out batches, and measurements the number of times that a
+	// training measures the objective on them. The measurements take a tenth of the work of the
+	// steps of a short training.
 	heldOutBatches = 4
 	measurements   = 20
 )
@@ -47,8 +49,9 @@ func (a *Network) measure() (losses []float64, err error) {
 	return losses, nil
 }
 
-// consider keeps the present weights if they are better than the best so far. If the best so far is
-// the start, they must be better by more than a standard error of the difference.
+// consider measures the present weights and keeps them if they are better than the best weights so
+// far. If the best weights so far are the initial weights, the present weights must be better by
+// more than a standard error of the difference.
 func (a *Network) consider() error {
 	losses, err := a.measure()
 	if err != nil {
@@ -77,7 +80,8 @@ func (a *Network) consider() error {
 	return a.copyWeights("", "/"+bestScope)
 }
 
-// beginBest measures the start, or reads the stored best of a training that continues.
+// beginBest measures the initial weights, or reads the best weights so far of a training that is
+// resumed.
 func (a *Network) beginBest() error {
 	scope := a.graphs.Variables.InAbsPath("/" + bestScope)
 	kept := scope.GetVariable("losses")

@@ -10,14 +10,16 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Objective is what Fit minimises, averaged over data sets.
+// Objective is the divergence that Fit minimises, averaged over data sets, between q(m, θ | D) and
+// the posterior p(m, θ | D).
 type Objective int
 
 const (
-	// ForwardKL is KL(p ‖ q), from simulated models and parameters: robust, without a density.
+	// ForwardKL is KL(p ‖ q), estimated from simulated models, parameters and data sets. It is
+	// robust, and needs no density.
 	ForwardKL Objective = iota
-	// ReverseKL is KL(q ‖ p), by draws of q: eq. 6 of the paper on exchangeable data sets, with the
-	// score function for models. Data may come from anywhere.
+	// ReverseKL is KL(q ‖ p), estimated from draws of q (eq. 6 of the paper, for many data sets),
+	// with score-function gradients for q(m | D). Data sets need not be simulated from the prior.
 	ReverseKL
 	// BothKL is the mean of ForwardKL and ReverseKL.
 	BothKL
@@ -31,56 +33,66 @@ func (o Objective) String() string { return objectives.String(o) }
 // UnmarshalText reads the name.
 func (o *Objective) UnmarshalText(text []byte) error { return objectives.Unmarshal(text, o) }
 
-// Config configures Fit. The zero value is a good default for problems of up to ten parameters.
+// Config configures Fit. The zero value is a good default for problems with up to ten parameters. D
+// stands for a data set.
 type Config struct {
-	// Flow is the family of q(θ | m, D); Fit sets Dim and Features. Zero stands for a diagonal map
-	// of two layers of 64 before the anchor of the problem.
+	// Flow is the family of flows for q(θ | m, D). Fit sets Dim and Features. The zero value stands
+	// for a diagonal map, computed by two hidden layers of width 64, followed by the anchor of the
+	// problem (Problem.Precision).
 	Flow cosmic.Config
-	// Hidden is the width of the network of q(m | D); 0 stands for 64.
-	Hidden    int
+	// Hidden is the width of the hidden layers of the network for q(m | D); 0 stands for 64.
+	Hidden int
+	// Objective is the divergence that training minimises.
 	Objective Objective
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
 	// Batch is the number of data sets of a step; 0 stands for 64.
 	Batch int
-	// Draws is the number of draws of q for each data set of a step, unused by ForwardKL; 0 stands
-	// for 4. With several models it is at least 2, for control variates among them.
+	// Draws is the number of draws of q for each data set of a step; 0 stands for 4. ForwardKL does
+	// not use it. With several models it must be at least 2, because other draws serve as control
+	// variates of a draw.
 	Draws int
-	// LearningRate is the largest step of Adam; 0 stands for 0.002.
+	// LearningRate is the largest learning rate of Adam; 0 stands for 0.002.
 	LearningRate float64
-	// ClipNorm bounds the norm of the gradient; 0 stands for 20.
+	// ClipNorm is the largest norm of the gradient, beyond which the gradient is scaled down; 0
+	// stands for 20.
 	ClipNorm float64
 	// Seed is the root of every random stream.
 	Seed uint64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
-	// Progress, if not nil, is called after the first step, every LogEvery steps and the last.
+	// Progress, if not nil, is called after the first step, after every LogEvery steps and after
+	// the last step.
 	Progress func(Info)
-	// Checkpoint names the file of the network, finished or not; "" writes none.
+	// Checkpoint is the name of the file of the network, during training and after it. If it is ""
+	// no file is written.
 	Checkpoint string
-	// Resume continues from the state in Checkpoint.
+	// Resume continues training from the state in Checkpoint.
 	Resume bool
 }
 
 // Info is a report of Fit. Averages are over the steps since the previous report.
 type Info struct {
+	// Step is the number of steps taken, of Steps in all.
 	Step, Steps int
-	// Loss is the mean objective, up to a constant of the family, in nats.
+	// Loss is the mean of the objective in nats, up to a constant that depends only on the family.
 	Loss float64
-	// GradientNorm is the mean norm before clipping; Skipped counts gradients not finite.
+	// GradientNorm is the mean norm of the gradient before clipping. Skipped is the number of steps
+	// that were skipped because their gradient was not finite.
 	GradientNorm float64
 	Skipped      int
-	// Start, HeldOut and Best are mean objectives on held-out problems: before training, at the
-	// last measurement (at most a twentieth of all steps ago), and under the best weights so far,
-	// from BestStep steps. Training ends with the best weights.
+	// Start, HeldOut and Best are means of the objective over held-out problems. Start is the mean
+	// before training, HeldOut the mean at the last measurement (at most a twentieth of all steps
+	// ago), and Best the mean with the best weights so far, which are the weights after BestStep
+	// steps. Training ends with the best weights.
 	Start, HeldOut, Best float64
 	BestStep             int
 	// Elapsed is the time since Fit was called.
 	Elapsed time.Duration
 }
 
-// Validate returns an error for the first field out of range.
+// Validate returns an error that names the first field outside its range, or nil.
 func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string

@@ -1,7 +1,9 @@
-// Package amortize trains one network for all data sets of a kind: q(m, θ | D) reads a data set and
-// answers in a single pass (neural posterior estimation). A [Family] simulates data sets and
-// encodes them for a network, [Fit] trains a [Network], and [Network.Beginning] is its answer for
-// one data set, which vti.Open certifies as it is and vti.Solve starts from.
+// Package amortize trains one network for all data sets of a kind. The network computes q(m, θ |
+// D), an approximation of the posterior of model m and parameters θ given a data set D, in a single
+// pass (neural posterior estimation). A [Family] simulates data sets and encodes them for a
+// network, and [Fit] trains a [Network]. [Network.Beginning] returns its answer for one data set.
+// vti.Open returns this answer as a posterior, which can be certified, and vti.Solve starts from
+// it.
 //
 // docs/amortization.md reports the accuracy of such networks.
 package amortize

@@ -17,11 +17,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// efficiencyDraws is the number of draws of a problem at a time.
+// efficiencyDraws is the number of draws of q(m, θ | D) made at a time for a problem.
 const efficiencyDraws = 256
 
-// Efficiency measures q(m, θ | D) on fresh problems: the mean of the effective fraction of its
-// draws, (Σw)² / (n Σw²) with w = p(m, θ, y) / q(m, θ | D).
+// Efficiency measures q(m, θ | D) on newly simulated problems: it returns the mean over problems of
+// the effective share of n draws, (Σw)² / (n Σw²), with weights w = p(m, θ, D) / q(m, θ | D). name
+// is the name of the random stream.
 func (a *Network) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
 	fresh, err := a.simulate("efficiency/"+name, problems, false)
 	if err != nil {
@@ -48,10 +49,10 @@ func (a *Network) Efficiency(ctx context.Context, problems int, name string) (fl
 type drawn struct {
 	codes      []int32
 	theta      []float64
-	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, y)
+	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, D) of each draw
 }
 
-// draws makes efficiencyDraws draws from a named random stream.
+// draws makes efficiencyDraws draws from q(m, θ | D). name is the name of the random stream.
 func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	sp := a.family.Space()
 	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
@@ -75,9 +76,9 @@ func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	}, nil
 }
 
-// Sample draws 256 models with their parameters from q(m, θ | D) of a problem, from a named random
-// stream: rows of codes [S] and theta [D], at the family's sites and coordinates. logQ is log q(m,
-// θ | D), logP log p(m, θ, y).
+// Sample draws 256 models with their parameters from q(m, θ | D) for a problem. name is the name of
+// the random stream. Codes and rows of theta have the sites and coordinates of the family. logQ is
+// log q(m, θ | D), and logP is log p(m, θ, D), of each draw.
 func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)
@@ -90,7 +91,8 @@ func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta 
 	return slices.Collect(slices.Chunk(d.codes, len(sp.Cards()))), mat.NewDense(efficiencyDraws, sp.Dim(), d.theta), d.logQ, d.logP, nil
 }
 
-// effectiveShare is (Σw)² / (n Σw²); weights that are not numbers count as zero.
+// effectiveShare returns the effective share of n draws, (Σw)² / (n Σw²). Weights that are not
+// finite count as zero.
 func effectiveShare(logWeights []float64) float64 {
 	for k, w := range logWeights {
 		if !finite(w) {

@@ -11,53 +11,63 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Family is a set of problems of one kind that differ in their data: a Target whose densities take
-// a data set. It also simulates data sets and encodes them for a network. All problems have arrays
-// of the same shapes, in which masks mark the valid entries.
+// Family is a set of problems of one kind that differ in their data. It is like a Target whose
+// densities take a data set as an argument. It also simulates data sets and encodes them for a
+// network. All problems have arrays of the same shapes, and masks among the arrays mark the valid
+// entries.
 type Family interface {
-	// Space is the space of the largest problem: smaller ones have models that never use the rest.
+	// Space returns the space of the largest problem. In smaller problems no model uses the
+	// remaining coordinates.
 	Space() space.Space
-	// Simulate draws a problem from the prior; other problems train by ReverseKL only.
+	// Simulate draws a model, its parameters and a data set from the prior. Problems that come from
+	// elsewhere are suitable only for training by ReverseKL.
 	Simulate(random *rand.Rand) (*Problem, error)
-	// Encode is the network that reads data: arrays [B, ...], in the order of Problem.Data, to
-	// contexts [B, Width]. Its weights live in ctx.
+	// Encode builds the network that encodes data sets: from arrays [B, ...], in the order of
+	// Problem.Data, to contexts [B, Width], on which q is conditioned. Its weights live in ctx.
 	Encode(ctx *vti.Context, data []*graph.Node) *graph.Node
-	// Width is the dimension of a context.
+	// Width returns the number of components of a context.
 	Width() int
-	// LogPrior and LogJoint are as in a Target; row b belongs to the data in row b of the arrays.
-	// An inactive coordinate of theta may have any finite value.
+	// LogPrior and LogJoint return the same as the methods of vti.Target, where row b belongs to
+	// the data set in row b of the arrays. An inactive coordinate of theta may have any finite
+	// value.
 	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
 	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
-	// Settings describe the family as JSON; networks open for families of equal settings only.
+	// Settings returns a description of the family, which is encoded as JSON. A network can be
+	// opened only for a family with the same settings.
 	Settings() any
 }
 
 // Array is an array of numbers in row-major order.
 type Array struct {
+	// Values holds the numbers, and Dims the length of each axis.
 	Values []float64
 	Dims   []int
 }
 
 // Problem is a data set of a Family.
 type Problem struct {
-	// Data are the arrays of the data set, without the axis of a batch.
+	// Data holds the arrays of the data set, without an axis for the batch.
 	Data []Array
-	// Code [S] and Theta [D], 0 where inactive, are the simulated model and parameters, or nil.
+	// Code [S] is the simulated model and Theta [D] its parameters, with inactive coordinates 0.
+	// They are nil if unknown.
 	Code  []int32
 	Theta []float64
-	// LogMass [M], nil for none, are cheap approximations of log p(m | D) of all models of the
-	// family's space, in the order of their index, up to a constant: q(m | D) before any training.
-	// All problems of a family have them, or none.
+	// LogMass [M] holds cheap approximations of log p(m | D), up to a constant, of all M models of
+	// the space of the family, in the order of their index. They are q(m | D) before any training.
+	// LogMass is nil if there are none. Either all problems of a family have approximations, or
+	// none has.
 	LogMass []float64
-	// Precision [D·D] and Linear [D], nil for none, are the quadratic −½ θᵀHθ + bᵀθ of an
-	// approximation of the log density of the largest model: q(θ | m, D) before any training. With
-	// [M·D·D] and [M·D] each model has a separate quadratic, in the order of their index. The data
-	// set's Target must then be a [QuadraticTarget] with the same quadratics. All problems of a
-	// family have the same number of them.
+	// Precision H [D·D] and Linear b [D] give a quadratic approximation −½ θᵀHθ + bᵀθ of the log
+	// density of the largest model, from which q(θ | m, D) starts before any training. They are nil
+	// if there is none. With [M·D·D] and [M·D] each model has a separate approximation, in the
+	// order of the index of models. The Target of the data set must then be a [vti.QuadraticTarget]
+	// with the same approximations. All problems of a family have the same number of
+	// approximations.
 	Precision, Linear []float64
 }
 
-// check returns an error if a problem of a family differs in shape from another one.
+// check returns an error if the arrays of p differ in shape from the arrays of like. With truth p
+// must also have Code and Theta.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

@@ -15,11 +15,13 @@ import (
 	"github.com/transdim/vti/internal/evaluate"
 )
 
-// Settings describes a network in its file, with its family as JSON, and the steps taken.
+// Settings holds the description of a network in its file: the settings of its family as JSON, the
+// configuration of its training, and the number of steps taken.
 type Settings struct {
+	// Family holds the settings of the family, and Flow the family of flows.
 	Family json.RawMessage `json:"family"`
 	Flow   cosmic.Config   `json:"flow"`
-	// The fields from Hidden to Seed are fields of Config.
+	// The fields from Hidden to Seed are as in Config.
 	Hidden       int     `json:"hidden"`
 	Objective    string  `json:"objective"`
 	Steps        int     `json:"steps"`
@@ -32,7 +34,7 @@ type Settings struct {
 	Taken int `json:"-"`
 }
 
-// Config is the configuration of the training.
+// Config returns the configuration of the training.
 func (s *Settings) Config() (Config, error) {
 	cfg := Config{Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed}
 	return cfg, cfg.Objective.UnmarshalText([]byte(s.Objective))
@@ -53,7 +55,8 @@ func Read(path string) (*Settings, error) {
 	return s, nil
 }
 
-// Load opens a network for its family. like is any problem of the family, and sets the shapes.
+// Load opens the network in the file at path for its family. like is any problem of the family, and
+// determines the shapes of arrays.
 func Load(device *gpu.Device, family Family, like *Problem, path string) (*Network, error) {
 	s, err := Read(path)
 	if err != nil {
@@ -65,7 +68,7 @@ func Load(device *gpu.Device, family Family, like *Problem, path string) (*Netwo
 	}
 	known := *like
 	sp := family.Space()
-	if known.Code == nil { // for a table whose model is unknown
+	if known.Code == nil { // a problem whose true model is unknown
 		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
 	}
 	a, err := newNetwork(device, family, cfg.withDefaults(), &known)
@@ -111,7 +114,8 @@ func (a *Network) copyWeights(from, to string) error {
 	return nil
 }
 
-// setVariable sets a variable. A new variable is not trained.
+// setVariable sets the value of a variable. It creates a variable that does not exist, as not
+// trainable.
 func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
 	ctx := a.graphs.Variables.InAbsPath(scope).Checked(false)
 	if variable := ctx.GetVariable(name); variable != nil {

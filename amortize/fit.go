@@ -19,14 +19,17 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// adamScope holds the moments of Adam, below the scopes of the variables.
+// adamScope is the name of the scopes, within the scopes of the variables, that hold the moments of
+// Adam.
 const adamScope = "adam"
 
-// Fit trains q(m | D) q(θ | m, D) on simulated problems, new ones in every step. A network depends
-// on the seed, not on the number of processors.
-// When ctx is cancelled it finishes the step in progress, writes the network's file, if named, and
-// returns the network so far with an error that wraps ctx.Err(). With Resume it continues, to the
-// bit.
+// Fit trains q(m | D) q(θ | m, D) on simulated problems, with new problems in every step. The
+// result depends on the seed, but not on the number of processors.
+//
+// When ctx is cancelled Fit finishes the step in progress, writes the file of the network if
+// cfg.Checkpoint names one, and returns the network so far with an error that wraps ctx.Err(). With
+// Resume a later call continues, and ends with the same network, to the bit, as a training without
+// interruption.
 func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -107,7 +110,8 @@ func (a *Network) fit(ctx gocontext.Context) error {
 	return nil
 }
 
-// stepGraph is one training step. [3]: loss, norm of the gradient, and 1 for a skipped step.
+// stepGraph builds the graph of one training step. It returns three numbers: the loss, the norm of
+// the gradient, and 1 if the step was skipped or 0 if not.
 func (a *Network) stepGraph(ctx *vti.Context, inputs []*Node) []*Node {
 	cfg := &a.config
 	each, surrogate, step := a.objective(ctx, inputs)

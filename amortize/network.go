@@ -20,32 +20,33 @@ import (
 
 const encoderScope = "encoder"
 
-// Network is a network trained on a Family: q(m, θ | D) of any of its data sets in one pass.
-// [Network.Beginning] opens it on one. Its methods are not safe for concurrent use.
+// Network is a network trained on a Family. It computes q(m, θ | D) for any data set D of the
+// family in one pass. [Network.Beginning] returns its answer for a data set. Its methods are not
+// safe for concurrent use.
 type Network struct {
 	graphs   evaluate.Graphs
 	family   Family
 	config   Config
 	flow     *cosmic.Flow
-	models   *modeldist.Autoregressive // nil where there is one model
+	models   *modeldist.Autoregressive // q(m | D); nil if there is only one model
 	settings json.RawMessage
 	step     int
-	like     *Problem // sets the shapes of problems
+	like     *Problem // a problem with the shapes that all problems must have
 	best     best
 }
 
 const bestScope = "best"
 
-// best is the record of the best weights so far.
+// best describes the best weights so far, which variables hold in the scope bestScope.
 type best struct {
-	inputs [][]any   // of the held-out batches
-	losses []float64 // by problem, under the best weights
-	start  float64   // mean loss of the network before any training
-	step   int       // number of steps of the best weights
-	last   float64   // mean loss of the last weights measured
+	inputs [][]any   // inputs of the graph for each held-out batch
+	losses []float64 // loss of each held-out problem with the best weights
+	start  float64   // mean loss over held-out problems before any training
+	step   int       // number of training steps after which the best weights were reached
+	last   float64   // mean loss over held-out problems at the last measurement
 }
 
-// newNetwork makes a network without weights.
+// newNetwork returns a network without weights.
 func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*Network, error) {
 	sp := family.Space()
 	if err := like.check(like, sp, cfg.Objective != ReverseKL); err != nil {
@@ -76,18 +77,20 @@ func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*
 	return a, err
 }
 
-// Steps is the number of training steps taken.
+// Steps returns the number of training steps taken.
 func (a *Network) Steps() int { return a.step }
 
-// known holds the inputs of graphs about a batch of problems.
+// known holds, as nodes of a graph, the data and the approximations of a batch of R problems. B is
+// the number of rows of the graph, and M the number of models.
 type known struct {
 	data                       []*Node // [B, ...] in float32
-	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil: none
-	// times is the number of rows per problem, B/R. Q is 1, or the number of models.
+	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil if the problems have none
+	// times is the number of rows of each problem, B/R. Q, the number of quadratic approximations
+	// of a problem, is 1 or M.
 	times int
 }
 
-// batchOf returns the arrays of problems as inputs of known.
+// batchOf returns the arrays of problems as inputs of a graph, which known reads.
 func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	for i, array := range a.like.Data {
 		values := make([]float32, 0, len(problems)*len(array.Values))
@@ -116,7 +119,7 @@ func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	return inputs
 }
 
-// known reads the inputs of batchOf, and returns the inputs that follow.
+// known returns the inputs that batchOf has made, and the rest, the inputs that follow them.
 func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	k.times = 1
 	next := func() (input *Node) {
@@ -135,7 +138,8 @@ func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	return k, inputs
 }
 
-// repeated returns x [B, ...] with every row repeated in place.
+// repeated returns x [B, ...] with each row repeated the given number of times, one after the
+// other.
 func repeated(x *Node, times int) *Node {
 	dims := x.Shape().Dimensions
 	wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)
@@ -164,7 +168,7 @@ func (a *Network) conditional(ctx *vti.Context, k known) conditional {
 	return conditional{a, k, ctx, a.family.Encode(ctx.In(encoderScope).Checked(false), k.data)}
 }
 
-// logModel is log q(m | D), [B] float64; zero for a single model.
+// logModel returns log q(m | D) of codes, [B] float64. It is zero if there is only one model.
 func (c conditional) logModel(codes *Node) *Node {
 	if c.models == nil {
 		return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
@@ -172,7 +176,8 @@ func (c conditional) logModel(codes *Node) *Node {
 	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(evaluate.ModelScope), codes)
 }
 
-// flowGiven returns the flow with the anchors of the problems, or of their models.
+// flowGiven returns the flow anchored at the quadratic approximation of each problem or, if each
+// model has a separate approximation, of the model in each row of codes.
 func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	if c.precision == nil {
 		return c.flow
@@ -187,21 +192,22 @@ func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	return c.flow.Given(Reshape(precision, -1, dim, dim), Gather(Reshape(c.linear, rows*quadratics, dim), index))
 }
 
-// logParameters is log q(θ | m, D) of theta [B, D]. [B]
+// logParameters returns log q(θ | m, D) [B] of theta [B, D].
 func (c conditional) logParameters(codes, theta *Node) *Node {
 	mask := c.family.Space().Mask(codes)
 	z, logDet := c.flowGiven(codes).ToBase(c.ctx.In(evaluate.FlowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
 	return evaluate.LogConditional(mask, z, logDet)
 }
 
-// push maps z [B, D] to θ [B, D], with log q(θ | m, D) and log p(y, θ | m) [B].
+// push maps reference draws z [B, D] to θ [B, D], and returns log q(θ | m, D) [B] and log p(D, θ |
+// m) [B].
 func (c conditional) push(codes, z *Node) (theta, logQ, logJoint *Node) {
 	mask := c.family.Space().Mask(codes)
 	theta, logDet := c.flowGiven(codes).ToParams(c.ctx.In(evaluate.FlowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
 	return theta, evaluate.LogConditional(mask, z, logDet), c.family.LogJoint(c.data, codes, mask, theta)
 }
 
-// sample draws models [B, S] from q(m | D).
+// sample maps uniforms [B, S] to draws of models [B, S] from q(m | D).
 func (c conditional) sample(uniforms *Node) *Node {
 	if c.models == nil {
 		return Zeros(uniforms.Graph(), shapes.Make(dtypes.Int32, uniforms.Shape().Dimensions...))

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// simulate draws problems, each from a separate random stream, on all processors.
+// simulate draws problems, each from a separate random stream, on all processors. With truth the
+// problems must state their models and parameters.
 func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, error) {
 	problems := make([]*Problem, count)
 	sp := a.family.Space()
@@ -30,7 +31,8 @@ func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, erro
 	return problems, nil
 }
 
-// draw returns the inputs of a step, counted from 0, from random streams of a name.
+// draw returns the inputs of the graph for a step; the first step is 0. name is the prefix of the
+// names of the random streams.
 func (a *Network) draw(name string, step int) ([]any, error) {
 	cfg, sp := &a.config, a.family.Space()
 	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)
@@ -56,7 +58,7 @@ func (a *Network) draw(name string, step int) ([]any, error) {
 	return inputs, nil
 }
 
-// noise returns uniforms [B, S] and normals [B, D].
+// noise returns uniforms [rows, sites] and standard normals [rows, dim] as inputs of a graph.
 func noise(random *rand.Rand, rows, sites, dim int) []any {
 	uniforms, normals := make([]float64, rows*sites), make([]float32, rows*dim)
 	for i := range uniforms {
@@ -68,7 +70,8 @@ func noise(random *rand.Rand, rows, sites, dim int) []any {
 	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
 }
 
-// objective returns the objective of each problem [B], the node to differentiate, and the step.
+// objective returns the objective of each problem [B], a node whose gradient is the gradient of the
+// mean objective, and the number of the step.
 func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, step *Node) {
 	cfg := &a.config
 	k, inputs := a.known(inputs)
@@ -92,9 +95,10 @@ func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, 
 	return each, surrogate, step
 }
 
-// reverse returns log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node with the gradient
-// of its mean: along θ for the flow, and by the score function for q(m | D), each draw less the
-// mean of the other draws of its data set.
+// reverse returns log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node whose gradient
+// estimates the gradient of its mean. The gradient for the flow is pathwise, through θ. The
+// gradient for q(m | D) is the score-function gradient, where the mean of the other draws of the
+// same data set is subtracted from each draw.
 func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
 	draws := c.config.Draws
 	c = c.repeated(draws)

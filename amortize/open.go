@@ -17,13 +17,15 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Place maps the space of a problem to the space of its family: site s of its codes at Sites[s],
-// coordinate d of its parameters at Coordinates[d]. Other sites of the family have outcome 0. The
-// zero value means that both spaces are equal.
+// Place maps the space of a problem into the space of its family: site s of the problem is site
+// Sites[s] of the family, and coordinate d of the problem is coordinate Coordinates[d] of the
+// family. Other sites of the family have outcome 0. The zero value means that both spaces are
+// equal.
 type Place struct{ Sites, Coordinates []int }
 
-// Beginning is the network's answer for a data set, computed in one pass: the starting point of a
-// fit with [vti.Config], or of [vti.Open]. sp is the space of the Target of the data set.
+// Beginning returns the answer of the network for a data set, computed in one pass. As Begin in a
+// [vti.Config] it is the starting point of a fit, and the answer that [vti.Open] returns. sp is the
+// space of the Target of the data set, and place its place in the space of the family.
 func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -88,11 +90,12 @@ func (a *Network) contextOf(problem *Problem) ([]float64, error) {
 	return tensors.CopyFlatData[float64](outputs[0])
 }
 
-// modelsBatch is the largest number of codes evaluated at once: each batch reads all approximate
-// masses.
+// modelsBatch is the largest number of codes evaluated at a time. Each batch takes the approximate
+// masses of all models as input.
 const modelsBatch = 4096
 
-// logModels is log q(m | D) of all codes with outcomes cards at sites, normalised over them.
+// logModels returns log q(m | D) of all codes of a problem, normalised over these codes. The
+// problem has cards[s] outcomes at site s, which is site sites[s] of the family.
 func (a *Network) logModels(problem *Problem, about []float64, cards, sites []int) ([]float64, error) {
 	count, _ := space.CountCodes(cards)
 	if a.models == nil || count == 1 {

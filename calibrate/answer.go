@@ -17,25 +17,26 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a table for a command with the settings of a record R. The command finds a question Q
-// in them, and gives an answer A.
+// Problem is a table for a command, with the settings in a record of type R. From the table and the
+// settings the command makes its question, of type Q, and returns its answer, of type A.
 type Problem[R, Q, A any] struct {
 	// About describes the table in a few words, and CSV is the table.
 	About  string
 	CSV    []byte
 	Record R
-	// Flags ask for the settings; nil where flags cannot.
+	// Flags are the flags of the command for the settings; nil if some setting has no flag.
 	Flags []string
-	// Exact compares the answer with an exact one; nil for never.
+	// Exact compares the answer with an exact one. It may be nil.
 	Exact Exact[Q, A]
 
-	judge func(r *Replicate, asked Q, answer A, run string) error // with the truth, if it is known
+	judge func(r *Replicate, asked Q, answer A, run string) error // compares the answer with the truth; nil if the truth is not known
 }
 
-// Exact compares an answer with an exact one, or says why there is none.
+// Exact is a function that compares an answer with an exact one. Its error says why there is no
+// exact answer.
 type Exact[Q, A any] func(ctx context.Context, asked Q, answer A) ([]Comparison, error)
 
-// command is the command line that answers the table, or empty.
+// command returns the command line that answers the table, or "" if the settings have no flags.
 func (p *Problem[R, Q, A]) command(name string, seed uint64) string {
 	if p.Flags == nil {
 		return ""
@@ -43,7 +44,8 @@ func (p *Problem[R, Q, A]) command(name string, seed uint64) string {
 	return fmt.Sprintf("vti %s %s %s --seed %d", name, tableName(seed), strings.Join(p.Flags, " "), seed)
 }
 
-// checked adds the comparisons of an answer to a reply.
+// checked adds to a reply the functions that compare its answer with the truth and with an exact
+// answer.
 func (p *Problem[R, Q, A]) checked(ctx context.Context, said *reply, asked Q, answer A, run string) *reply {
 	if p.judge != nil {
 		said.judge = func(r *Replicate) error { return p.judge(r, asked, answer, run) }
@@ -54,29 +56,32 @@ func (p *Problem[R, Q, A]) checked(ctx context.Context, said *reply, asked Q, an
 	return said
 }
 
-// reply is the answer of a command for a table.
+// reply is the answer of a command to a table.
 type reply struct {
 	kind    string // see [Replicate]
 	verdict fmt.Stringer
 	reasons []string
 	check   *modelcheck.Report
-	// judge compares the answer with the truth in a replicate; nil if the truth is not known.
+	// judge compares the answer with the truth and notes the outcome in a replicate. It is nil if
+	// the truth is not known.
 	judge func(r *Replicate) error
-	// compare compares the answer with an exact one, or says why there is none; nil for never.
+	// compare compares the answer with an exact one. It may be nil. Its error says why there is no
+	// exact answer.
 	compare func() ([]Comparison, error)
 }
 
 // refusal is the error of a command that does not accept a table.
 type refusal struct{ error }
 
-// answer runs a command on a table in a directory below dir, and notes the reply. flags repeat it.
+// answer runs a command on a table in a directory below dir, and returns the replicate with its
+// reply. The argument flags is the command line that repeats the run, or "".
 func answer(ctx context.Context, about string, content []byte, seed uint64, dir, flags string, command func(t *table.Table, work string) (*reply, error)) (*Replicate, error) {
 	started := time.Now()
 	r := &Replicate{About: about, table: content}
 	defer func() { r.Seconds = time.Since(started).Seconds() }()
 	data, err := table.Parse(tableName(seed), content)
 	if err != nil {
-		return nil, err // the generator's mistake
+		return nil, err // the generator wrote a table that cannot be read
 	}
 	work := filepath.Join(dir, "run")
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
@@ -115,11 +120,13 @@ func answer(ctx context.Context, about string, content []byte, seed uint64, dir,
 	return r, nil
 }
 
-// fewestRanked is the least number of draws for a rank, if not all draws count.
+// fewestRanked is the least number of draws among which a true value is ranked, if only some of the
+// draws are used.
 const fewestRanked = 100
 
-// rank notes the place of a true value among the draws for which used, unless nil, holds; of is the
-// value of a draw. Among equal draws it takes a random place.
+// rank notes the rank of a true value among the posterior draws for which used holds, or among all
+// draws if used is nil. The function value returns the value of a draw. If draws equal the true
+// value its rank among them is random.
 func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
 	below, equal, count := 0.0, 0.0, 0.0
 	for draw := range sample.Len() {
@@ -139,7 +146,7 @@ func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value 
 	}
 }
 
-// CSV is a table of columns as text.
+// CSV returns a table with the columns as text.
 func CSV(columns ...*table.Column) []byte {
 	var text bytes.Buffer
 	writer := csv.NewWriter(&text)
@@ -147,7 +154,7 @@ func CSV(columns ...*table.Column) []byte {
 	for c, column := range columns {
 		cells[c] = column.Name
 	}
-	_ = writer.Write(cells) // a buffer takes everything
+	_ = writer.Write(cells) // writing to a buffer does not fail
 	for row := range max(len(columns[0].Values), len(columns[0].Codes)) {
 		for c, column := range columns {
 			cells[c] = column.Text(row)
@@ -158,7 +165,8 @@ func CSV(columns ...*table.Column) []byte {
 	return text.Bytes()
 }
 
-// Numbered returns columns of numbers with the names v1, v2 and so on of a letter.
+// Numbered returns columns of numbers whose names are the letter and 1, 2 and so on, such as v1 and
+// v2.
 func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	for j, column := range values {
 		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), column))
@@ -166,7 +174,8 @@ func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	return columns
 }
 
-// Labelled is a column of codes as texts after a letter; no text is written for −1.
+// Labelled returns a column of texts, each the letter and a code, such as g0. The code −1 is
+// written as an empty text.
 func Labelled(name, letter string, codes []int) *table.Column {
 	texts := make([]string, len(codes))
 	for i, code := range codes {

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The parameters of the BGe prior of vti dag, written down again so that an error in the program is
-// not repeated here (Geiger and Heckerman 2002; Kuipers, Moffa and Heckerman 2014): α_μ, α_w − N,
-// and t. A node with k parents is a regression with
+// The parameters of the BGe prior of vti dag: α_μ, α_w − N with N the number of nodes, and t
+// (Geiger and Heckerman 2002; Kuipers, Moffa and Heckerman 2014). They are written down again here
+// so that an error in the tested program is not repeated. The column of a node with k parents is a
+// regression with noise variance σ² and weights w:
 //
 //	σ² ~ IG((α_w − N + k + 1)/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
 const (
@@ -19,7 +20,8 @@ const (
 	BGeScale   = 0.5
 )
 
-// drawBGe draws the column of a node given its parents, and their weights.
+// drawBGe draws the values of a node given the values of its parents, and returns them with the
+// weights of the parents.
 func drawBGe(parents [][]float64, rows int, random *rand.Rand) (column, weights []float64) {
 	shape := (BGeDegrees + float64(len(parents)) + 1) / 2
 	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())

@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Changes draws series from the priors of vti changepoints, and runs it. Mean and sd of the column,
-// to which priors refer, are 0 and 1; the prior mean of counts is 5. Places have the uniform prior.
+// Changes draws series from the priors of vti changepoints, and runs the command on them. Priors
+// that refer to the mean and the standard deviation of the column use 0 and 1 instead, and the
+// prior mean of counts is 5. The places of changes have the uniform prior.
 type Changes struct {
 	Options changepoint.Options
 	Rows    int
@@ -26,7 +27,8 @@ type Changes struct {
 // Name identifies the study.
 func (s Changes) Name() string { return studyName("changepoints", s.Rows, s.Options) }
 
-// Priors of vti changepoints that no option sets, written down again.
+// Priors of vti changepoints that no option sets. They are written down again here so that an error
+// in the tested program is not repeated.
 const (
 	changeNoiseMedian, changeNoiseSD       = 0.5, 1.5
 	changeVarianceShape, changeVarianceAt  = 0.5, 0.05
@@ -34,7 +36,8 @@ const (
 	changeCount, changeMost, changeMeanAll = 5.0, 30, 3.0
 )
 
-// Replicate draws changes, levels and a series from a seed, answers it and compares.
+// Replicate draws changes, levels and a series with a seed, runs the command on the series, and
+// compares the answer with the truth.
 func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	if s.Options.Kind == changepoint.Events {
 		return nil, fmt.Errorf("events are not drawn: want a model of a series")
@@ -60,7 +63,7 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	})
 }
 
-// options are the options of a series to draw, with the defaults written out.
+// options returns the options with which a series is drawn: defaults take the place of zeros.
 func (s Changes) options() changepoint.Options {
 	o := s.Options
 	o.Time, o.Value, o.Spread, o.Places = "t", "y", 1, changepoint.Uniform
@@ -81,8 +84,8 @@ func (s Changes) options() changepoint.Options {
 // changedSeries is a series with changes, and its true parameters.
 type changedSeries struct {
 	t, y   []float64
-	bounds []int     // the first row of each segment, and the number of rows
-	levels []float64 // of each segment; its standard deviation where that alone changes
+	bounds []int     // the first row of each segment, and at the end the number of rows
+	levels []float64 // the level of each segment, or its standard deviation if only that changes
 	sigma  float64
 }
 
@@ -102,8 +105,9 @@ func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries 
 	return c
 }
 
-// drawBounds draws the places of changes, uniform among places with segments of at least Shortest
-// rows: it takes the places in a series of fewer rows, and puts the missing rows into its segments.
+// drawBounds draws the places of changes, uniform among all places whose segments have at least
+// Shortest rows. It draws the places in a series without the rows that every segment must have, and
+// then adds these rows to the segments.
 func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
 	k := poissonNumber(o.MeanChanges, o.MaxChanges, random)
 	free := n - (k+1)*(o.Shortest-1) - 1
@@ -116,7 +120,8 @@ func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
 	return append(bounds, n)
 }
 
-// drawSegment draws the rows from one place to another, and returns their level.
+// drawSegment draws the rows of a segment, from the row from to the row before to, and returns its
+// level.
 func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from, to int, random *rand.Rand) float64 {
 	level, sd, slope := o.LevelSD*random.NormFloat64(), c.sigma, 0.0
 	switch o.Kind {
@@ -144,7 +149,8 @@ func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from,
 	return level
 }
 
-// functions have ranked posterior draws: the level at a row, and the noise if segments share it.
+// functions returns the parameters that are ranked among posterior draws: the level at a row, and
+// the standard deviation of the noise if all segments share it.
 func (c *changedSeries) functions(kind changepoint.Kind, row int) []functional {
 	at := 0
 	for c.bounds[at+1] <= row {

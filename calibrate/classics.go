@@ -19,35 +19,39 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// classic is a table from the prior of a command without training: mixtures, changes, orders.
+// classic is a table drawn from the prior of a command that answers without training: vti mixture,
+// vti changepoints or vti order.
 type classic struct {
 	about   string
 	columns []*table.Column
-	// number is the true number of components, changes or knots, or the degree.
+	// number is the true number of components, of changes or of knots, or the true degree of the
+	// polynomial.
 	number int
-	// functions are true numbers, with the function of a draw that estimates each.
+	// functions holds true values, each with the function that takes the same quantity from a
+	// posterior draw.
 	functions []functional
 }
 
-// functional is a number of the truth.
+// functional is the true value of a quantity, with the function that takes the quantity from a
+// posterior draw.
 type functional struct {
 	kind  string
 	truth float64
 	value func(sample *draws.Draws, draw int) float64
 }
 
-// stated is the content of an answer.
+// stated holds the contents of an answer.
 type stated struct {
 	head    run.Head
 	verdict vti.Verdict
 	reasons []string
-	// first is the number of the first probability.
+	// first is the number, for example of changes, to which probabilities[0] belongs.
 	first         int
 	probabilities []float64
 }
 
-// answerClassic runs a command on the table, and compares its answer with the truth. An error
-// before there is an answer is a refusal.
+// answerClassic runs a command on the table, and compares its answer with the truth. If the command
+// fails before it has an answer, the replicate counts as refused.
 func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, command func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
 	return answer(ctx, c.about, CSV(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
 		result, err := command(t, work)
@@ -65,8 +69,9 @@ func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, ran
 	})
 }
 
-// judge notes ranks and events. Doubtful answers count too: their reasons, such as a probable
-// largest number, depend on the truth, and ranks of a choice by the truth are not uniform.
+// judge notes ranks and events. It also judges doubtful answers: the reasons for doubt, such as a
+// probable largest number of components, depend on the truth, and ranks of answers that are
+// selected by the truth are not uniform.
 func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.Rand) error {
 	most, below := 0, 0.0
 	for k, p := range result.probabilities {
@@ -91,10 +96,11 @@ func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.
 	return nil
 }
 
-// coordinate is the index of a coordinate of draws, −1 for none.
+// coordinate returns the index of a coordinate of draws by its name, −1 if there is none.
 func coordinate(sample *draws.Draws, name string) int { return slices.Index(sample.Coordinates, name) }
 
-// studyName identifies a study by its command, its rows, and its options in JSON without defaults.
+// studyName returns the name that identifies a study: its command, its number of rows, and every
+// option that differs from its default.
 func studyName(command string, rows int, options any) string {
 	words := []string{fmt.Sprintf("%s: %d rows", command, rows)}
 	set := reflect.ValueOf(options)
@@ -109,7 +115,7 @@ func studyName(command string, rows int, options any) string {
 	return strings.Join(words, ", ")
 }
 
-// poissonNumber draws a number from a Poisson distribution cut off above most.
+// poissonNumber draws a number from a Poisson distribution truncated above most.
 func poissonNumber(mean float64, most int, random *rand.Rand) int {
 	logs := make([]float64, most+1)
 	for k := range logs {

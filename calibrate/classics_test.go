@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// A few problems of each classic are drawn, answered and compared; the same seed gives the same.
-// The studies in docs/benchmarks/classics.md have fifty.
+// A few problems are drawn, answered and compared for each command that answers without training;
+// the same seed gives the same replicates. The studies in docs/benchmarks/classics.md have fifty
+// replicates.
 func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	testkit.Long(t)
 	for name, test := range map[string]struct {
@@ -50,7 +51,7 @@ func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	require.ErrorContains(t, err, "Zellner's prior refers to the series itself")
 }
 
-// Names of studies are words, and tell studies apart.
+// The name of a study is text that distinguishes it from other studies.
 func TestStudiesHaveNames(t *testing.T) {
 	require.Equal(t, "mixture: 40 rows, family poisson, max components 5", Mixture{Options: mixture.Options{Family: mixture.Poisson, MaxComponents: 5}, Rows: 40}.Name())
 	require.Equal(t, "changepoints: 60 rows", Changes{Rows: 60}.Name())

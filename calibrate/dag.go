@@ -25,21 +25,23 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Dag draws graphs, weights and data from the priors of vti dag on columns as they are, as every
-// prior is then known before the data. It has BGe mechanisms, linear ones of a known noise scale,
-// or mixed ones, where every second node is a category.
+// Dag draws graphs, weights and data from the priors of vti dag. Columns are not standardised, so
+// that every prior is known before the data are drawn. The mechanisms are BGe, linear with a known
+// noise scale, or mixed, where every second node is a category.
 type Dag struct {
-	// Device trains flows.
+	// Device is the device on which flows are trained.
 	Device *gpu.Device
-	// Rows and Nodes are the size of the tables; at most [MostNodes] nodes.
+	// Rows and Nodes are the numbers of rows and of nodes of the tables. There may be at most
+	// [MostNodes] nodes.
 	Rows, Nodes int
 	// Record holds the other settings.
 	Record dag.Record
-	// Exact compares each answer with an exact one; nil for never.
+	// Exact compares each answer with an exact one. It may be nil.
 	Exact Exact[*dag.Problem, *dag.Result]
 }
 
-// MostNodes is the largest number of nodes whose graphs are listed: 29,281 graphs.
+// MostNodes is the largest number of nodes for which all graphs are listed. Five nodes have 29,281
+// acyclic graphs.
 const MostNodes = 5
 
 // Name implements [Source].
@@ -47,7 +49,7 @@ func (d Dag) Name() string {
 	return fmt.Sprintf("dag, %v, %s, %d rows, %d nodes", d.model().Mechanism, graphsName(d.model()), d.Rows, d.Nodes)
 }
 
-// graphsName is the prior over graphs in a word.
+// graphsName returns the name of the prior over graphs.
 func graphsName(model dag.ModelOptions) string {
 	if model.EdgePenalty != 0 {
 		return fmt.Sprintf("edge penalty %g", model.EdgePenalty)
@@ -70,7 +72,7 @@ func (d Dag) model() dag.ModelOptions {
 	return model
 }
 
-// check returns an error for settings that cannot be drawn.
+// check returns an error if tables cannot be drawn with the settings.
 func (d Dag) check() error {
 	switch model := d.model(); {
 	case d.Nodes < 2 || d.Nodes > MostNodes:
@@ -97,7 +99,7 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	p := &DagProblem{About: d.Name(), Record: d.Record, Exact: d.Exact}
 	p.Record.Columns.Scaling, p.Record.Model = tables.Unscaled, d.model()
 	model := p.Record.Model
-	graphs, weights := Acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
+	graphs, weights := Acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // indices are [from, to]
 	var parents []int
 	if model.Mechanism == dag.Mixed {
 		var columns []MixedColumn
@@ -113,7 +115,8 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	return AnswerDag(ctx, d.Device, p, seed, dir)
 }
 
-// drawNumbers draws columns along a graph, and notes their weights [from, to].
+// drawNumbers draws the columns of a graph, each from its parents, and notes the weights of the
+// edges at [from, to].
 func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [][]float64 {
 	model := d.model()
 	columns := make([][]float64, d.Nodes)
@@ -138,7 +141,8 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 	return columns
 }
 
-// drawLinear draws the column of a node given its parents, and their weights.
+// drawLinear draws the column of a node given the columns of its parents, and the weights of these
+// parents.
 func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
 	column = make([]float64, rows)
 	for i := range column {
@@ -152,8 +156,10 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// GraphPrior returns the log probabilities of graphs: equal; uniform over the number of parents of
-// each node, and then over sets of that size; or in proportion to exp(−λ edges).
+// GraphPrior returns the log prior probabilities of graphs. Depending on the options all graphs are
+// equally probable; or the number of parents of each node is uniform, and so is the set of parents
+// of that number; or the probability is proportional to exp(−λ k) for a graph with k edges and edge
+// penalty λ.
 func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {
@@ -171,7 +177,8 @@ func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	return logs
 }
 
-// AnswerDag runs vti dag on a problem, and compares its answer. It works in dir.
+// AnswerDag runs vti dag on a problem in the directory dir, and compares the answer with the truth
+// or an exact answer.
 func AnswerDag(ctx context.Context, device *gpu.Device, p *DagProblem, seed uint64, dir string) (*Replicate, error) {
 	return answer(ctx, p.About, p.CSV, seed, dir, p.command("dag", seed), func(t *table.Table, work string) (*reply, error) {
 		data, err := dag.NewData(t, p.Record.Columns)
@@ -213,7 +220,8 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
 }
 
-// judgeDag notes the rank of the true weight of an edge of the graph, and the true edges.
+// judgeDag notes the rank of the true weight of one edge, chosen at random, and which edges are in
+// the true graph.
 func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, result *dag.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted {
 		return nil
@@ -229,8 +237,9 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 	if err != nil {
 		return err
 	}
-	// One of all pairs, and not of the true edges: that would prefer graphs of few edges, and the
-	// posterior given the edge does not.
+	// The edge is chosen among all pairs of nodes, and not only among the true edges. A choice
+	// among the latter would give more weight to graphs of few edges, for which the posterior given
+	// the edge does not account.
 	from, to := random.IntN(p.Data.Nodes()), random.IntN(p.Data.Nodes()-1)
 	if to >= from {
 		to++

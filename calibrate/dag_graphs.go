@@ -2,7 +2,8 @@ package calibrate
 
 import "slices"
 
-// Acyclic lists the acyclic graphs over some nodes, each as the set of parents of every node.
+// Acyclic returns all acyclic graphs over the given number of nodes. A graph is the list of the
+// parent sets of its nodes; a set is a bit mask.
 func Acyclic(nodes int) (graphs [][]int) {
 	parents := make([]int, nodes)
 	var choose func(j int)
@@ -24,7 +25,8 @@ func Acyclic(nodes int) (graphs [][]int) {
 	return graphs
 }
 
-// Topological orders nodes after their parents; nil if there is a cycle.
+// Topological returns the nodes of a graph in an order in which every node comes after its parents.
+// It returns nil if there is a cycle.
 func Topological(parents []int) []int {
 	var order []int
 	placed := 0

@@ -8,7 +8,8 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// There are 3, 25 and 543 acyclic graphs over 2, 3 and 4 labelled nodes (OEIS A003024).
+// TestAcyclic checks that there are 3, 25 and 543 acyclic graphs over 2, 3 and 4 labelled nodes
+// (OEIS A003024).
 func TestAcyclic(t *testing.T) {
 	for nodes, count := range map[int]int{2: 3, 3: 25, 4: 543} {
 		require.Len(t, Acyclic(nodes), count)
@@ -17,7 +18,7 @@ func TestAcyclic(t *testing.T) {
 	require.Nil(t, Topological([]int{1 << 1, 1 << 0}))
 }
 
-// Small studies from the priors note edges and weights of trusted answers.
+// In small studies from the priors the edges and weights are judged if the answer is trusted.
 func TestDagStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -1,13 +1,14 @@
 // Package calibrate measures whether the answers of vti are right, on problems with known truth.
 //
-// A replicate is a problem drawn from a seed and run through the same code as the command. Models,
-// parameters and data come from the prior of the very problem. So over many replicates the rank of
-// a true parameter among posterior draws is uniform (Talts et al. 2018), and of the events with a
-// stated probability p a share of p happens.
+// A replicate is a problem that is drawn with a seed and answered by the code that the command
+// runs. Its model, parameters and data are drawn from the prior of that problem. So over many
+// replicates the rank of a true parameter among its posterior draws is uniform (Talts et al. 2018),
+// and of the events with a stated probability p a fraction p happens.
 //
-// A study is a [Source]. Package lab/hard has others, of nasty tables, whose answers are compared
-// with exact ones ([Problem.Exact]): a run whose verdict is trusted and whose numbers are wrong is
-// listed with the command that repeats it.
+// A study repeats replicates from a [Source]. Package lab/hard has further sources, whose tables
+// are difficult and whose answers are compared with exact ones ([Problem.Exact]). If the verdict on
+// an answer is trusted and its numbers are wrong, the replicate is listed with the command that
+// repeats it.
 //
 // # Files
 //

@@ -14,16 +14,17 @@ const panelSide = 255
 
 const figureName = "calibration"
 
-// Names of the figure's files; there are none if no replicate has ranks or events.
+// Names of the files of the figure. There are no such files if no replicate has ranks or events.
 const (
 	FigureSVG = figureName + ".svg"
 	FigurePNG = figureName + ".png"
 )
 
-// WriteFigure draws the figure to a directory. Each kind of parameter has the histogram of its
-// ranks, with the interval that holds 95% of the counts of a bin, and the difference of the
-// distribution of ranks from the uniform one within its simultaneous band. Each kind of statement
-// has the share of true ones by probability, with intervals.
+// WriteFigure draws the figure to files in a directory. For each kind of parameter there is a
+// histogram of its ranks, with the interval that holds 95% of the counts of a bin if ranks are
+// uniform. Beside it is the difference between the distribution function of the ranks and the
+// uniform one, within its simultaneous band. For each kind of statement there is the frequency of
+// true statements by stated probability, with intervals.
 func (s *Summary) WriteFigure(dir string) error {
 	var rows [3][]*picture.Picture
 	for _, u := range s.Uniformity {
@@ -46,7 +47,7 @@ func (s *Summary) WriteFigure(dir string) error {
 	return figure.Write(dir)
 }
 
-// newPanel is an empty panel whose horizontal axis is from 0 to 1.
+// newPanel returns an empty panel whose horizontal axis is from 0 to 1.
 func newPanel(title string, y picture.Scale, xName, yName string) picture.Frame {
 	p := picture.New(figureName, title, panelSide, panelSide)
 	f := picture.NewFrame(p, picture.Scale{Min: 0, Max: 1}, y, xName, yName)
@@ -75,7 +76,8 @@ func (u *Uniformity) histogram() *picture.Picture {
 	return f.Picture
 }
 
-// difference draws the difference of the empirical distribution function within its band.
+// difference draws the empirical distribution function of the ranks minus the uniform one, within
+// its simultaneous band.
 func (u *Uniformity) difference() *picture.Picture {
 	title := "within the band"
 	if u.Crossed {

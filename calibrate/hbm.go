@@ -17,19 +17,20 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// HbmFormula is the regression of the studies of vti hbm.
+// HbmFormula is the formula of the regressions in studies of vti hbm.
 const HbmFormula = "y ~ x + (1 | g)"
 
-// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm. Priors that
-// refer to the mean and sd of a continuous response refer to 0 and 1.
+// Hbm draws hierarchical regressions with intercepts that vary by group from the priors of vti hbm.
+// Priors that refer to the mean and the standard deviation of a continuous response use 0 and 1
+// instead.
 type Hbm struct {
-	// Device computes.
+	// Device is the device that computes the answers.
 	Device *gpu.Device
 	// Record holds the settings other than the table and the formula.
 	Record regression.Record
-	// Rows and Groups are the size of the tables.
+	// Rows and Groups are the numbers of rows and of groups of the tables.
 	Rows, Groups int
-	// Exact compares each answer with an exact one; nil for never.
+	// Exact compares each answer with an exact one. It may be nil.
 	Exact Exact[*regression.Regression, *regression.Result]
 }
 
@@ -38,7 +39,8 @@ func (h Hbm) Name() string {
 	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, FamilyName(&h.Record), h.Rows, h.Groups)
 }
 
-// FamilyName is the family of a record after a comma; nothing for the usual one.
+// FamilyName returns the variational family of a record after a comma, or "" for the marginal
+// family, the default.
 func FamilyName(record *regression.Record) string {
 	if record.Family == "" || record.Family == regression.MarginalFamily {
 		return ""
@@ -77,7 +79,8 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// AnswerHbm runs vti hbm on a problem, and compares its answer. It works in dir.
+// AnswerHbm runs vti hbm on a problem in the directory dir, and compares the answer with the truth
+// or an exact answer.
 func AnswerHbm(ctx context.Context, device *gpu.Device, p *HbmProblem, seed uint64, dir string) (*Replicate, error) {
 	record := p.Record
 	record.Seed, record.Frame.Formula = seed, HbmFormula
@@ -121,7 +124,8 @@ func runHbm(ctx context.Context, device *gpu.Device, problem *regression.Regress
 	})
 }
 
-// judge notes the ranks of the true parameters, and of one group at random.
+// judge notes the ranks of the true population parameters, and the rank of the effect of one group
+// chosen at random.
 func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 	if r.Verdict != trusted {
 		return nil
@@ -150,7 +154,7 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 type hbmTable struct {
 	x, y         []float64
 	group        []int
-	spread, sd   float64 // of the groups' intercepts, and of the noise
+	spread, sd   float64 // standard deviations of the intercepts of groups and of the noise
 	levels       []float64
 	slopes, cuts []hbmParameter // coefficients, and cut points of ordered categories
 	byGroup      []groupEffects

@@ -6,21 +6,22 @@ import (
 	"math/rand/v2"
 )
 
-// hbmParameter is a true parameter of a table, by its name among draws.
+// hbmParameter is the true value of a parameter, with the name that it has among the draws.
 type hbmParameter struct {
 	kind, name string
 	value      float64
 }
 
-// groupEffects are the effects of the groups on a coefficient.
+// groupEffects holds the effects of the groups on one coefficient.
 type groupEffects struct {
 	coefficient string
 	values      []float64
 }
 
-// drawUnordered draws categories without an order for the rows of a table that has x, groups and
-// the standard deviation of log odds by group. Each category has a score with its own level, slope
-// and effects, with half of the variance of log odds. The program under test has other coordinates.
+// drawUnordered draws a category, without an order among categories, for each row of a table whose
+// x, groups, and standard deviation of log odds by group are already drawn. Each category has a
+// score with a level, a slope and group effects of its own, which have half of the prior variance
+// of log odds. The tested program uses other coordinates.
 func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	options := h.Record.Model
 	half := func(sd float64) float64 { return sd / math.Sqrt2 * random.NormFloat64() }

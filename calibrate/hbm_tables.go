@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// drawPrior draws a table from the priors; nil if a count is too large.
+// drawPrior draws a table from the priors. It returns nil if a count is too large.
 func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	t := &hbmTable{group: make([]int, h.Rows), x: make([]float64, h.Rows), y: make([]float64, h.Rows), levels: make([]float64, h.Groups)}
 	for i := range t.x {
@@ -37,10 +37,10 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	}
 	t.slopes, t.byGroup = []hbmParameter{{"slope", "x", slope}}, []groupEffects{{"(Intercept)", t.levels}}
 	var noise likelihood.Row
-	if kind.Ordered() { // cut points in place of the intercept
+	if kind.Ordered() { // cut points replace the intercept
 		cuts := h.drawCuts(random)
 		noise, level = cuts, 0
-		for k, point := range cuts.Points { // where x is 0
+		for k, point := range cuts.Points { // the cut point at x = 0
 			name := fmt.Sprintf("%d|%d", k, k+1)
 			t.cuts = append(t.cuts, hbmParameter{"cut point " + name, name, point + slope*mean})
 		}
@@ -56,10 +56,11 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	return t
 }
 
-// orderedLevels are the drawn categories with an order.
+// orderedLevels are the categories, with an order, that responses are drawn from.
 var orderedLevels = []string{"0", "1", "2", "3"}
 
-// drawCuts draws cut points: probabilities of the categories from Dirichlet(1, …, 1).
+// drawCuts draws cut points such that the probabilities of the categories have the distribution
+// Dirichlet(1, …, 1).
 func (h Hbm) drawCuts(random *rand.Rand) *likelihood.Cuts {
 	drawnCategories := len(orderedLevels)
 	categories := likelihood.NewCategories(h.Record.Frame.Response, drawnCategories).(likelihood.OrderedCategories)
@@ -80,7 +81,7 @@ func (h Hbm) drawCuts(random *rand.Rand) *likelihood.Cuts {
 	return categories.Cut(points)
 }
 
-// drawRatio draws a standard deviation in units of its prior's scale.
+// drawRatio draws a standard deviation divided by the scale of its prior.
 func drawRatio(prior regression.SDPrior, random *rand.Rand) float64 {
 	switch prior {
 	case regression.HalfCauchySD:
@@ -91,7 +92,7 @@ func drawRatio(prior regression.SDPrior, random *rand.Rand) float64 {
 	return math.Abs(random.NormFloat64())
 }
 
-// GroupedCSV is a table of a response, a predictor and groups g0, g1, …
+// GroupedCSV returns a table with a response y, a predictor x and groups g0, g1, … as text.
 func GroupedCSV(y, x []float64, group []int) []byte {
 	return CSV(table.Numbers("y", y), table.Numbers("x", x), Labelled("g", "g", group))
 }

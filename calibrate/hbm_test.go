@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// True parameters of hierarchical regressions have ranks.
+// The true parameters of hierarchical regressions are ranked among their posterior draws.
 func TestHbmStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

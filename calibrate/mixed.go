@@ -15,24 +15,27 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// The priors of mixed mechanisms, written down again so that an error in the program is not
-// repeated here. A number is the regression of BGe on numbers, with an effect of every level of its
-// categories, N(0, σ²/t) about their mean. A category has log p(l | x) = a_l + Σ b_l x + Σ
-// e_l,level + const over columns less their means, with variances of a, b and e.
+// The priors of mixed mechanisms, written down again here so that an error in the tested program is
+// not repeated. A numeric node is the BGe regression on its numeric parents, in which every level
+// of a categorical parent has an effect N(0, σ²/t) as well, less the mean of these effects; σ² is
+// the noise variance. A categorical node has for level l the log probability a_l + Σ b_l x + Σ
+// e_l,level + constant. The first sum is over numeric parents x less their means, the second over
+// the effects of categorical parents. The intercepts a, weights b and effects e are normal with the
+// variances below.
 const (
 	MixedInterceptVariance = 8.0
 	MixedSlopeVariance     = 2.0
 	MixedLevelVariance     = 1.0
 )
 
-// MixedColumn is a node of a mixed table: a number, or a category with some levels.
+// MixedColumn is the column of a node in a table of numbers and categories.
 type MixedColumn struct {
-	Levels int // 0: a number
+	Levels int // the number of categories; 0 for a numeric column
 	Values []float64
 }
 
-// Effects are the columns that a node adds to a regression: itself, or one for each of its levels,
-// less their mean over levels.
+// Effects returns the columns that a node adds to the regression of its child. A numeric node adds
+// itself. A category adds an indicator for each of its levels, less the mean over levels.
 func (c MixedColumn) Effects() (columns [][]float64) {
 	if c.Levels == 0 {
 		return [][]float64{c.Values}
@@ -101,7 +104,7 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 	}
 }
 
-// mixedLevels are the levels of nodes, every second of which is a category.
+// mixedLevels returns the number of levels of each node; every second node is a category.
 func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 	for j := range nodes {
 		count := 0
@@ -115,9 +118,9 @@ func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 	return levels
 }
 
-// drawMixedTable draws a table from the prior of graphs. If a category does not show all of its
-// levels everything is drawn again: levels are read from the table, and draws of the graph given
-// that event have the same posterior.
+// drawMixedTable draws a graph and a table from the prior. If some level of a category occurs in no
+// row, everything is drawn again, because the program takes the levels from the table. Draws of the
+// graph given that all levels occur have the same posterior.
 func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, columns []MixedColumn) {
 	for {
 		parents = graphs[pick.Log(GraphPrior(graphs, d.model()), random.Float64())]
@@ -155,7 +158,7 @@ func AllShown(columns []MixedColumn) bool {
 	return true
 }
 
-// MixedTable returns columns v1, v2, … of numbers, and of levels as texts.
+// MixedTable returns the columns of a table named v1, v2, …. Levels of categories are texts.
 func MixedTable(columns []MixedColumn) (list []*table.Column) {
 	for j, c := range columns {
 		name := fmt.Sprintf("v%d", j+1)
@@ -168,7 +171,7 @@ func MixedTable(columns []MixedColumn) (list []*table.Column) {
 	return list
 }
 
-// WholeOf returns the codes of levels stored as numbers.
+// WholeOf returns codes of levels, stored as floats, as integers.
 func WholeOf(values []float64) []int {
 	whole := make([]int, len(values))
 	for i, v := range values {

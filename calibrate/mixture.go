@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Mixture draws mixtures of one column from the priors of vti mixture, and runs it. Midrange and
-// range of the column, to which priors refer, are 0 and 1; the mean count is 5.
+// Mixture draws mixtures of one column from the priors of vti mixture, and runs the command on
+// them. Priors that refer to the midrange and the range of the column use 0 and 1 instead; the mean
+// of counts is 5.
 type Mixture struct {
 	Options mixture.Options
 	Sample  mixture.SampleConfig
@@ -27,8 +28,8 @@ type Mixture struct {
 // Name identifies the study.
 func (s Mixture) Name() string { return studyName("mixture", s.Rows, s.Options) }
 
-// Priors of vti mixture that its options leave open, written down again so that an error in the
-// program is not repeated here.
+// withDefaults returns the options with the priors of vti mixture that the options leave open. They
+// are written down again here so that an error in the tested program is not repeated.
 func (s Mixture) withDefaults() mixture.Options {
 	o := s.Options
 	o.Columns, o.Range = []string{"y"}, 1
@@ -46,7 +47,8 @@ func (s Mixture) withDefaults() mixture.Options {
 	return o
 }
 
-// Replicate draws a mixture and a table from a seed, answers it and compares.
+// Replicate draws a mixture and a table with a seed, runs the command on the table, and compares
+// the answer with the truth.
 func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	o := s.withDefaults()
 	if o.Family == mixture.Multivariate {

@@ -15,9 +15,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Orders draws polynomials and splines from the priors of vti order, and runs it. Level and noise
-// have improper priors and are fixed at 0 and 1, as answers move with them. Zellner's prior of an
-// autoregression refers to the series itself, and so cannot be drawn from.
+// Orders draws polynomials and splines from the priors of vti order, and runs the command on them.
+// The level and the noise have improper priors; they are fixed at 0 and 1, as answers are
+// equivariant under changes of them. Zellner's prior for an autoregression depends on the series
+// itself, so that no series can be drawn from it.
 type Orders struct {
 	Options order.Options
 	Rows    int
@@ -26,13 +27,15 @@ type Orders struct {
 // Name identifies the study.
 func (s Orders) Name() string { return studyName("order", s.Rows, s.Options) }
 
-// Defaults of vti order, written down again.
+// Defaults of vti order, written down again here so that an error in the tested program is not
+// repeated.
 const (
 	orderMost, orderKnots, orderMeanKnots = 8, 6, 3.0
 	orderDegree, orderCandidates          = 3, 40
 )
 
-// Replicate draws a curve and a table from a seed, answers it and compares.
+// Replicate draws a curve and a table with a seed, runs the command on the table, and compares the
+// answer with the truth.
 func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	o, n := s.Options, s.Rows
 	o.Value, o.Time = "y", "t"
@@ -60,7 +63,7 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	default:
 		return nil, fmt.Errorf("autoregressions are not drawn: Zellner's prior refers to the series itself; want a polynomial or a spline")
 	}
-	// columns that span the curve, centred
+	// centred columns whose linear combinations are the possible curves
 	columns := mat.NewDense(n, max(1, powers+len(places)), nil)
 	for i := range n {
 		u := 2*t[i]/float64(n-1) - 1
@@ -96,8 +99,8 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	})
 }
 
-// drawZellner draws values with noise 1 about a curve in the space of the first p columns, whose
-// coordinates in an orthonormal basis are N(0, n).
+// drawZellner draws values with noise of standard deviation 1 about a curve in the space of the
+// first p columns. The coordinates of the curve in an orthonormal basis are N(0, n) for n rows.
 func drawZellner(columns *mat.Dense, p int, random *rand.Rand) []float64 {
 	n, _ := columns.Dims()
 	y := make([]float64, n)

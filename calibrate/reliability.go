@@ -10,30 +10,32 @@ type Reliability struct {
 	Kind string `json:"kind"`
 	// Count is the number of events.
 	Count int `json:"count"`
-	// Bins are tenths of [0, 1] that hold events.
+	// Bins holds those tenths of [0, 1] in which there are stated probabilities.
 	Bins []ReliabilityBin `json:"bins"`
 	// ExpectedError is the expected calibration error: the mean over events of the distance between
-	// stated probability and frequency of its bin. Noise is its mean if every probability is right.
+	// the mean stated probability and the frequency in the bin of the event. Noise is the mean that
+	// this error has if every stated probability is right.
 	ExpectedError float64 `json:"expected_calibration_error"`
 	Noise         float64 `json:"noise"`
-	// Crossed reports whether a frequency lies outside of its band.
+	// Crossed reports whether the frequency in some bin lies outside of its band.
 	Crossed bool `json:"crossed"`
 }
 
-// ReliabilityBin are the events with a probability in some range.
+// ReliabilityBin describes the events whose stated probability is in one bin.
 type ReliabilityBin struct {
 	Count int `json:"count"`
-	// Stated is the mean probability, and Happened the share that happened. If the probabilities
-	// are right, it lies between Lower and Upper in all bins together with probability 95 percent
-	// or more.
+	// Stated is the mean stated probability, and Happened the fraction of events that happened. If
+	// the probabilities are right, Happened lies between Lower and Upper in all bins at once with
+	// probability 95 percent or more.
 	Stated   float64 `json:"stated"`
 	Happened float64 `json:"happened"`
 	Lower    float64 `json:"lower"`
 	Upper    float64 `json:"upper"`
 }
 
-// NewReliability compares the events of a kind. Events of one replicate depend on each other, so
-// bands are somewhat too narrow for probabilities of exclusive models.
+// NewReliability compares the stated probabilities of events of one kind with their frequencies.
+// The bands from Lower to Upper take events as independent. Events of one replicate depend on each
+// other, which the bands do not take into account.
 func NewReliability(kind string, events []Event) *Reliability {
 	const parts = 10
 	r := &Reliability{Kind: kind, Count: len(events)}
@@ -67,8 +69,9 @@ func NewReliability(kind string, events []Event) *Reliability {
 	return r
 }
 
-// poissonBinomial returns an interval of the number of events with the given probabilities that has
-// probability 1 − level or more, and the mean distance of that number from its mean.
+// poissonBinomial returns an interval for the number of independent events with the given
+// probabilities that happen. The interval has probability 1 − level or more. distance is the mean
+// distance of the number from its mean.
 func poissonBinomial(probabilities []float64, level float64) (low, high, distance float64) {
 	mass := []float64{1}
 	mean := 0.0

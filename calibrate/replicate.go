@@ -18,25 +18,28 @@ type Replicate struct {
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
-	// Kind groups answers: the likelihood or mechanism, and the route to the answer.
+	// Kind is the group of answers to which this one belongs: the likelihood or mechanism, and the
+	// method that gave the answer.
 	Kind string `json:"kind,omitempty"`
-	// Verdict is the verdict of the answer: trusted, doubtful, failed, or refused if the command
-	// did not accept the table. Error says why there is no answer.
+	// Verdict is the verdict on the answer: trusted, doubtful or failed; refused if the command did
+	// not accept the table; or error. Error says why there is no answer.
 	Verdict string `json:"verdict"`
 	Error   string `json:"error,omitempty"`
 	Reasons string `json:"reasons,omitempty"`
-	// ModelCheck is the verdict of the model check: good, or questionable or poor with findings.
+	// ModelCheck is the verdict of the model check: good, questionable or poor. Findings lists what
+	// the model check found.
 	ModelCheck string   `json:"model_check,omitempty"`
 	Findings   []string `json:"findings,omitempty"`
-	// Ranks are the places of true parameters in their posterior, from 0 to 1.
+	// Ranks holds the ranks of true parameters among their posterior draws, from 0 to 1.
 	Ranks []Rank `json:"ranks,omitempty"`
-	// Events are stated probabilities with their outcomes.
+	// Events holds statements with their posterior probabilities, and whether they were true.
 	Events []Event `json:"events,omitempty"`
-	// Comparisons are stated numbers with exact ones.
+	// Comparisons holds the numbers of the answer beside exact ones.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
-	// Command runs vti on the table. The directory of the study has the table if the answer is
-	// wrong or was requested alone. It is empty if the problem has options without a flag. Repeat
-	// draws the problem again.
+	// Command is the command line that runs vti on the table; it is empty if the problem has
+	// settings without a flag. The table is in the directory of the study if the answer is wrong or
+	// missing, or if the replicate was requested alone. Repeat is the command line that draws the
+	// problem again.
 	Command string  `json:"command,omitempty"`
 	Repeat  string  `json:"repeat,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -44,19 +47,20 @@ type Replicate struct {
 	table []byte // as CSV
 }
 
-// Words for a verdict without a certificate.
+// Verdicts of replicates without an answer.
 const (
 	refused = "refused" // the command did not accept the table
-	broken  = "error"   // it stopped with an error
+	broken  = "error"   // the command stopped with an error
 	trusted = "trusted"
 )
 
-// routed is the kind of an answer by a basis, after so many steps of training.
+// routed returns the kind of an answer: its likelihood or mechanism, the basis of its certificate,
+// and "after training" if there were steps of training.
 func routed(kind, basis fmt.Stringer, steps int) string {
 	return fmt.Sprintf("%v by %v%s", kind, basis, map[bool]string{true: " after training"}[steps > 0])
 }
 
-// Rank is the share of posterior draws below the true value of a parameter of some kind.
+// Rank is the fraction of posterior draws of a parameter that lie below its true value.
 type Rank struct {
 	Kind  string  `json:"kind"`
 	Value float64 `json:"value"`
@@ -69,14 +73,14 @@ type Event struct {
 	True        bool   `json:"true"`
 }
 
-// Quantity is the kind of a compared number, which sets its tolerance.
+// Quantity is the kind of a number that is compared with an exact one. It sets the tolerated error.
 type Quantity string
 
 // The quantities.
 const (
 	// Inclusion is the probability of a predictor or of an edge.
 	Inclusion Quantity = "inclusion"
-	// Mean is a posterior mean in posterior standard deviations.
+	// Mean is a posterior mean, in units of the posterior standard deviation.
 	Mean Quantity = "mean"
 	// SD is the logarithm of a posterior standard deviation.
 	SD Quantity = "log sd"
@@ -84,13 +88,14 @@ const (
 	Evidence Quantity = "log evidence"
 )
 
-// tolerance is the tolerated error of a number with any standard error.
+// tolerance is the error that is tolerated whatever the standard error.
 var tolerance = map[Quantity]float64{Inclusion: 0.01, Mean: 0.01, SD: math.Log(1.1), Evidence: 0.05}
 
-// wrongErrors is the number of stated standard errors beyond which a trusted number is wrong.
+// wrongErrors is the number of stated standard errors that are tolerated as an error of a trusted
+// number.
 const wrongErrors = 4
 
-// Comparison is a stated number with its standard error, and the exact one.
+// Comparison is a stated number with its standard error, beside the exact number.
 type Comparison struct {
 	Quantity Quantity `json:"quantity"`
 	Of       string   `json:"of,omitempty"`
@@ -99,17 +104,17 @@ type Comparison struct {
 	Exact    Number   `json:"exact"`
 }
 
-// Error is stated minus exact.
+// Error returns the stated minus the exact number.
 func (c Comparison) Error() float64 { return float64(c.Stated - c.Exact) }
 
-// Wrong reports whether the error is larger than the standard error and the tolerance of the
-// quantity allow. A number that is not stated is not wrong.
+// Wrong reports whether the error is larger than both the tolerance for the quantity and
+// wrongErrors standard errors. It is false if no number was stated.
 func (c Comparison) Wrong() bool {
 	off := math.Abs(c.Error())
 	return off > tolerance[c.Quantity] && !(off <= wrongErrors*float64(c.SE))
 }
 
-// String is the comparison in a few words.
+// String returns the comparison in a few words.
 func (c Comparison) String() string {
 	stated := fmt.Sprintf("%.4f", float64(c.Stated))
 	if c.SE >= 5e-5 {
@@ -118,7 +123,8 @@ func (c Comparison) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s", c.Quantity, c.Of)) + fmt.Sprintf(": %s, exactly %.4f", stated, float64(c.Exact))
 }
 
-// noteModelCheck notes the findings of the model check; report is nil without one.
+// noteModelCheck notes the verdict and the findings of the model check. The argument report is nil
+// if there was none.
 func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
 	if report == nil {
 		return
@@ -131,7 +137,7 @@ func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
 	}
 }
 
-// Wrong lists the comparisons of a trusted answer that are wrong.
+// Wrong returns the comparisons in which a number of a trusted answer is wrong.
 func (r *Replicate) Wrong() (wrong []Comparison) {
 	if r.Verdict != trusted {
 		return nil

@@ -14,16 +14,18 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ResultsFile is the name of the file with one line for each replicate in the directory of a study.
+// ResultsFile is the name of the file in the directory of a study that has one line for each
+// replicate.
 const ResultsFile = "results.jsonl"
 
-// Source makes replicates.
+// Source draws problems and answers them.
 type Source interface {
 	// Name identifies the study; a study continues only under the same name.
 	Name() string
-	// Replicate draws a problem from a seed, answers it and compares. It may write to dir, where
-	// nobody else works. Refusals and failures of the command are part of the replicate. The error
-	// is the error of ctx, or one that makes the study useless.
+	// Replicate draws a problem with a seed, answers it, and compares the answer with the truth or
+	// an exact one. It may write to dir, which no other replicate uses. If the command refuses or
+	// fails, this is noted in the replicate. Replicate returns an error if ctx is cancelled, or for
+	// a mistake that makes the whole study useless.
 	Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error)
 }
 
@@ -35,11 +37,12 @@ type Config struct {
 	Seed uint64
 	// Dir is the directory of the study, which must exist.
 	Dir string
-	// Repeat is the command that draws one replicate again, without its number.
+	// Repeat is the command line that draws one replicate again, up to the number of the replicate.
 	Repeat string
-	// Shard, if not nil, is the part of this process among several that draw the replicates; its
-	// directory holds their pieces. Each ends when all replicates are drawn, but only a process
-	// that works alone (Count 1) writes results.
+	// Shard, if not nil, says which share of the replicates this process draws; other processes
+	// draw the rest. The directory of the Shard holds the pieces that the processes exchange. Each
+	// process ends when all replicates are drawn, but writes no results: a later run of a single
+	// process (Count 1) reads the pieces and writes them.
 	Shard *shard.Shard
 	// Progress, if not nil, is called after each replicate.
 	Progress func(done, total int, last *Replicate)
@@ -47,15 +50,16 @@ type Config struct {
 	work string // the directory that replicates may write to
 }
 
-// record is the first line of results.jsonl: the study of the other lines.
+// record is the first line of results.jsonl. It identifies the study that the other lines belong
+// to.
 type record struct {
 	Study string `json:"study"`
 	Seed  uint64 `json:"seed"`
 }
 
-// Run draws replicates up to their number, counting replicates that an earlier run left in the
-// directory, and returns all of them in order. If ctx is cancelled its error is returned, and
-// another Run continues.
+// Run draws replicates until there are cfg.Replicates of them, including those that an earlier run
+// left in the directory, and returns all of them in order. If ctx is cancelled Run returns its
+// error; a later Run then continues the study.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)
@@ -64,7 +68,7 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	header := record{source.Name(), cfg.Seed}
 	var err error
 	cfg.work = cfg.Dir
-	if cfg.Shard != nil { // others work in the directory too
+	if cfg.Shard != nil { // other processes work in the directory too
 		if cfg.work, err = os.MkdirTemp(cfg.Dir, "shard-"); err != nil {
 			return nil, err
 		}
@@ -107,11 +111,12 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	return done, nil
 }
 
-// sharedReplicates is the number of replicates that several processes share at a time. At the end
-// of each group processes without work wait for the others, so that smaller groups waste more time.
+// sharedReplicates is the number of replicates in a group that several processes share. At the end
+// of a group processes without work wait for the others, so that smaller groups waste more time.
 const sharedReplicates = 256
 
-// drawNext draws the next replicates together with other processes, or one without them.
+// drawNext draws the next group of replicates together with other processes, or a single replicate
+// if this process works alone.
 func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Replicate, error) {
 	numbers := []int{first}
 	if cfg.Shard != nil {
@@ -143,16 +148,16 @@ func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Rep
 	return list, nil
 }
 
-// One draws one replicate of a study alone, and leaves its table in the directory.
+// One draws one replicate of a study alone, and leaves its table in the directory of the study.
 func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate, error) {
 	cfg.work = cfg.Dir
 	return replicate(ctx, source, cfg, number, true)
 }
 
-// replicate draws one replicate. Its table stays in dir with keep, or if the answer is wrong or
-// missing.
+// replicate draws one replicate. Its table stays in the directory if keep is set, or if the answer
+// is wrong or missing.
 func replicate(ctx context.Context, source Source, cfg Config, number int, keep bool) (*Replicate, error) {
-	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
+	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to be typed
 	r, err := source.Replicate(ctx, seed, cfg.work)
 	if err != nil {
 		return nil, fmt.Errorf("replicate %d: %w", number, err)
@@ -169,7 +174,7 @@ func replicate(ctx context.Context, source Source, cfg Config, number int, keep 
 
 func tableName(seed uint64) string { return fmt.Sprintf("table-%d.csv", seed) }
 
-// appendLine writes a value as one line, at once.
+// appendLine writes a value as one line of JSON, in a single write.
 func appendLine(file *os.File, value any) error {
 	line, err := json.Marshal(value)
 	if err != nil {
@@ -179,8 +184,8 @@ func appendLine(file *os.File, value any) error {
 	return err
 }
 
-// readResults reads the replicates of an earlier run; nil if there is none. With mend, for the one
-// process that writes, it removes a last line that was cut off; others leave it.
+// readResults reads the replicates of an earlier run, or returns nil if there was none. If mend is
+// true it removes an incomplete last line. Only the process that writes the file may set mend.
 func readResults(path string, want record, mend bool) ([]*Replicate, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -205,10 +210,10 @@ func readLines(file *os.File, want record, mend bool) ([]*Replicate, error) {
 	}
 	reader := bufio.NewReader(file)
 	list := []*Replicate{}
-	var whole int64 // bytes of the lines that are whole
+	var whole int64 // the number of bytes of complete lines
 	for number := 0; ; number++ {
 		line, err := reader.ReadBytes('\n')
-		if err != nil { // the end, perhaps within a line
+		if err != nil { // the end of the file, perhaps within a line
 			if number == 0 {
 				return nil, cut(0)
 			}

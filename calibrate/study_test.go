@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// counted is a source that notes the requested seeds.
+// counted is a source that counts its replicates and notes the seeds that a study asks for.
 type counted struct {
 	name  string
 	seeds []uint64
-	fail  int // of which replicate; 0: none
+	fail  int // the number of the replicate that fails; 0 for none
 }
 
 func (c *counted) Name() string { return c.name }
@@ -31,7 +31,8 @@ func (c *counted) Replicate(_ context.Context, seed uint64, _ string) (*Replicat
 	return &Replicate{Verdict: trusted, Comparisons: []Comparison{{Inclusion, "x", Number(math.NaN()), 0, 0.5}}}, nil
 }
 
-// A study, stopped even within a line, continues with the next replicate. Others are not mixed in.
+// A study that was stopped, even within the writing of a line, continues with the next replicate.
+// Replicates of another study are not mixed with its own.
 func TestStudyGoesOn(t *testing.T) {
 	whole := &counted{name: "a"}
 	list, err := Run(t.Context(), whole, Config{Replicates: 5, Seed: 7, Dir: t.TempDir()})
@@ -81,7 +82,8 @@ func TestWrong(t *testing.T) {
 	require.Len(t, doubtful.Wrong(), 1)
 }
 
-// Two processes that share a study draw the same as one. The process that joins it draws nothing.
+// Two processes that share a study draw the same replicates as one process alone. A process that
+// joins when all are drawn draws nothing.
 func TestSharedStudy(t *testing.T) {
 	alone, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -15,45 +15,50 @@ import (
 // SummaryFile is the name of the summary in the directory of a study.
 const SummaryFile = "summary.json"
 
-// Summary is the result of all replicates of a study.
+// Summary summarises all replicates of a study.
 type Summary struct {
 	Study      string `json:"study"`
 	Seed       uint64 `json:"seed"`
 	Replicates int    `json:"replicates"`
 	// Verdicts counts replicates by verdict.
 	Verdicts map[string]int `json:"verdicts"`
-	// ModelChecks counts replicates by the verdict of the model check. For tables drawn from the
-	// model, all but good ones are false alarms.
+	// ModelChecks counts replicates by the verdict of the model check. If tables are drawn from the
+	// model, every verdict other than good is a false alarm.
 	ModelChecks map[string]int `json:"model_checks"`
-	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
+	// Uniformity has an entry for each kind of parameter, and Reliability for each kind of
+	// statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
-	// Reasons counts the reasons of answers that are not trusted, with # for numbers.
+	// Reasons counts the reasons of answers that are not trusted. Numbers in a reason are replaced
+	// by #.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	// Scores compare trusted numbers with exact ones, by quantity: of all, then of each kind.
+	// Scores compares trusted numbers with exact ones, by quantity: first over all replicates, then
+	// for each kind.
 	Scores []Score `json:"scores,omitempty"`
 	// Compared counts the trusted answers that were compared with exact ones.
 	Compared int `json:"compared"`
-	// Wrong are the replicates with a trusted and wrong answer.
+	// Wrong lists the replicates whose answer is trusted and wrong.
 	Wrong []Wrong `json:"trusted_and_wrong"`
 }
 
-// Score is the error of trusted numbers of one quantity.
+// Score describes the errors of the trusted numbers of one quantity.
 type Score struct {
-	// Kind is the Kind of the replicates; empty for all of them, where there are several.
+	// Kind is the kind of the replicates. It is empty for the score over all replicates, if they
+	// are of several kinds.
 	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
-	// SD is the standard deviation of (stated − exact)/SE over numbers that do not claim to be
-	// exact and have an error that is no bound, and Largest the largest absolute value; they should
-	// be 1 and about 4.
+	// SD is the standard deviation of z = (stated − exact)/SE, and Largest the largest absolute z.
+	// They should be 1 and about 4. Numbers that claim to be exact, or whose SE is only a bound,
+	// are left out.
 	SD      Number `json:"z_sd"`
 	Largest Number `json:"z_largest"`
 	// Bounds counts probabilities whose stated error is at least as large as their distance from 0
-	// or 1, and so is no standard error but a bound; Held counts those within it.
+	// or 1. This error is then a bound rather than a standard error. Held counts the probabilities
+	// whose true error is within the bound.
 	Bounds int `json:"bounds,omitempty"`
 	Held   int `json:"bounds_held,omitempty"`
-	// Error is the largest absolute difference.
+	// Error is the largest absolute difference between a stated and an exact number.
 	Error Number `json:"largest_error"`
 }
 
@@ -61,14 +66,15 @@ type Score struct {
 type Wrong struct {
 	Number int    `json:"number"`
 	About  string `json:"about"`
-	// What lists the errors, worst first. Command runs vti on the table, from the directory of the
-	// study, and Repeat draws the problem again.
+	// What lists the errors, the largest first. Command is the command line that runs vti on the
+	// table, from the directory of the study. Repeat is the command line that draws the problem
+	// again.
 	What    []string `json:"what"`
 	Command string   `json:"command,omitempty"`
 	Repeat  string   `json:"repeat,omitempty"`
 }
 
-// Summarize sums replicates up.
+// Summarize summarises the replicates of a study.
 func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, ModelChecks: map[string]int{}, Reasons: map[string]int{}, Wrong: []Wrong{}}
 	ranks, events := map[string][]float64{}, map[string][]Event{}
@@ -113,10 +119,12 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	return s
 }
 
-// numbers are the parts in which two texts of one reason differ.
+// numbers matches the numbers in the text of a reason, so that texts that differ only in numbers
+// count as one reason.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores returns the scores of all trusted answers, and by kind; of a single kind the latter.
+// scores returns the scores over all trusted answers, and then the scores for each kind. If all
+// answers are of one kind, only the latter are returned.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {
@@ -149,8 +157,8 @@ func scores(replicates []*Replicate) (list []Score) {
 	return list
 }
 
-// negligibleSE is the standard error below which a number claims to be exact. The exact answers are
-// right to about this if noise is almost zero.
+// negligibleSE is the standard error below which a number claims to be exact. The exact answers
+// have errors of about this size if noise is almost zero.
 const negligibleSE = 1e-6
 
 func newScore(kind string, quantity Quantity, list []Comparison) Score {

@@ -12,12 +12,14 @@ type Uniformity struct {
 	Kind string `json:"kind"`
 	// Count is the number of ranks.
 	Count int `json:"count"`
-	// Histogram counts ranks in equal parts of [0, 1].
+	// Histogram counts the ranks in equal parts of [0, 1].
 	Histogram []int `json:"histogram"`
-	// Levels are points of [0, 1], Difference the empirical distribution function less these.
+	// Levels are points of [0, 1]. Difference is the empirical distribution function of the ranks
+	// at these points, minus the points.
 	Levels     []float64 `json:"levels"`
 	Difference []float64 `json:"difference"`
-	// Lower and Upper are the band that holds a uniform sample with probability [BandLevel].
+	// Lower and Upper are the ends of the band at each level. The difference of a uniform sample
+	// stays within the whole band with probability [BandLevel].
 	Lower []float64 `json:"lower"`
 	Upper []float64 `json:"upper"`
 	// Crossed reports whether the difference leaves the band.
@@ -27,15 +29,17 @@ type Uniformity struct {
 // BandLevel is the probability that a uniform sample stays within the band at all levels.
 const BandLevel = 0.95
 
-// Sizes of the figure.
+// Sizes of the histogram and of the simulation of bands.
 const (
 	bins       = 20
 	bandLevels = 100
-	// simulated samples, from which the band is known to 0.4 percent of its level
+	// bandSimulation is the number of simulated samples. With it the probability of a band is known
+	// to 0.4 percentage points.
 	bandSimulation = 4000
 )
 
-// NewUniformity compares the ranks of a kind, each in [0, 1].
+// NewUniformity compares ranks of one kind of parameter, each in [0, 1], with the uniform
+// distribution.
 func NewUniformity(kind string, ranks []float64) *Uniformity {
 	u := &Uniformity{Kind: kind, Count: len(ranks), Histogram: make([]int, bins)}
 	sorted := slices.Clone(ranks)
@@ -61,12 +65,12 @@ func NewUniformity(kind string, ranks []float64) *Uniformity {
 	return u
 }
 
-// bands are known by sample size.
+// bands caches the bands by sample size.
 var bands sync.Map
 
-// band returns counts lower[k] ≤ #{ranks ≤ (k+1)/bandLevels} ≤ upper[k] that hold together with
-// probability BandLevel. The pointwise level of the binomial intervals is found by simulation
-// (Säilynoja, Bürkner and Vehtari 2022, algorithm 2).
+// band returns bounds for a sample of n uniform ranks: lower[k] ≤ #{ranks ≤ (k+1)/bandLevels} ≤
+// upper[k] holds for all k at once with probability BandLevel. The bounds are binomial intervals
+// whose pointwise level is found by simulation (Säilynoja, Bürkner and Vehtari 2022, algorithm 2).
 func band(n int) (lower, upper []float64) {
 	if known, ok := bands.Load(n); ok {
 		pair := known.([2][]float64)
@@ -108,7 +112,7 @@ func band(n int) (lower, upper []float64) {
 	return lower, upper
 }
 
-// binomialCDF returns Pr(X < k) for k from 0 to n+1, X ~ Binomial(n, p).
+// binomialCDF returns Pr(X < k) for k from 0 to n+1, where X ~ Binomial(n, p).
 func binomialCDF(n int, p float64) []float64 {
 	out := make([]float64, n+2)
 	lgN, _ := math.Lgamma(float64(n) + 1)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Uniform ranks leave the band in 5 percent of samples: of 400 between 2.2 and 8 percent, which is
-// missed with probability 0.5 percent. Ranks of a posterior whose sd is 30 percent too small leave
-// it nearly always.
+// Samples of uniform ranks leave the band with probability 5 percent. Of 400 samples between 2.2
+// and 8 percent should leave it; the test fails by chance with probability 0.5 percent. Ranks from
+// a posterior whose standard deviation is 30 percent too small leave the band nearly always.
 func TestBandHoldsAndFinds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	crossed, found := 0, 0
@@ -32,7 +32,8 @@ func TestBandHoldsAndFinds(t *testing.T) {
 	require.Greater(t, found, 390)
 }
 
-// Events as frequent as stated stay in their bands; events of an overconfident method do not.
+// The frequencies of events stay in their bands if the stated probabilities are right, and leave
+// them if the probabilities are overconfident.
 func TestReliability(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var right, sure []Event
@@ -49,7 +50,7 @@ func TestReliability(t *testing.T) {
 	require.True(t, NewReliability("sure", sure).Crossed)
 }
 
-// The band of events with one probability agrees with the binomial distribution.
+// The band of events that all have the same probability agrees with the binomial distribution.
 func TestPoissonBinomial(t *testing.T) {
 	low, high, _ := poissonBinomial([]float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 0.05)
 	require.Equal(t, 2.0, low)

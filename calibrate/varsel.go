@@ -9,15 +9,16 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// InterceptSD is the prior sd of an intercept in units of the response's sd or of the link. No
-// option of vti varsel sets it; it is written down again so that an error in the program is not
-// repeated here.
+// InterceptSD is the prior standard deviation of an intercept. Its unit is the standard deviation
+// of the response, or 1 on the scale of the link. No option of vti varsel sets it. It is written
+// down again here so that an error in the tested program is not repeated.
 const InterceptSD = 10
 
 // VarselProblem is a table for vti varsel.
 type VarselProblem = Problem[varsel.Record, *varsel.Problem, *varsel.Result]
 
-// AnswerVarsel runs vti varsel on a problem, and compares its answer. It works in dir.
+// AnswerVarsel runs vti varsel on a problem in the directory dir, and compares the answer with the
+// truth or an exact answer.
 func AnswerVarsel(ctx context.Context, device *gpu.Device, p *VarselProblem, seed uint64, dir string) (*Replicate, error) {
 	record := p.Record
 	record.Seed = seed
@@ -32,7 +33,7 @@ func AnswerVarsel(ctx context.Context, device *gpu.Device, p *VarselProblem, see
 			return nil, refusal{err}
 		}
 		fit, err := record.FitConfig(target)
-		if err == nil && record.From != "" { // a table that the network is not for
+		if err == nil && record.From != "" { // the network was not trained for such a table
 			err = target.CheckFrom(record.From)
 		}
 		if err != nil {

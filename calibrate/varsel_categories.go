@@ -7,12 +7,13 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// drawnLevels are the drawn categories without an order.
+// drawnLevels are the categories, without an order, that responses are drawn from.
 var drawnLevels = []string{"0", "1", "2"}
 
-// drawnScores are scores of these categories for each row [K][n], whose softmax is their
-// probabilities. Coefficients of scores are drawn for each category by itself, with half of the
-// prior variance of log odds. The program under test has other coordinates.
+// drawnScores holds the score of each category for each row, with the shape [K][n] for K categories
+// and n rows. The softmax of the scores of a row is the probabilities of its categories. Each
+// category has coefficients of its own, drawn with half of the prior variance of log odds. The
+// tested program uses other coordinates.
 type drawnScores struct {
 	design *varsel.Design
 	scores [][]float64
@@ -26,8 +27,9 @@ func newDrawnScores(design *varsel.Design) *drawnScores {
 	return s
 }
 
-// use draws the coefficients of a column, whose log odds have a standard deviation, and notes the
-// log odds against the first category in the units of the table.
+// use draws the coefficients of column j for all categories, such that log odds of two categories
+// have the standard deviation sd. It notes the log odds against the first category in the units of
+// the table.
 func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Rand) {
 	first := 0.0
 	for k, scores := range s.scores {
@@ -43,7 +45,8 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 	}
 }
 
-// drawCategories draws a category for each row: the largest sum of score [K][n] and Gumbel noise.
+// drawCategories draws a category for each row, the category with the largest sum of its score and
+// Gumbel noise. The scores have the shape [K][n] for K categories and n rows.
 func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)

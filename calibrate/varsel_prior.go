@@ -22,20 +22,20 @@ import (
 // of a table or for generated ones. Priors that refer to the mean and the standard deviation of a
 // continuous response refer to 0 and 1 instead, since they must be known before the response is.
 //
-// It draws again if the command would refuse the responses, or for counts above a million, and
-// shares and times at the ends of the range of float64. This selects tables by their responses,
-// which leaves the posterior given a response as it is.
+// Varsel draws a table again if the command would refuse its responses, if a count is above a
+// million, or if a share or time is at an end of the range of float64. This selects tables by their
+// responses only, and so does not change the posterior given a response.
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings; its Design.Target names the response.
 	Record varsel.Record
-	// Table holds the predictors; nil generates Rows rows of Predictors normal predictors that
-	// have a Correlation with their neighbours, 0 standing for 0.5, anew for each replicate.
+	// Table holds the predictors. If it is nil, each replicate generates Rows rows of Predictors
+	// normal predictors. Neighbouring ones have the correlation Correlation; 0 stands for 0.5.
 	Table            *table.Table
 	Rows, Predictors int
 	Correlation      float64
-	// Exact compares each answer with an exact one; nil for never.
+	// Exact compares each answer with an exact one. It may be nil.
 	Exact Exact[*varsel.Problem, *varsel.Result]
 }
 
@@ -54,7 +54,7 @@ func (v Varsel) Name() string {
 // Replicate implements [Source].
 func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "prior")
-	const mostDrawn = 1000 // far more than a response that the command accepts takes
+	const mostDrawn = 1000 // far more draws than responses need that the command accepts
 	for range mostDrawn {
 		p, truth, err := v.draw(random)
 		if err != nil {
@@ -74,17 +74,17 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// drawnTruth holds true parameters, in the table's units: coefficients by name, 0 if out, and
-// sigma.
+// drawnTruth holds the true parameters in the units of the table: coefficients by name, which are 0
+// if the predictor is not in the model, and sigma, the standard deviation of the noise.
 type drawnTruth struct {
-	in           map[string]bool // predictors
+	in           map[string]bool // the names of the predictors in the model
 	coefficients map[string]float64
 	sigma        float64
 }
 
 const mostCounted = 1e6
 
-// draw draws a table; nil if its response cannot be used.
+// draw draws a table. It returns nil if the drawn response cannot be used.
 func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	columns, err := v.columns(random)
 	if err != nil {
@@ -104,7 +104,7 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {
-			any[i] = any[i]/2 + 0.25 // a share, too
+			any[i] = any[i]/2 + 0.25 // valid as a share, too
 		}
 	}
 	data, err := table.New("design", append(columns, table.Numbers(target, any))...)
@@ -174,8 +174,9 @@ func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, r
 	return true
 }
 
-// cut reports whether a response may have been moved to the end of the range of float64, or rounded
-// there to few digits: it then has a probability where the likelihood has a density.
+// cut reports whether a response may be at the end of the range of float64, or rounded there to few
+// digits. Such a value stands for an interval, for which the likelihood would need a probability
+// instead of a density.
 func cut(kind likelihood.Kind, y float64) bool {
 	if kind.Discrete() || kind.Continuous() && !kind.Logarithmic() {
 		return false
@@ -183,7 +184,7 @@ func cut(kind likelihood.Kind, y float64) bool {
 	return y < 1e-300 || y > 1e300 || kind == likelihood.BetaKind && y > 1-1e-12
 }
 
-// drawnScale draws the noise scale, or returns the known one.
+// drawnScale draws the standard deviation of the noise, or returns it if it is known.
 func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	switch {
 	case model.Likelihood == likelihood.RobustKind && !model.UnknownSigma1:
@@ -194,7 +195,7 @@ func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	return math.Exp(model.Likelihood.ScaleSD() * random.NormFloat64())
 }
 
-// columns are the numeric predictors of the table, or generated ones.
+// columns returns the numeric predictors of the table, or generated ones.
 func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) {
 	if v.Table != nil {
 		for _, name := range v.Table.Names() {
@@ -227,8 +228,9 @@ func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) 
 	return columns, nil
 }
 
-// judgeVarsel notes the ranks of true parameters and the true statements. One coefficient at random
-// gives a rank, if it is in the model, as the coefficients of one table depend on each other.
+// judgeVarsel notes the ranks of true parameters, and which statements are true. Of the
+// coefficients only one, chosen at random, is ranked if it is in the model, because the
+// coefficients of one table depend on each other.
 func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *varsel.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted || p.Slots != nil {
 		return nil
@@ -250,8 +252,9 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 	if p.UnknownScale() {
 		r.rank(p.Model.Likelihood.Scale(), truth.sigma, sample, func(draw int) float64 { return sample.Values(draw)[p.Design.Dim()] }, nil, random)
 	}
-	// Of all predictors, and not of predictors in the model: that would prefer small models, and
-	// the posterior given that a predictor is in does not.
+	// The predictor is chosen among all predictors, and not only among those in the model. A choice
+	// among the latter would give more weight to small models, for which the posterior given that
+	// the predictor is in does not account.
 	g := random.IntN(len(p.Design.Predictors))
 	if !truth.in[p.Design.Predictors[g].Name] {
 		return nil

@@ -21,7 +21,8 @@ func quick(kind likelihood.Kind) varsel.Record {
 	return r
 }
 
-// A small study from the prior is compared with the truth, and its seed gives the same study.
+// The answers of a small study from the prior are compared with the truth, and the same seed gives
+// the same study.
 func TestVarselStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -69,7 +70,7 @@ func TestCategoricalStudy(t *testing.T) {
 	require.ErrorContains(t, err, "ordered categories are not drawn yet")
 }
 
-// A trusted answer that is off is listed with all its errors, worst first.
+// A trusted answer that is wrong is listed with all its errors, the largest first.
 func TestWrongAnswersAreListed(t *testing.T) {
 	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",
 		Comparisons: []Comparison{{Inclusion, "x1", 0.3, 0.001, 0.5}, {Inclusion, "x2", 0.9, 0.001, 0.2}, {Evidence, "", -10, 0.1, -10.01}}}
@@ -79,7 +80,8 @@ func TestWrongAnswersAreListed(t *testing.T) {
 	require.Equal(t, map[string]int{trusted: 1, refused: 1}, s.Verdicts)
 }
 
-// Answers are scored together and by kind, and reasons counted without regard to their numbers.
+// Answers are scored all together and by kind. Reasons that differ only in numbers are counted
+// together.
 func TestScoresByKind(t *testing.T) {
 	replicate := func(kind string, stated float64) *Replicate {
 		return &Replicate{Kind: kind, Verdict: trusted, Comparisons: []Comparison{{Mean, "x", Number(stated), 0.5, 0}}}
@@ -95,7 +97,8 @@ func TestScoresByKind(t *testing.T) {
 	require.Equal(t, map[string]int{"R-hat is #": 2, "k̂ is #": 1}, s.Reasons)
 }
 
-// A probability whose error is as large as itself has a bound, which holds or does not, and no z.
+// If the stated error of a probability is as large as the probability itself, it is scored as a
+// bound, which holds or does not, and not by z.
 func TestBoundsAreScoredApart(t *testing.T) {
 	r := &Replicate{Kind: "a", Verdict: trusted, Comparisons: []Comparison{
 		{Inclusion, "x1", 0, 1e-3, 1e-9}, {Inclusion, "x2", 1, 1e-4, 0.99999}, {Inclusion, "x3", 1e-4, 1e-4, 5e-4}, {Inclusion, "x4", 0.5, 0.1, 0.4}, {Inclusion, "x5", 0.5, 0.1, 0.6},
@@ -107,7 +110,8 @@ func TestBoundsAreScoredApart(t *testing.T) {
 	require.InDelta(t, math.Sqrt2, float64(got.SD), 1e-9)
 }
 
-// Models are drawn with the probabilities of their prior: of 4,000 within 5 standard errors.
+// Models are drawn with their prior probabilities: the frequencies in 4,000 draws are within 5
+// standard errors of them.
 func TestDrawModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	prior := varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.3}
@@ -130,9 +134,9 @@ func TestDrawModel(t *testing.T) {
 	}
 }
 
-// A trusted sum over all models is not lost to the training of q that follows. For this table
-// another sum, of other random numbers, was less precise than requested, and the weights of q that
-// were tried instead remained doubtful after 3,150 steps.
+// A trusted sum over all models is kept although q is trained afterwards. For this table a second
+// sum, with other random numbers, was less precise than requested, and the importance weights of q,
+// which were tried instead, remained doubtful after 3,150 steps.
 func TestTrainingKeepsTheSum(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
@@ -144,7 +148,8 @@ func TestTrainingKeepsTheSum(t *testing.T) {
 	require.Equal(t, trusted, r.Verdict, r.Reasons)
 }
 
-// A table that does not fit a network is refused, and another drawn: it was an error of the study.
+// If a table does not suit the network, the answer is a refusal and another table is drawn. Once
+// the study ended with an error instead.
 func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

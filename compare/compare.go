@@ -15,35 +15,44 @@ import (
 )
 
 // Comparison holds the common fields of all comparisons; the applications embed it. A and B are the
-// runs in the order given.
+// two runs, in the order in which they were given.
 type Comparison struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string `json:"schema"`
+	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
+	// schema.
+	Schema string `json:"schema"`
+	// Command is the command that made the comparison, and Version the version of the module.
 	Command string `json:"command"`
 	Version string `json:"version"`
-	A       Run    `json:"a"`
-	B       Run    `json:"b"`
-	// Notes list settings that differ and change the posterior, and parts not compared.
+	// A and B describe the two runs.
+	A Run `json:"a"`
+	B Run `json:"b"`
+	// Notes lists the settings that differ between the runs and change the posterior, and the parts
+	// of the answers that were not compared.
 	Notes []string `json:"notes,omitempty"`
-	// LogEvidence are the log evidences over all models, in nats: the difference is the log Bayes
-	// factor of A against B.
+	// LogEvidence holds the log evidences of all models together, in nats. Their difference is the
+	// log Bayes factor of A against B.
 	LogEvidence *Pair `json:"log_evidence,omitempty"`
-	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. It is an interval if a run lists only its best
-	// models, and nil for runs with a single model.
+	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. It is an interval if a run lists only its most
+	// probable models, and nil for runs with a single model.
 	TotalVariation *Interval `json:"total_variation,omitempty"`
-	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null without
-	// the probability of every model, and where a model of one run has none in the other.
+	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) in nats, and KLBA is the same with A and B
+	// exchanged. They are null in JSON if a run does not list every model, or if the sum is
+	// infinite because a model has probability 0 in the run of the denominator only.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
-	// Models are the models in the list of either run, the most probable (in either) first.
+	// Models holds the models that either run lists, in decreasing order of the larger of their two
+	// probabilities.
 	Models []Pair `json:"models,omitempty"`
-	// Disagreements are the largest differences in units of their combined standard error.
+	// Disagreements holds the pairs with the largest differences in units of the standard error of
+	// the difference.
 	Disagreements []Pair `json:"disagreements"`
-	RunDir        string `json:"run_dir,omitempty"`
+	// RunDir is the directory of the comparison; absent if it has none.
+	RunDir string `json:"run_dir,omitempty"`
 }
 
-// Run describes a compared run.
+// Run describes one of the two compared runs.
 type Run struct {
+	// RunDir is the directory of the run, Command its command and Seed its random seed.
 	RunDir  string `json:"run_dir"`
 	Command string `json:"command"`
 	Seed    uint64 `json:"seed"`
@@ -51,14 +60,14 @@ type Run struct {
 	Verdict *verdict.Verdict `json:"verdict,omitempty"`
 }
 
-// Interval bounds a number; Low equals High when it is known.
+// Interval holds bounds of a number. Low equals High if the number is known.
 type Interval struct {
 	Low  report.Number `json:"low"`
 	High report.Number `json:"high"`
 }
 
-// Differences lists the settings that differ between structs of one type in A and B, by their JSON
-// names.
+// Differences returns the settings that differ between A and B. Each pair holds two structs of the
+// same type, one of A and one of B. Settings are given by their names in JSON.
 func Differences(pairs ...[2]any) (list []string, err error) {
 	for _, pair := range pairs {
 		var settings [2]map[string]string
@@ -78,17 +87,18 @@ func Differences(pairs ...[2]any) (list []string, err error) {
 	return list, nil
 }
 
-// These are the names of the files that [Comparison.Write] makes.
+// These are the names of the files that [Comparison.Write] writes.
 const (
 	File       = "comparison.json"
 	ModelsFile = "models.csv"
 	figureName = "models" // .svg and .png
 )
 
-// ErrHoldsComparison means that a directory holds a comparison: results are never overwritten.
+// ErrHoldsComparison is the error for a directory that already holds a comparison, which is never
+// overwritten.
 var ErrHoldsComparison = errors.New("already holds a comparison")
 
-// Refuse fails for a directory that already holds a comparison.
+// Refuse returns an error if the directory already holds a comparison.
 func Refuse(dir string) error {
 	if rundir.Exists(filepath.Join(dir, File)) {
 		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, File)
@@ -96,18 +106,20 @@ func Refuse(dir string) error {
 	return nil
 }
 
-// Files returns the names of the files of a comparison other than File and the tables of the
+// Files returns the names of the files of a comparison, except File and the tables of the
 // application.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
-// Table is a CSV file.
+// Table holds the name and the contents of a CSV file.
 type Table struct {
+	// Name is the name of the file.
 	Name string
-	Rows [][]string // the names of the columns first
+	Rows [][]string // the first row has the names of the columns
 }
 
-// Write stores a comparison in a directory: whole, the value that holds c, as JSON, the tables and
-// a table of the models as CSV, and a figure as SVG and PNG. It fails if there already is one.
+// Write writes a comparison to a directory. It writes whole, the value of the application that
+// embeds c, as JSON, the tables and a table of the models as CSV, and a figure as SVG and PNG. It
+// returns an error if the directory already holds a comparison.
 func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	if err := Refuse(dir); err != nil {
 		return err
@@ -132,7 +144,7 @@ func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	return rundir.WriteJSON(filepath.Join(dir, File), whole)
 }
 
-// Pairs is a table of pairs; first is the name of its first column.
+// Pairs returns a table of pairs with the given name. first is the name of its first column.
 func Pairs(name, first string, pairs []Pair) Table {
 	rows := [][]string{{first, "a", "se_a", "b", "se_b", "difference", "z"}}
 	for _, p := range pairs {

@@ -10,10 +10,12 @@ import (
 // figureSide is the width and the height of the figure, in points.
 const figureSide = 340
 
-// figureFloor is the edge of the figure: smaller or missing probabilities are drawn there.
+// figureFloor is the smallest probability in the figure. Smaller or missing probabilities are drawn
+// there.
 const figureFloor = 1e-6
 
-// figure draws the model probabilities of A and B against each other on logarithmic axes.
+// figure returns a plot of the model probabilities in B against the probabilities in A, on
+// logarithmic axes.
 func (c *Comparison) figure() *picture.Picture {
 	points, low := figurePoints(c.Models)
 	p := picture.New(figureName, "Model probabilities", figureSide, figureSide)
@@ -27,8 +29,9 @@ func (c *Comparison) figure() *picture.Picture {
 	return p
 }
 
-// figurePoints returns the models with a probability above the floor in either run, in powers of
-// ten of their probabilities, and the power where the axes begin.
+// figurePoints returns a point for each model whose probability is at least figureFloor in either
+// run, and low, the value at which the axes begin. Coordinates are base 10 logarithms of
+// probabilities.
 func figurePoints(models []Pair) (points []picture.Point, low float64) {
 	low = -1
 	for _, model := range models {
@@ -39,10 +42,11 @@ func figurePoints(models []Pair) (points []picture.Point, low float64) {
 		points = append(points, point)
 		low = min(low, point.X, point.Y)
 	}
-	return points, math.Floor(low + 1e-9) // an exact power of ten stays
+	return points, math.Floor(low + 1e-9) // the small number keeps rounding from lowering an exact power of ten
 }
 
-// power is the base 10 logarithm of a probability, at least the logarithm of the floor.
+// power returns the base 10 logarithm of a probability, or of figureFloor if the probability is
+// smaller or missing.
 func power(probability report.Number) float64 {
 	if p := float64(probability); p > figureFloor {
 		return math.Log10(p)

@@ -28,7 +28,7 @@ func TestFigurePoints(t *testing.T) {
 	assert.InDelta(t, -1, low, 0)
 }
 
-// TestFigureFilesAreTheSameEachTime draws twice: a figure is a function of the comparison.
+// TestFigureFilesAreTheSameEachTime draws a figure twice and compares the bytes of the files.
 func TestFigureFilesAreTheSameEachTime(t *testing.T) {
 	c := &Comparison{Models: []Pair{NewPair(0.9, 0, 0.8, 0), NewPair(0.1, 0, 0.2, 0)}}
 	dir := t.TempDir()

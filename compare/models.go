@@ -8,30 +8,36 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// completeTol is the distance from one of the sum of a complete list of probabilities.
+// completeTol is the largest distance from one of the sum of probabilities at which a list of
+// models counts as complete.
 const completeTol = 1e-6
 
 // Model is a model in the list of a run, with its probability.
 type Model struct {
-	Code            string
+	// Code is the code of the model, as text.
+	Code string
+	// Probability is the probability of the model, and SE its standard error.
 	Probability, SE report.Number
 }
 
-// matched holds the models in the lists of two runs.
+// matched holds a pair of probabilities for each model that either of two runs lists.
 type matched struct {
 	pairs []Pair
-	// completeA and completeB report whether unlisted models have no probability in a run.
+	// completeA and completeB report whether the list of the run is complete, so that unlisted
+	// models have probability 0 in the run.
 	completeA, completeB bool
 }
 
-// CompareModels sets the fields of c about models, from the lists of both runs.
+// CompareModels sets TotalVariation, KLAB, KLBA and Models of c from the lists a and b of models of
+// the two runs.
 func (c *Comparison) CompareModels(a, b []Model) {
 	m := matchModels(a, b)
 	total := m.totalVariation()
 	c.TotalVariation, c.KLAB, c.KLBA, c.Models = &total, m.divergence(false), m.divergence(true), m.pairs
 }
 
-// matchModels pairs the models of two lists by code, the most probable first.
+// matchModels pairs the models of two lists by code, and sorts the pairs by the larger of their
+// probabilities, the largest first.
 func matchModels(a, b []Model) matched {
 	m := matched{completeA: isComplete(a), completeB: isComplete(b)}
 	unlisted := func(complete bool) (probability, se report.Number) {
@@ -77,8 +83,9 @@ func isComplete(models []Model) bool {
 	return sum > 1-completeTol
 }
 
-// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. Models without two known probabilities have the
-// rest in each run: their distance is at least the difference of the rests, at most their sum.
+// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. In each run the models without a known probability
+// in both runs share the rest of the probability. They contribute to the sum at least the
+// difference of the two rests, and at most the sum of the two rests.
 func (m matched) totalVariation() Interval {
 	var sum, massA, massB float64
 	for _, pair := range m.pairs {
@@ -95,8 +102,9 @@ func (m matched) totalVariation() Interval {
 	return Interval{Low: report.Number((sum + math.Abs(restA-restB)) / 2), High: report.Number(math.Min(1, (sum+restA+restB)/2))}
 }
 
-// divergence is Σ_m p_A(m) log (p_A(m) / p_B(m)), or reversed: NaN when a list is not complete,
-// +Inf when a model has probability in the first run only.
+// divergence returns Σ_m p_A(m) log (p_A(m) / p_B(m)) or, if reversed is true, the sum with A and B
+// exchanged. It is NaN if a list is not complete, and +Inf if a model has probability 0 in the
+// denominator only.
 func (m matched) divergence(reversed bool) report.Number {
 	if !m.completeA || !m.completeB {
 		return report.Number(math.NaN())

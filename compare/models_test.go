@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// reports lists the top most probable models.
+// reports returns the list of a run that reports its top most probable models.
 func reports(probabilities []float64, se float64, top int) []Model {
 	var list []Model
 	for i, p := range probabilities {
@@ -27,7 +27,7 @@ func simplex(random *rand.Rand, n int) []float64 {
 	p := make([]float64, n)
 	var sum float64
 	for i := range p {
-		p[i] = math.Pow(random.ExpFloat64(), 4) // a few large, many small
+		p[i] = math.Pow(random.ExpFloat64(), 4) // a few large probabilities and many small ones
 		sum += p[i]
 	}
 	for i := range p {
@@ -36,8 +36,8 @@ func simplex(random *rand.Rand, n int) []float64 {
 	return p
 }
 
-// TestTotalVariationBounds checks that the interval always holds the true value, and is a point
-// when both lists are complete.
+// TestTotalVariationBounds checks that the interval contains the true value, and that Low equals
+// High if both lists are complete.
 func TestTotalVariationBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
@@ -51,7 +51,7 @@ func TestTotalVariationBounds(t *testing.T) {
 		topA, topB := rapid.IntRange(1, n).Draw(r, "top A"), rapid.IntRange(1, n).Draw(r, "top B")
 		m := matchModels(reports(a, 0.01, topA), reports(b, 0.01, topB))
 		bounds := m.totalVariation()
-		const slack = 2 * completeTol // unlisted mass below the tolerance counts as none
+		const slack = 2 * completeTol // unlisted probability below the tolerance counts as 0
 		assert.LessOrEqual(r, float64(bounds.Low), truth+slack)
 		assert.GreaterOrEqual(r, float64(bounds.High), truth-slack)
 		if topA == n && topB == n {
@@ -76,7 +76,8 @@ func TestMatchModels(t *testing.T) {
 	assert.False(t, m.pairs[0].known(), "B may hold 11 among the models it does not list")
 	assert.InDelta(t, -2, float64(m.pairs[1].Z), 1e-12)
 	assert.Zero(t, float64(m.pairs[2].A), "A lists every model that it gives probability")
-	// The known models are 01 (0.4, 0.5) and 10 (0, 0.3); the rest is 0.6 and 0.2.
+	// The probabilities of models 01 (0.4 and 0.5) and 10 (0 and 0.3) are known in both runs. The
+	// rest of the probability is 0.6 in A and 0.2 in B.
 	tv := m.totalVariation()
 	assert.InDelta(t, (0.1+0.3+0.4)/2, float64(tv.Low), 1e-12)
 	assert.InDelta(t, (0.1+0.3+0.8)/2, float64(tv.High), 1e-12)
@@ -96,6 +97,7 @@ func TestLargestDisagreements(t *testing.T) {
 	for _, pair := range Disagreements(pairs) {
 		found = append(found, float64(pair.A))
 	}
-	// Exact numbers that differ have infinite Z; without a standard error Z is unknown.
+	// Numbers without error that differ have infinite Z. If a standard error is unknown Z is
+	// unknown.
 	assert.Equal(t, []float64{0.2, 0.3, 0.5, 0.1}, found)
 }

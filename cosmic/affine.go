@@ -4,17 +4,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// maxLogScale bounds the log-scale of one layer. It limits no target, since layers compose and the
-// last map of the flow is unbounded. It keeps exp and its gradient finite for any input: a layer
-// scales by at most exp(4), a factor of 55.
+// maxLogScale bounds the log-scale of one layer, so that exp and its gradient are finite for any
+// input. A layer scales by at most exp(4), a factor of 55. The bound limits no target, since layers
+// compose and the last map of the flow is unbounded.
 const maxLogScale = 4
 
-// softClamp maps the real line to (-maxLogScale, maxLogScale), with value 0 and slope 1 at 0.
+// softClamp maps the real line smoothly to (-maxLogScale, maxLogScale), with value 0 and slope 1 at
+// 0.
 func softClamp(x *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Tanh(graph.MulScalar(x, 1./maxLogScale)), maxLogScale)
 }
 
-// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0).
+// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z of one coordinate. It is the identity at ρ = (0,
+// 0).
 type affine struct{}
 
 func (affine) outputs() []int { return []int{1, 1} }

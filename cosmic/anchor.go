@@ -22,20 +22,21 @@ import (
 // All rows of a batch share the H and b of the Config, or each row has its own from [Flow.Given].
 type anchor struct {
 	mask    *graph.Node // [B, D] Bool
-	logUnit *graph.Node // log U [D, 1], or [D, B] if each row has its own
-	shift   *graph.Node // h [D, B], or [D, 1] without factor
-	factor  *factor     // nil where H is diagonal
+	logUnit *graph.Node // log U, [D, 1] if all rows share it and [D, B] if each row has its own
+	shift   *graph.Node // h, [D, B], or [D, 1] without factor
+	factor  *factor     // L; nil if H is diagonal
 }
 
-// quadratic is -½ θᵀHθ + bᵀθ of each row of a batch.
+// quadratic holds H and b of the quadratic -½ θᵀHθ + bᵀθ of each row of a batch.
 type quadratic struct{ precision, linear *graph.Node } // [B, D, D], [B, D]
 
-// Given returns the flow with an anchor for each row of a batch: a new flow is then N(H_AA⁻¹b_A,
-// H_AA⁻¹) with the row's precision H and linear term b in place of the Config's. precision is [B,
-// D, D], linear [B, D]; only the entries of active coordinates count. Where a Hessian is not
-// positive definite the anchor is some other normal distribution, and still a valid flow. No
-// gradient passes through precision or linear. The flow belongs to the graph of the nodes; it
-// shares the variables of f.
+// Given returns a flow with a separate anchor for each row of a batch. The precision H [B, D, D]
+// and the linear term b [B, D] of a row take the place of the Config's, so that an untrained flow
+// is the normal distribution N(H_AA⁻¹b_A, H_AA⁻¹) on the row's active coordinates A. Only the
+// entries of active coordinates are used. If H_AA is not positive definite, the anchor is some
+// other normal distribution, and the flow is still valid. No gradient passes through precision or
+// linear. The returned flow can be used only in the graph of these nodes. It shares the variables
+// of f.
 func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	dim := f.cfg.Dim
 	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {
@@ -46,8 +47,9 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	return &anchored
 }
 
-// Mode returns the maximum of each row's quadratic -½ θᵀHθ + bᵀθ over the active coordinates A, θ_A
-// = H_AA⁻¹ b_A, with zeros elsewhere: mask [B, D] Bool, the others as in [Flow.Given] -> [B, D]
+// Mode returns the θ [B, D] that maximises each row's quadratic -½ θᵀHθ + bᵀθ over the active
+// coordinates A: θ_A = H_AA⁻¹ b_A, and zero elsewhere. mask is [B, D] Bool; precision H and linear
+// b are as in [Flow.Given].
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
@@ -134,12 +136,12 @@ func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) 
 
 func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0) }
 
-// linearMap returns M x, where apply computes the product with M and transposed the product with
-// Mᵀ. The gradient comes from transposed, because differentiating apply would repeat its steps at
-// length.
+// linearMap returns M x for a matrix M. apply computes the product with M, and transposed computes
+// the product with Mᵀ, which the gradient uses. Differentiating apply instead would repeat each of
+// its steps.
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })
-	// plus exactly zero
+	// The second term is exactly zero and carries the gradient.
 	return graph.Add(graph.StopGradient(apply(value)), graph.Sub(carrier, value))
 }

@@ -50,7 +50,7 @@ func randomLinear(dim int) []float64 {
 	return b
 }
 
-// gaussian returns the active coordinates of a mask with H_AA and b_A of a configuration.
+// gaussian returns the active coordinates A of a mask, and the H_AA and b_A of a configuration.
 func gaussian(cfg Config, mask []bool) (active []int, precision *mat.SymDense, linear *mat.VecDense) {
 	for i, on := range mask {
 		if on {
@@ -70,8 +70,8 @@ func gaussian(cfg Config, mask []bool) (active []int, precision *mat.SymDense, l
 	return active, precision, linear
 }
 
-// anchorOracle maps z by an anchor alone with gonum's Cholesky decomposition H_AA = G Gᵀ: θ_A =
-// G⁻ᵀ(z_A + G⁻¹b_A).
+// anchorOracle computes the map of an anchor, without the other layers of a flow, by gonum's
+// Cholesky decomposition H_AA = G Gᵀ: θ_A = G⁻ᵀ(z_A + G⁻¹b_A).
 func anchorOracle(cfg Config, mask []bool, z []float64) (theta []float64, logDet float64) {
 	theta = append(theta, z...)
 	active, precision, linear := gaussian(cfg, mask)
@@ -99,7 +99,7 @@ func anchorOracle(cfg Config, mask []bool, z []float64) (theta []float64, logDet
 	return theta, -cholesky.LogDet() / 2
 }
 
-// allMasks returns a batch of every model of dim coordinates, all at the same x.
+// allMasks returns a batch with one row for every subset of dim coordinates, each with the value x.
 func allMasks(dim int, x []float64) (b batch) {
 	for code := range 1 << dim {
 		mask := make([]bool, dim)
@@ -111,8 +111,8 @@ func allMasks(dim int, x []float64) (b batch) {
 	return b
 }
 
-// TestAnchorIsExactForGaussians compares mean, covariance and log-determinant of every submodel
-// with the Gaussian that the quadratic gives it.
+// TestAnchorIsExactForGaussians compares the mean, covariance and log-determinant of the anchor,
+// for every subset of active coordinates, with the Gaussian given by the quadratic.
 func TestAnchorIsExactForGaussians(t *testing.T) {
 	for _, dim := range []int{1, 5} {
 		cfg := Config{Dim: dim, Kind: Diagonal, Precision: randomPrecision(dim), Linear: randomLinear(dim)}
@@ -169,9 +169,9 @@ func TestDiagonalPrecision(t *testing.T) {
 	require.Equal(t, logDet, logDet2)
 }
 
-// TestNearlySingularPrecision has two coordinates that almost repeat a third (variance inflation
-// 1e4), and two that do to within rounding. Float32 must agree with the oracle on the first pair
-// and be finite and invertible on the second.
+// TestNearlySingularPrecision has two coordinates that almost repeat a third one (variance
+// inflation 1e4), and two more that repeat it to within rounding. In Float32 the anchor must agree
+// with the oracle on the first two, and be finite and invertible on the last two.
 func TestNearlySingularPrecision(t *testing.T) {
 	const dim, rows = 12, 30
 	for _, c := range []struct {
@@ -187,7 +187,7 @@ func TestNearlySingularPrecision(t *testing.T) {
 			x.Set(i, 4, x.At(i, 0)+c.noise*rng.NormFloat64())
 			x.Set(i, 9, x.At(i, 0)-c.noise*rng.NormFloat64())
 		}
-		var linear mat.VecDense // of a mode at randomLinear
+		var linear mat.VecDense // the linear term of a quadratic with its mode at randomLinear
 		linear.MulVec(mat.NewDense(dim, dim, precisionOf(x)), mat.NewVecDense(dim, randomLinear(dim)))
 		cfg := Config{Dim: dim, Kind: Diagonal, Precision: precisionOf(x), Linear: linear.RawVector().Data}
 		s := newSubject(t, cfg)
@@ -210,7 +210,7 @@ func TestNearlySingularPrecision(t *testing.T) {
 			cholesky.Factorize(precision)
 			var covariance mat.SymDense
 			require.NoError(t, cholesky.InverseTo(&covariance))
-			for a, i := range active { // in posterior standard deviations
+			for a, i := range active { // differences in posterior standard deviations
 				require.InDelta(t, 0, (theta[n][i]-want[i])/math.Sqrt(covariance.At(a, a)), 0.02)
 			}
 		}
@@ -237,8 +237,9 @@ func TestAnchorStaysInItsContext(t *testing.T) {
 	}
 }
 
-// TestUnmaskedFactorIsWrong shows that the tests above can fail: with the factor of the saturated
-// model for all models, the draws of a submodel have the wrong mean and scale.
+// TestUnmaskedFactorIsWrong shows that the tests above can fail. With the factor of the matrix of
+// all coordinates in place of the active ones, the draws of a submodel have the wrong mean and
+// scale.
 func TestUnmaskedFactorIsWrong(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)

@@ -6,40 +6,44 @@ import (
 	"fmt"
 )
 
-// Config describes a flow. Dim is required; zeros of the other fields stand for the named defaults.
+// Config describes a flow. Dim is required. A zero in another field stands for its default.
 type Config struct {
 	Dim int `json:"dim,omitempty"` // D, coordinates of the saturated parameter vector
-	// C, columns of feats; 0: the networks see no features and feats is nil
+	// Features is the number C of columns of feats, the features of a model. If it is 0, the
+	// networks read no features and feats is nil.
 	Features int  `json:"features,omitempty"`
 	Kind     Kind `json:"kind"` // Affine by default
 
-	// autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
+	// Layers is the number of autoregressive layers, 5 by default. For Diagonal it is the number of
+	// hidden layers of the MLP, 2 by default.
 	Layers int `json:"layers"`
 	Blocks int `json:"blocks"` // residual blocks per autoregressive layer, 2; unused by Diagonal
 	Hidden int `json:"hidden"` // units per hidden layer, 32
 	Bins   int `json:"bins"`   // bins of a spline, 8, at least 2; unused by the other kinds
 
-	// Encoder gives the widths of a ReLU network from feats to the context that all layers
-	// share; nil: the layers read feats itself.
+	// Encoder lists the widths of the layers of a ReLU network that maps feats to the inputs shared
+	// by all layers of the flow. If it is nil, the layers read feats directly.
 	Encoder []int `json:"encoder,omitempty"`
 
 	// Embedding selects the features that are indices into a learned table.
 	Embedding Embedding `json:"embedding,omitzero"`
 
-	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length
-	// Dim (nil: zeros), give the flow an anchor. The anchor is a last, fixed map after which a new
-	// flow is, for a model with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with
-	// H_AA μ_A = b_A, in the original order and units of theta. Take H and b from the quadratic -½
-	// θᵀHθ + bᵀθ that approximates the log density of the saturated model. nil: no anchor, and a
-	// new flow is the identity. A diagonal H sets location and scale but no dependence, and costs
-	// nothing; any other H needs Dim ≤ MaxCoupledDim.
+	// Precision H is a symmetric positive definite matrix, row-major [Dim, Dim]. Linear b has
+	// length Dim; nil stands for zeros. They give the flow an anchor, a fixed last map after which
+	// an untrained flow is the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A, for a model
+	// with active coordinates A, in the coordinates and units of theta. Take H and b from the
+	// quadratic -½ θᵀHθ + bᵀθ that approximates the log density of the model with all coordinates.
+	// If Precision is nil there is no anchor, and an untrained flow is the identity. A diagonal H
+	// sets location and scale but no dependence, and costs nothing; any other H needs Dim ≤
+	// MaxCoupledDim.
 	//
 	// H and b are stored as variables that are not trained. A context that already has them, such
 	// as one restored from a checkpoint, keeps its own.
 	Precision []float64 `json:"precision,omitempty"`
 	Linear    []float64 `json:"linear,omitempty"`
 
-	// Placement makes the flow a part of a larger one; Features are then not read. nil: none.
+	// Placement makes the flow a part of a larger flow; Features is then ignored. nil: the flow is
+	// not part of another.
 	Placement *Placement `json:"placement,omitempty"`
 
 	Seed uint64 `json:"seed,omitempty"` // root seed of the initial weights
@@ -60,7 +64,8 @@ func Spline46(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Spline, Layers: 4, Blocks: 6, Hidden: 512, Bins: 10}
 }
 
-// maxBins keeps the smallest bin below the size of an even share.
+// maxBins is the largest number of bins of a spline. It keeps the smallest allowed bin below the
+// size of one of maxBins equal bins.
 const maxBins = 256
 
 // Validate returns an error that names the first invalid field.

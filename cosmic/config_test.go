@@ -12,10 +12,10 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestNamedSizes builds the paper's flows on its problem (8 coordinates, one-hot of 128 models) and
-// counts parameters. The MLP has 300,304 like the published network. The autoregressive flows have
-// the published layers, with learned end maps of 2·8 and, in the spline, a share of the outputs
-// used for shift and scale.
+// TestNamedSizes builds the paper's flows for the paper's problem (8 coordinates, one-hot features
+// of 128 models) and counts their parameters. The MLP has 300,304 parameters, like the published
+// network. The autoregressive flows have the published layers, and in addition 2·8 parameters of
+// the last scaling; in the spline, part of the outputs are its shift and scale.
 func TestNamedSizes(t *testing.T) {
 	const features, end = 128, 2 * 8
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestNamedSizes(t *testing.T) {
 	}
 }
 
-// TestConfig lists invalid configurations that New refuses.
+// TestConfig checks that New refuses invalid configurations.
 func TestConfig(t *testing.T) {
 	for _, cfg := range []Config{{Dim: 2}, {Dim: 65, Precision: identity(65)}} {
 		_, err := New(cfg)
@@ -76,7 +76,7 @@ func TestConfig(t *testing.T) {
 		[]string{Affine.String(), Spline.String(), Diagonal.String(), Kind(3).String()})
 }
 
-// identity returns the identity matrix [dim·dim].
+// identity returns the identity matrix, row-major [dim·dim].
 func identity(dim int) []float64 {
 	m := make([]float64, dim*dim)
 	for i := range dim {

@@ -10,15 +10,16 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// Embedding replaces the first Columns features, each an index, by rows of one learned table [Rows,
-// Width]. All indices of Rows−1 or more share the last row. The zero value replaces nothing.
+// Embedding replaces the first Columns features, each of which is an index, by rows of one learned
+// table [Rows, Width]. All indices of Rows−1 or more share the last row. The zero value replaces
+// nothing.
 type Embedding struct {
 	Columns int `json:"columns"`
 	Rows    int `json:"rows"`
 	Width   int `json:"width"`
 }
 
-// maxExact is 2^24, the largest integer up to which Float32 represents every integer.
+// maxExact is 2^24: Float32 represents every integer up to it.
 const maxExact = 1 << 24
 
 func (e Embedding) validate(features int) error {
@@ -37,7 +38,7 @@ func (e Embedding) validate(features int) error {
 
 func (e Embedding) context(features int) int { return features + e.Columns*(e.Width-1) }
 
-// embed returns feats [B, C] with its indices replaced by rows of the table.
+// embed returns feats [B, C] with its indices replaced by the rows of the table at these indices.
 func (f *Flow) embed(ctx *context.Context, feats *graph.Node) *graph.Node {
 	e := f.cfg.Embedding
 	if e.Columns == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEmbedding checks that indices select rows of the table, indices beyond it the last row, and
-// that the other features are unchanged.
+// TestEmbedding checks that each index selects its row of the table, that indices beyond the table
+// select the last row, and that the other features are unchanged.
 func TestEmbedding(t *testing.T) {
 	s := newSubject(t, Config{Dim: 2, Features: 3, Embedding: Embedding{Columns: 2, Rows: 4, Width: 3}})
 	require.Equal(t, 7, s.flow.cfg.context())
@@ -30,7 +30,7 @@ func TestEmbedding(t *testing.T) {
 		require.EqualValues(t, b.feats[row][2], embedded[row][6])
 	}
 	require.NotEqual(t, table[1], table[2])
-	s.randomise(0.5) // the flow is a flow, with gradients to the table
+	s.randomise(0.5) // an invertible map whose gradient reaches the table
 	theta, logDet := s.eval(s.flow.ToParams, dtypes.Float64, b)
 	z, logDet2 := s.eval(s.flow.ToBase, dtypes.Float64, b.with(theta))
 	for n := range z {

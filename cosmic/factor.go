@@ -10,10 +10,10 @@ import (
 // flow, because map and density share the factor.
 const minPivot = 1e-6
 
-// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of
-// masks. R has unit diagonal, and is the same for all rows or one matrix for each row. L is the
-// factor of R restricted to the active coordinates, and of the identity on the others. It comes
-// with h, the solution of L h = m∘b. No gradient passes through any of them.
+// factor holds the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) for each row m of a batch
+// of masks. R has unit diagonal; all rows share one R, or each row has its own. L is the factor of
+// R restricted to the active coordinates, and the identity on the others. factor also holds h, the
+// solution of L h = m∘b for the linear term b. No gradient passes through L or h.
 //
 // The methods work on columns of L, and none is meant to be differentiated. GoMLX differentiates
 // slices by padding, which not every backend can do, and fusing a few long steps costs less than
@@ -24,17 +24,17 @@ type factor struct {
 	shift    *graph.Node   // h [D, B]
 }
 
-// newFactor factorises the matrices of mask [B, D], with the off-diagonal entries of R in couplings
-// [D, D, n] and b in linear [D, n], n = 1 or B.
+// newFactor factorises the matrices of mask [B, D]. couplings [D, D, n] holds the off-diagonal
+// entries of R and linear [D, n] holds b; n is 1 if all rows share them and B otherwise.
 func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
-	// b is one more row of R: elimination turns it into h.
+	// b is appended to R as a last row; elimination turns it into h.
 	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(rowOf(m, 0))}, 0)
 	// [D+1, D, n]
 	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0)
 
-	var extendedColumns, shift []*graph.Node // columns with h_j below
+	var extendedColumns, shift []*graph.Node // the extended columns have h_j below L
 	f := &factor{}
 	for j := range dim {
 		entries := graph.Squeeze(graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j)), 1)

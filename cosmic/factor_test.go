@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestFactor compares the factor of every submodel of a random matrix, and its products and
-// solutions, with gonum's Cholesky decomposition.
+// TestFactor compares the factor for every mask of a random matrix, and its products and solutions,
+// with gonum's Cholesky decomposition.
 func TestFactor(t *testing.T) {
 	for _, dim := range []int{1, 2, 5} {
 		cfg := Config{Dim: dim, Precision: randomPrecision(dim), Linear: randomLinear(dim)}
@@ -74,8 +74,8 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// TestLinearMapGradient checks that linearMap adds nothing to the value and takes its gradient from
-// the transpose.
+// TestLinearMapGradient checks that linearMap returns exactly the product and takes its gradient
+// from the transpose.
 func TestLinearMapGradient(t *testing.T) {
 	m := [][]float64{{1, 2}, {0, 3}}
 	exec, err := graph.NewExec(testkit.Backend(t), func(m, x *graph.Node) []*graph.Node {

@@ -16,27 +16,27 @@ import (
 // variables live in the context passed to ToParams and ToBase, in the scope of that context.
 type Flow struct {
 	cfg Config
-	tau univariate    // of each layer
-	net *made.Network // of each layer; nil for Diagonal
+	tau univariate    // the map of one coordinate in each layer
+	net *made.Network // the network of each layer; nil for Diagonal
 
-	quadratic *quadratic   // of each row, in place of that of cfg; nil: none
-	end       dtypes.DType // of the anchor and of theta; invalid: that of z
-	untrained bool         // the anchor alone
-	larger    *Flow        // that it is a part of; nil: none
+	quadratic *quadratic   // a quadratic for each row, in place of the one of cfg; nil: none
+	end       dtypes.DType // dtype of the anchor and of theta; invalid: the dtype of z
+	untrained bool         // whether the flow is its anchor alone
+	larger    *Flow        // the larger flow of which it is a part; nil: none
 }
 
-// Untrained returns the flow as it is before any training, when its layers are the identity. It
-// evaluates the anchor alone and no layers.
+// Untrained returns the flow as it is before any training, when its layers are the identity. Only
+// the anchor is evaluated.
 func (f *Flow) Untrained() *Flow {
 	anchor := *f
 	anchor.untrained = true
 	return &anchor
 }
 
-// EndingIn returns the flow with an anchor that computes in a wider type than the layers, which
-// turn normal draws into nearly normal ones: theta, logDet and the anchor have type dtype, z and
-// the layers keep their type. If parameters are determined to many digits, as with counts in the
-// millions, Float32 is too imprecise for theta but not for z. The result shares the variables of f.
+// EndingIn returns the flow with theta, logDet and the anchor in dtype, a wider type than the type
+// of z and of the layers, which stays as it is. Use it if the data determine parameters to many
+// digits, as with counts in the millions: Float32 is then too imprecise for theta, but precise
+// enough for z. The result shares the variables of f.
 func (f *Flow) EndingIn(dtype dtypes.DType) *Flow {
 	wide := *f
 	wide.end = dtype
@@ -102,11 +102,11 @@ func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta
 }
 
 // ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B]. z has
-// the dtype of theta, or with EndingIn is Float32. Each layer takes Dim passes of its network,
+// the dtype of theta, or is Float32 after EndingIn. Each layer evaluates its network Dim times,
 // unrolled in the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
-	like := theta // of the type of z
+	like := theta // a node with the type of z
 	if f.end != dtypes.InvalidDType {
 		like = graph.ConvertDType(theta, dtypes.Float32)
 	}
@@ -114,7 +114,7 @@ func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, 
 	return z, graph.ConvertDType(logDet, theta.DType())
 }
 
-// stages lists the maps of the flow for mask [B, D] and feats [B, C]; p is the packing of mask.
+// stages returns the maps of the flow for mask [B, D] and feats [B, C]; p is the packing of mask.
 func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	if f.untrained {
 		zero := graph.ZerosLike(x)
@@ -133,7 +133,8 @@ func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Nod
 	return s
 }
 
-// trained lists the stages that training changes. Before training they are the identity.
+// trained returns the stages that training changes. Before training their composition is the
+// identity.
 func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	if f.larger != nil {
 		return f.placed(ctx, mask, x)
@@ -150,7 +151,7 @@ func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.No
 			}
 			s = append(s, f.layer(ctx, i, p.active, x, cond))
 		}
-		if f.cfg.Layers%2 == 0 { // an odd number of reversals: a new flow is to be the identity
+		if f.cfg.Layers%2 == 0 { // an odd number of reversals so far; one more makes an untrained flow the identity
 			s = append(s, p.reverse())
 		}
 		s = append(s, p.unpack())
@@ -163,7 +164,8 @@ func (f *Flow) layer(ctx *context.Context, i int, active, x, cond *graph.Node) l
 	return layer{tau: f.tau, net: f.net.Bind(ctx.In(fmt.Sprintf("layer%d", i)), x.Graph(), x.DType(), cond), active: active}
 }
 
-// condition returns the context of the layers: feats, encoded if the flow has an encoder, or nil.
+// condition returns the inputs that all layers share: feats, encoded if the flow has an encoder, or
+// nil without features.
 func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.DType) *graph.Node {
 	if f.cfg.Features == 0 {
 		return nil
@@ -184,7 +186,8 @@ func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	return shiftAndScale{vector("shift"), vector("logscale")}
 }
 
-// check panics unless the inputs of the graph function called name have the documented shapes.
+// check panics unless the inputs of the graph function with the given name have the documented
+// shapes.
 func (f *Flow) check(name string, mask, feats, x *graph.Node) {
 	fail := func(input string, got *graph.Node, want string) {
 		found := "nil"

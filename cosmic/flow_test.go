@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// TestJacobian checks the derivative of the whole map: inactive coordinates pass through, no active
+// TestJacobian checks the derivative of the whole map. Inactive coordinates pass through, no active
 // coordinate depends on them, and logDet agrees with automatic differentiation.
 func TestJacobian(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
@@ -67,7 +67,7 @@ func requireNoLeak(t *testing.T, mask []bool, jacobian [][]float64) {
 	}
 }
 
-// logAbsDet returns log |det| of the rows and columns listed.
+// logAbsDet returns log |det| of the submatrix with the listed rows and columns.
 func logAbsDet(jacobian [][]float64, rows []int) float64 {
 	if len(rows) == 0 {
 		return 0
@@ -82,7 +82,7 @@ func logAbsDet(jacobian [][]float64, rows []int) float64 {
 	return det
 }
 
-// TestBrokenPermutationLeaks shows that the test above can fail: without the left permutation, an
+// TestBrokenPermutationLeaks shows that the test above can fail: without the permutation P_m, an
 // active coordinate depends on the inactive ones before it.
 func TestBrokenPermutationLeaks(t *testing.T) {
 	for _, kind := range []Kind{Affine, Spline} {
@@ -102,8 +102,8 @@ func TestBrokenPermutationLeaks(t *testing.T) {
 	}
 }
 
-// TestInactiveInputsDoNotMatter changes inactive inputs and requires the same density of the active
-// ones, in both directions, to the bit.
+// TestInactiveInputsDoNotMatter changes the inputs of inactive coordinates. The results for active
+// coordinates and logDet must not change in any bit, in either direction.
 func TestInactiveInputsDoNotMatter(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -124,7 +124,7 @@ func TestInactiveInputsDoNotMatter(t *testing.T) {
 	})
 }
 
-// TestRoundTrip inverts each direction by the other.
+// TestRoundTrip checks that ToBase inverts ToParams and ToParams inverts ToBase.
 func TestRoundTrip(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestStart checks that a new flow is the identity, except for its anchor.
+// TestStart checks that an untrained flow is the identity, except for its anchor.
 func TestStart(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		b := newBatch(5, 6, cfg.Dim, cfg.Features)
@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 				require.InDelta(t, wantDet, logDet[n], 1e-11)
 			}
 		}
-		// The untrained flow stays the identity after the layers have changed.
+		// Untrained remains the identity after the layers have changed.
 		moved := newSubject(t, cfg).randomise(0.5)
 		want, wantDet := s.eval(s.flow.ToBase, dtypes.Float64, b)
 		got, gotDet := moved.eval(moved.flow.Untrained().ToBase, dtypes.Float64, b)
@@ -172,7 +172,7 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// TestFloat32 compares the two precisions on the same weights.
+// TestFloat32 compares Float32 with Float64 for the same weights.
 func TestFloat32(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -190,8 +190,8 @@ func TestFloat32(t *testing.T) {
 	})
 }
 
-// TestAllFinite feeds extreme inputs and inputs on the knots of an untrained spline, in both
-// precisions, and requires finite values and gradients in both directions.
+// TestAllFinite uses extreme inputs, and inputs on the knots of an untrained spline, in Float32 and
+// Float64. Values and gradients must be finite in both directions.
 func TestAllFinite(t *testing.T) {
 	extremes := []float64{0, 1e4, -1e4, 5, -5, 2.5, -2.5, math.Nextafter(5, 0), math.Nextafter(-5, 0), 1e-30, 17, -17}
 	for _, cfg := range kinds(5, 3) {
@@ -226,7 +226,8 @@ func TestAllFinite(t *testing.T) {
 	}
 }
 
-// TestGradientReachesEveryVariable requires a nonzero gradient of a generic loss in every variable.
+// TestGradientReachesEveryVariable checks that a generic loss has a nonzero gradient with respect
+// to every variable.
 func TestGradientReachesEveryVariable(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -256,8 +257,8 @@ func TestGradientReachesEveryVariable(t *testing.T) {
 	})
 }
 
-// TestInitialisation requires the same weights from the same seed whichever function is called
-// first, and other weights from another seed.
+// TestInitialisation checks that a seed gives the same weights whichever function is called first,
+// and that another seed gives other weights.
 func TestInitialisation(t *testing.T) {
 	weights := func(cfg Config, first func(*Flow) graphFn) map[string]any {
 		s := newSubject(t, cfg)
@@ -280,7 +281,7 @@ func TestInitialisation(t *testing.T) {
 	}
 }
 
-// TestNoFeatures builds flows of a single model.
+// TestNoFeatures builds flows without features, for a single model.
 func TestNoFeatures(t *testing.T) {
 	for _, cfg := range kinds(3, 0) {
 		s := newSubject(t, cfg).randomise(0.5)

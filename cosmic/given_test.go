@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGivenQuadratics gives the rows of a batch two different quadratics in turn.
+// TestGivenQuadratics gives alternate rows of a batch two different quadratics.
 func TestGivenQuadratics(t *testing.T) {
 	const dim = 5
 	configs := []Config{

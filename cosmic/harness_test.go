@@ -17,15 +17,15 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// batch is the input of a flow: masks that include the full and the empty model, feats, and z or
-// theta.
+// batch holds the inputs of a flow: masks, among them all coordinates and none, the features, and z
+// or theta.
 type batch struct {
 	mask  [][]bool
 	feats [][]float64
 	x     [][]float64
 }
 
-// newBatch draws n ≥ 2 rows; the first uses every coordinate and the second none.
+// newBatch draws a batch of n ≥ 2 rows. The first row uses every coordinate and the second none.
 func newBatch(seed uint64, n, dim, features int) batch {
 	rng := stream.Rand(seed, "batch")
 	var b batch
@@ -50,7 +50,8 @@ func (b batch) with(x [][]float64) batch {
 	return b
 }
 
-// graphFn is the signature of ToParams, ToBase and variants of them.
+// graphFn is the signature of ToParams, of ToBase, and of the functions that tests put in their
+// place.
 type graphFn func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node)
 
 // subject is a flow with its weights.
@@ -68,12 +69,13 @@ func newSubject(t testing.TB, cfg Config) subject {
 	return subject{t, flow, context.New(), testkit.Backend(t)}
 }
 
-// randomise replaces every trainable variable by normal draws, because the zeros that make a new
-// flow the identity would hide most mistakes. Draws have standard deviation scale, divided by √n
-// for a matrix of n rows, which keeps Jacobians well enough conditioned for the tolerances here.
+// randomise replaces every trainable variable by normal draws, because the zeros that make an
+// untrained flow the identity would hide most mistakes. The draws have standard deviation scale,
+// divided by √n for a matrix of n rows. Jacobians are then well enough conditioned for the
+// tolerances of these tests.
 func (s subject) randomise(scale float64) subject {
 	s.t.Helper()
-	// creates them
+	// This evaluation creates the variables.
 	s.eval(s.flow.ToParams, dtypes.Float64, newBatch(1, 2, s.flow.cfg.Dim, s.flow.cfg.Features))
 	for v := range s.ctx.IterVariables() {
 		if !v.Trainable {
@@ -140,7 +142,8 @@ func (s subject) jacobian(fn graphFn, b batch) [][][]float64 {
 	return byRow(out)
 }
 
-// jacobianRows returns ∂y_i/∂x [B, D] for each i; rows of a batch do not interact.
+// jacobianRows returns ∂y_i/∂x [B, D] for each i. It relies on a row of y depending on no other row
+// of x.
 func jacobianRows(y, x *graph.Node) []*graph.Node {
 	dim := y.Shape().Dim(1)
 	rows := make([]*graph.Node, dim)
@@ -153,7 +156,7 @@ func jacobianRows(y, x *graph.Node) []*graph.Node {
 	return rows
 }
 
-// byRow turns D tensors [B, D] into [B][D][D].
+// byRow turns D tensors of shape [B, D] into an array [B][D][D].
 func byRow(rows []*tensors.Tensor) [][][]float64 {
 	var out [][][]float64
 	for i, r := range rows {
@@ -167,7 +170,7 @@ func byRow(rows []*tensors.Tensor) [][][]float64 {
 	return out
 }
 
-// jitter returns x with the coordinates where mask is false replaced.
+// jitter returns x with random values where mask is false.
 func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 	out := make([][]float64, len(x))
 	for n := range x {
@@ -181,11 +184,11 @@ func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 	return out
 }
 
-// kinds lists one small configuration of dim coordinates for each kind of flow and option.
+// kinds returns small configurations of dim coordinates, one for each kind of flow and each option.
 func kinds(dim, features int) []Config {
 	list := []Config{
 		{Kind: Affine, Layers: 3, Blocks: 1, Hidden: 8},
-		// fewer units than coordinates, last reversal undone
+		// The network has fewer units than coordinates, and the last reversal is undone.
 		{Kind: Affine, Layers: 2, Blocks: 2, Hidden: 4},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 6, Encoder: []int{5, 4}},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 5, Precision: randomPrecision(dim), Linear: randomLinear(dim)},
@@ -204,7 +207,7 @@ func kinds(dim, features int) []Config {
 	return list
 }
 
-// randomPlacement puts dim coordinates among dim+2, in another order.
+// randomPlacement returns a placement of dim coordinates among dim+2, in another order.
 func randomPlacement(dim int) *Placement {
 	places := stream.Rand(1, "placement").Perm(dim + 2)[:dim]
 	return &Placement{Dim: dim + 2, At: places, Context: []float64{0.3, -1}}
@@ -214,7 +217,7 @@ func randomPlacement(dim int) *Placement {
 func eachFlow(t *testing.T, body func(t *testing.T, cfg Config)) {
 	for _, dim := range []int{1, 2, 5, 9} {
 		all := kinds(dim, 3)
-		if dim > 1 { // a single coordinate of a larger flow leaves most of its weights unused
+		if dim > 1 { // one coordinate of a larger flow would leave most of its weights unused
 			all = append(all, Config{Dim: dim, Kind: Affine, Layers: 2, Blocks: 1, Hidden: 7, Precision: randomPrecision(dim), Linear: randomLinear(dim), Placement: randomPlacement(dim)})
 		}
 		for _, cfg := range all {

@@ -11,9 +11,11 @@ type Kind int
 const (
 	// Affine composes autoregressive layers that shift and scale each coordinate.
 	Affine Kind = iota
-	// Spline is the same with a monotone rational-quadratic spline before the shift and scale.
+	// Spline composes layers like Affine, with a monotone rational-quadratic spline before the
+	// shift and scale of each coordinate.
 	Spline
-	// Diagonal shifts and scales by amounts that depend on the model alone: a diagonal Gaussian.
+	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone: q(θ |
+	// m) is a normal distribution with a diagonal covariance matrix.
 	Diagonal
 )
 
@@ -27,7 +29,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// MarshalText writes the name in lower case, so that text does not depend on the constants' order.
+// MarshalText writes the name in lower case, so that stored text does not depend on the numbers of
+// the constants.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)

@@ -8,20 +8,22 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// univariate is the map τ_ρ of section 2: a monotone bijection of ℝ, and the identity at ρ = 0.
+// univariate is the map τ_ρ of section 2: a monotone bijection of ℝ with parameters ρ, and the
+// identity at ρ = 0.
 type univariate interface {
-	// outputs lists the number of parameters per coordinate from each head of the network.
+	// outputs lists, for each head of the network, its number of parameters for a coordinate.
 	outputs() []int
 	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape [B,
 	// D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are NaN for finite
 	// inputs, in active and in inactive coordinates: selection cannot hide a NaN from a gradient.
 	toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node)
-	// toBase returns z with τ_ρ(z) = θ and the same log dθ/dz.
+	// toBase returns the z with τ_ρ(z) = θ, and log dθ/dz.
 	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)
 }
 
-// layer is one CoSMIC step in packed coordinates: ρ of slot s comes from the slots before it, and
-// eq. 8, with its 0/1 mask, is a selection.
+// layer is one autoregressive step of a CoSMIC flow, in coordinates ordered by packing (slots). The
+// parameters ρ of slot s depend on the slots before s. Since the mask holds only 0 and 1, the
+// combination of eq. 8 is a selection.
 type layer struct {
 	tau    univariate
 	net    *made.Bound
@@ -33,8 +35,9 @@ func (l layer) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
 	return selected{l.active, elementwise{l.tau, l.net.Outputs(z)}}.toParams(z)
 }
 
-// toBase inverts toParams. Each of its D passes settles one slot. Unsettled slots hold 0: a guess
-// might grow without bound from pass to pass and reach other slots as 0·∞.
+// toBase inverts toParams. Each of its D passes computes the final value of one more slot. Slots
+// that are not yet final hold 0: a guess might grow without bound from pass to pass and reach other
+// slots as 0·∞.
 func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
 	z = graph.Where(l.active, graph.ZerosLike(theta), theta)
@@ -44,6 +47,7 @@ func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 		here := graph.Equal(slot, graph.Scalar(theta.Graph(), dtypes.Int32, s))
 		z = graph.Where(graph.LogicalAnd(l.active, here), candidate, z)
 	}
-	// In the last pass every slot but the last was settled before it, so all ρ were final.
+	// Before the last pass every slot but the last was final, and no ρ depends on the last slot.
+	// All ρ of the last pass are therefore final.
 	return z, active(l.active, logSlope)
 }

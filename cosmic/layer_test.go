@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packedBatch has rows with the first 5, 0, 3 and 1 of five slots in use.
+// packedBatch returns a batch of five slots; its rows use the first 5, 0, 3 and 1 of them.
 func packedBatch() batch {
 	b := newBatch(11, 4, 5, 3)
 	for n, used := range []int{5, 0, 3, 1} {
@@ -20,8 +20,8 @@ func packedBatch() batch {
 	return b
 }
 
-// alone returns a single layer as a graphFn whose logDet is the sum of its log slopes and whose
-// mask marks slots.
+// alone returns a graphFn for a single layer. Its logDet is the sum of the log slopes, and its mask
+// marks the slots in use.
 func alone(f *Flow, invert bool) graphFn {
 	return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 		ctx = ctx.Checked(false)

@@ -1,6 +1,7 @@
 package cosmic
 
-// Weights is the approximate number of weights of the flow, which may be too large for an integer.
+// Weights returns the approximate number of weights of the flow, as a float64 because it may be too
+// large for an integer.
 func (c Config) Weights() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()
@@ -23,7 +24,8 @@ func (c Config) Weights() float64 {
 	return total + layers*(first+float64(c.Blocks)*block+heads)
 }
 
-// RowNumbers is the approximate number of values of a row that training keeps for the gradient.
+// RowNumbers returns the approximate number of values that training keeps for the gradient of one
+// row of a batch.
 func (c Config) RowNumbers() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWeights compares the estimate with the weights of flows; the features that the heads read are
-// the difference.
+// TestWeights compares the estimate with the number of weights of actual flows. The estimate leaves
+// out the features that the heads read.
 func TestWeights(t *testing.T) {
 	for _, cfg := range append(kinds(7, 5), Config{Dim: 30, Features: 12, Layers: 3, Blocks: 1, Hidden: 40, Encoder: []int{20, 10}},
 		Config{Dim: 6, Features: 4, Embedding: Embedding{Columns: 2, Rows: 50, Width: 3}}, Config{Dim: 5, Kind: Diagonal}) {
@@ -24,7 +24,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestRowNumbers checks that the numbers of a row grow with the sizes of the flow.
+// TestRowNumbers checks that the number of values kept for a row grows with the sizes of the flow.
 func TestRowNumbers(t *testing.T) {
 	require.InDelta(t, 6+5*(5*32+6*2), Config{Dim: 6, Features: 4}.RowNumbers(), 0)
 	require.InDelta(t, 6+2*(3*10+6*(3*4+1)), Config{Dim: 6, Kind: Spline, Layers: 2, Blocks: 1, Hidden: 10, Bins: 4}.RowNumbers(), 30)

@@ -6,14 +6,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// packing holds, for each row of a batch, the strict left permutation P_m of proposition 2.2: the
-// active coordinates in the first d_m slots, the others after them, each group in its original
-// order. Index nodes are flat positions in a [B·D] array, shape [B·D, 1], int32.
+// packing holds the permutation P_m of proposition 2.2 for each row of a batch: the active
+// coordinates in the first d_m slots and the others after them, each group in its original order.
+// Index nodes hold positions in the flattened [B·D] array; their shape is [B·D, 1], int32.
 type packing struct {
 	active   *graph.Node // [B, D] Bool: slot s is in use, s < d_m
 	order    *graph.Node // the coordinate held by each slot: P_m
 	slots    *graph.Node // the slot that holds each coordinate: P_m^T
-	reversal *graph.Node // slot d_m-1-s for s < d_m, s itself otherwise: its own inverse
+	reversal *graph.Node // slot d_m-1-s for s < d_m, otherwise s: its own inverse
 }
 
 // newPacking computes the permutations of mask [B, D] Bool without a sort: the number of active
@@ -58,8 +58,8 @@ func (p packing) unpack() permutation { return permutation{p.slots, p.order} }
 // reverse puts the first d_m slots of x [B, D] in reverse order.
 func (p packing) reverse() permutation { return permutation{p.reversal, p.reversal} }
 
-// permutation is a stage that gathers the elements of x [B, D] from flat positions [B·D, 1]; the
-// positions of back undo the positions of forth.
+// permutation is a stage that permutes the elements of x [B, D]: element i of the result comes from
+// the flat position forth[i] of x. back [B·D, 1] is the inverse permutation.
 type permutation struct{ forth, back *graph.Node }
 
 func (p permutation) toParams(x *graph.Node) (y, logSlope *graph.Node) {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestPacking compares the permutations with a loop, on values that arithmetic other than copying
-// would change.
+// TestPacking compares the permutations with a loop. Any arithmetic other than copying would change
+// the values used here.
 func TestPacking(t *testing.T) {
 	backend := testkit.Backend(t)
 	exec, err := graph.NewExec(backend, func(mask, x *graph.Node) []*graph.Node {

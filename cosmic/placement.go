@@ -10,18 +10,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Placement makes a flow a part of a larger one, for example of one that was trained on many
-// problems of which this is a smaller one. The layers are the layers of the larger flow, with its
-// variables, at a model that uses the coordinates At; the anchor belongs to the smaller flow. The
-// features of the larger flow are its mask, as numbers, and Context.
+// Placement makes a flow a part of a larger flow, for example of one that was trained on many
+// problems. The layers are the layers of the larger flow, with its variables, evaluated at a model
+// that uses the coordinates At. The anchor belongs to the smaller flow. The features of the larger
+// flow are its mask, converted to numbers, and Context.
 type Placement struct {
 	// Dim is the number of coordinates of the larger flow.
 	Dim int `json:"dim"`
-	// At lists the place of each coordinate in the larger flow; the places are distinct.
+	// At lists, for each coordinate of this flow, its index among the coordinates of the larger
+	// flow. The indices are distinct.
 	At []int `json:"at"`
-	// Context is the conditioning of all rows in addition to their masks.
+	// Context holds features that all rows share, after their masks.
 	Context []float64 `json:"context,omitempty"`
-	// Given reports whether the larger flow used [Flow.Given]; this one then needs it too.
+	// Given reports whether the larger flow was trained with [Flow.Given]; this flow then needs it
+	// too.
 	Given bool `json:"given,omitempty"`
 }
 
@@ -40,8 +42,8 @@ func (p *Placement) validate(dim int) error {
 	return validateVector("Placement.Context", "", p.Context, len(p.Context))
 }
 
-// MaskFeatures returns the features of a flow that placements refer to: mask [B, D] as numbers,
-// followed by context [B, C] unless that is nil. [B, D + C]
+// MaskFeatures returns the features [B, D + C] of a flow to which placements refer: mask [B, D]
+// converted to numbers, followed by context [B, C]. A nil context adds no columns.
 func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
 	features := graph.ConvertDType(mask, dtype)
 	if context == nil {
@@ -75,8 +77,9 @@ func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
 	return stages{placed{spread, f.larger.trained(ctx, newPacking(wide), wide, MaskFeatures(wide, about, x.DType()), like)}}
 }
 
-// placed is a stage over more coordinates: spread [D, larger D] gives the place of each coordinate
-// of x. Its log-determinant, a sum over coordinates, is reported whole at the first coordinate.
+// placed is a stage that runs in the coordinates of the larger flow. spread [D, larger D] has a one
+// where a coordinate of x has its place in the larger flow. The log-determinant, a sum over
+// coordinates, is reported whole at the first coordinate.
 type placed struct {
 	spread *graph.Node
 	stages stages

@@ -12,14 +12,15 @@ import (
 // at this bound.
 const MaxCoupledDim = 64
 
-// standardised is a quadratic in coordinates θ/U whose precision has unit diagonal.
+// standardised is the quadratic of a configuration in units U chosen so that the precision U H U
+// has unit diagonal.
 type standardised struct {
 	logUnit   []float64 // log U_i = -½ log H_ii
 	linear    []float64 // U b
 	couplings []float64 // U H U without its diagonal [D·D]; nil: all zero
 }
 
-// standardised returns the quadratic of the configuration; zero if it has none.
+// standardised returns the quadratic of the configuration, or the zero value if it has none.
 func (c Config) standardised() (s standardised) {
 	if c.Precision == nil {
 		return s

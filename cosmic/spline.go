@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	// bound is the half-width of the square in which the spline differs from the identity. A
-	// standard normal draw falls outside once in 1.7 million.
+	// bound is the half-width of the square outside of which the spline is the identity. A standard
+	// normal draw lies outside with probability 1 in 1.7 million.
 	bound = 5
 	// minBin is the smallest width or height of a bin, as a share of the square, as in the code
 	// that Durkan et al. (2019) published.
 	minBin = 1e-3
 )
 
-// spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound], the
-// identity outside, followed by affine, which can move mass beyond the square. Its static point is
-// ρ = 0: equal bins and unit slopes, then no shift and no scale.
+// spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound],
+// continued by the identity. The map affine follows it and can move mass beyond the square. Both
+// are the identity at ρ = 0: the bins are equal and the slopes one, and there is no shift or scale.
 //
 // The alternative, a spline on [0, 1] between a sigmoid and a logit, loses precision: in float32
 // the sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on. It must clamp, and
-// its round trip degrades in the tails, which decide importance weights. Identity tails are exact
-// at any distance.
+// its inverse becomes inaccurate in the tails, which decide importance weights. Identity tails are
+// exact at any distance.
 type spline struct{ bins int }
 
-// outputs are widths, heights, slopes at the inner knots, shift, log-scale.
+// outputs returns the numbers of widths, heights, slopes at the inner knots, shifts and log-scales.
 func (s spline) outputs() []int { return []int{s.bins, s.bins, s.bins - 1, 1, 1} }
 
 func (s spline) toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node) {
@@ -47,14 +47,16 @@ func (s spline) toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph
 	y := graph.Where(inside, v, graph.ZerosLike(v))
 	b := s.find(heights, widths, heights, s.slopes(rho[2], v), y)
 
-	// ξ solves a quadratic (eq. 6 to 8 of Durkan et al.); this form of the root does not cancel.
+	// ξ solves a quadratic equation (eq. 6 to 8 of Durkan et al.). This form of the root does not
+	// subtract nearly equal numbers.
 	rise := graph.Sub(y, b.y0)
 	bend := graph.Mul(rise, b.curvature())
 	qa := graph.Add(graph.Mul(b.height, graph.Sub(b.secant, b.d0)), bend)
 	qb := graph.Sub(graph.Mul(b.height, b.d0), bend)
 	qc := graph.Neg(graph.Mul(b.secant, rise))
 	discriminant := graph.Sub(graph.Square(qb), graph.MulScalar(graph.Mul(qa, qc), 4))
-	// Zero only by rounding; then a tiny positive number keeps the gradient of the root finite.
+	// The discriminant is zero only by rounding. A tiny positive number then keeps the gradient of
+	// the root finite.
 	tiny := graph.MulScalar(graph.OnesLike(y), 1e-30)
 	root := graph.Sqrt(graph.Max(discriminant, tiny))
 	xi := b.fraction(graph.Div(graph.MulScalar(qc, -2), graph.Add(qb, root)))
@@ -79,14 +81,15 @@ func (s spline) slopes(rho, x *graph.Node) *graph.Node {
 	return graph.Exp(softClamp(graph.Reshape(rho, x.Shape().Dim(0), x.Shape().Dim(1), s.bins-1)))
 }
 
-// bin describes the bin of each coordinate, [B, D] each: its lower left corner, sides and slopes.
+// bin holds, for each coordinate, the bin that contains its value: the lower left corner, the sides
+// and the slopes at both ends, [B, D] each.
 type bin struct {
 	x0, y0, width, height, secant, d0, d1 *graph.Node
 }
 
-// find returns the bin of each value of x [B, D]; steps are the sides of the bins on x's axis. It
-// compares x with all knots; sums over the bins left of the bin give its corner. The comparisons
-// enter as 0/1 factors without a gradient.
+// find returns the bin of each value of x [B, D]; steps are the sides of the bins along x's axis.
+// It compares x with all knots, and sums the sides of the bins to the left to obtain the corner.
+// The comparisons enter as factors 0 and 1 without a gradient.
 func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	g, dtype, batch, dim := x.Graph(), x.DType(), x.Shape().Dim(0), x.Shape().Dim(1)
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)
@@ -96,15 +99,15 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	passed := graph.ConvertDType(graph.GreaterOrEqual(positions, knots), dtype) // 1 … 1 0 … 0
 
 	one := graph.Ones(g, shapes.Make(dtype, batch, dim, 1))
-	// bins left of the one found
+	// before marks the bins to the left of the bin that contains x.
 	before := graph.Concatenate([]*graph.Node{passed, graph.ZerosLike(one)}, -1)
-	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // the one found
+	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // marks the bin that contains x
 	first := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(0))
 	last := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(s.bins-1))
 	pick := func(values, selector *graph.Node) *graph.Node {
 		return graph.ReduceSum(graph.Mul(values, graph.StopGradient(selector)), -1)
 	}
-	end := func(selector *graph.Node) *graph.Node { // slope 1 at an end of the square
+	end := func(selector *graph.Node) *graph.Node { // the slope is 1 at both ends of the square
 		return graph.StopGradient(graph.Reshape(selector, batch, dim))
 	}
 	afterFirst := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(1))
@@ -126,7 +129,8 @@ func (b bin) fraction(xi *graph.Node) *graph.Node {
 	return graph.Min(graph.OnesLike(xi), graph.Max(xi, graph.ZerosLike(xi)))
 }
 
-// curvature returns d0 + d1 - 2·secant.
+// curvature returns d0 + d1 - 2·secant, with d0 and d1 the slopes at the ends of the bin and secant
+// its mean slope.
 func (b bin) curvature() *graph.Node {
 	return graph.Sub(graph.Add(b.d0, b.d1), graph.MulScalar(b.secant, 2))
 }
@@ -145,7 +149,8 @@ func (b bin) evaluate(xi *graph.Node) (y, logSlope *graph.Node) {
 		graph.Mul(b.d1, square),
 		graph.Mul(graph.MulScalar(b.secant, 2), cross)),
 		graph.Mul(b.d0, graph.Square(rest)))
-	// s²·slope/denominator², its square taken before the logarithm to save one.
+	// This is the logarithm of secant²·slope/denominator²; taking the square last needs one
+	// logarithm instead of two.
 	logSlope = graph.Log(graph.Mul(slope, graph.Square(graph.Div(b.secant, denominator))))
 	return y, logSlope
 }

@@ -42,8 +42,7 @@ func naiveSpline(widths, heights, slopes []float64, x float64) (y, slope float64
 	return y, s * s * (d[k+1]*xi*xi + 2*s*xi*(1-xi) + d[k]*(1-xi)*(1-xi)) / (den * den)
 }
 
-// splineCase is one spline per row, applied to its own x: the raw parameters and inputs of the
-// graph.
+// splineCase holds the raw parameters of one spline per row, and the input x of each.
 type splineCase struct{ widths, heights, slopes, shift, scale, x [][]float64 }
 
 func newSplineCase(rows, bins int, scale float64) splineCase {
@@ -64,7 +63,8 @@ func newSplineCase(rows, bins int, scale float64) splineCase {
 	return c
 }
 
-// run evaluates spline.toParams, its derivative in x by autodiff, and toBase of its value.
+// run evaluates spline.toParams, its derivative with respect to x by automatic differentiation, and
+// toBase at the resulting values.
 func (c splineCase) run(t *testing.T, bins int) (y, log, derivative, back, backLog []float64) {
 	t.Helper()
 	exec, err := graph.NewExec(testkit.Backend(t), func(in []*graph.Node) []*graph.Node {
@@ -87,7 +87,8 @@ func (c splineCase) run(t *testing.T, bins int) (y, log, derivative, back, backL
 	return column(0), column(1), column(2), column(3), column(4)
 }
 
-// TestSplineAgainstLoop compares value, slope, autodiff slope and inverse with the loop.
+// TestSplineAgainstLoop compares the value, the slope, the slope by automatic differentiation and
+// the inverse with the loop.
 func TestSplineAgainstLoop(t *testing.T) {
 	for _, bins := range []int{2, 3, 10} {
 		c := newSplineCase(200, bins, 1.5)
@@ -103,8 +104,9 @@ func TestSplineAgainstLoop(t *testing.T) {
 	}
 }
 
-// TestSplineAtKnots puts inputs on and beside the knots of equal bins, where rounding decides the
-// search. Value, slope and autodiff slope must still agree.
+// TestSplineAtKnots puts inputs on and next to the knots of equal bins, where rounding decides
+// which bin is found. The value, the slope and the slope by automatic differentiation must still
+// agree with the loop.
 func TestSplineAtKnots(t *testing.T) {
 	const bins = 4
 	c := newSplineCase(21, bins, 1)

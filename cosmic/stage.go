@@ -9,9 +9,9 @@ import (
 
 // stage is one invertible map of a flow, bound to a graph and to the models of a batch.
 type stage interface {
-	// toParams maps x [B, D] towards the parameters. It returns the image [B, D] and the
-	// contribution of each coordinate or slot to log |det| [B, D], zero where inactive; nil stands
-	// for zero everywhere.
+	// toParams maps x [B, D] one step towards the parameters. It returns the image [B, D] and the
+	// contribution of each coordinate or slot to log |det| [B, D]. The contribution of an inactive
+	// coordinate is zero; a nil logSlope stands for zeros.
 	toParams(x *graph.Node) (y, logSlope *graph.Node)
 	toBase(y *graph.Node) (x, logSlope *graph.Node)
 }
@@ -40,7 +40,8 @@ func (s stages) toBase(theta *graph.Node) (z, logDet *graph.Node) {
 	return theta, total(logSlopes)
 }
 
-// total sums terms, [B, D] each or nil but not all nil, over coordinates, in the widest type. [B]
+// total returns the sum [B] of terms over coordinates, in the widest of their types. Terms are [B,
+// D] each; nil terms count as zero, and at least one is not nil.
 func total(terms []*graph.Node) (sum *graph.Node) {
 	for _, term := range terms {
 		switch {
@@ -67,7 +68,7 @@ func (c converted) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 	return graph.ConvertDType(y, c.from), nil
 }
 
-// selected applies a stage where mask [B, D] is true (eq. 8), and is the identity elsewhere.
+// selected applies a stage where mask [B, D] is true and the identity elsewhere (eq. 8).
 type selected struct {
 	mask *graph.Node
 	stage
@@ -83,10 +84,12 @@ func (s selected) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 	return graph.Where(s.mask, x, y), active(s.mask, logSlope)
 }
 
-// active returns x with zeros where mask is false. Multiplying by zero would not hide an infinity.
+// active returns x with zeros where mask is false. A product with the mask would turn an infinity
+// into NaN.
 func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
-// elementwise moves each coordinate by τ_ρ with the parameters rho, in the shapes of univariate.
+// elementwise is a stage that moves each coordinate by τ_ρ with the parameters rho, whose shapes
+// are documented at univariate.
 type elementwise struct {
 	tau univariate
 	rho []*graph.Node
@@ -100,7 +103,8 @@ func (e elementwise) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	return e.tau.toBase(e.rho, theta)
 }
 
-// shiftAndScale is shift + exp(logScale)·x, coordinate by coordinate; both are [B, D].
+// shiftAndScale is the stage shift + exp(logScale)·x, coordinate by coordinate; shift and logScale
+// are [B, D].
 type shiftAndScale struct{ shift, logScale *graph.Node }
 
 func (s shiftAndScale) toParams(x *graph.Node) (y, logSlope *graph.Node) {

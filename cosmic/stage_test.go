@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestStages walks a list of stages both ways and compares with the same maps by hand. No two of
-// them commute, so a walk in the wrong order fails.
+// TestStages applies a list of stages in both directions and compares the results with the same
+// maps worked out by hand. No two of the maps commute, so that stages in the wrong order fail the
+// test.
 func TestStages(t *testing.T) {
 	mask := [][]bool{{true, false, true, true}, {false, false, false, false}}
 	x := [][]float64{{0.5, -1, 2, -3}, {1, math.Inf(1), 3, 4}}
@@ -38,7 +39,7 @@ func TestStages(t *testing.T) {
 
 	slope := -4 * math.Tanh(0.25/4) // softClamp of -0.25
 	by := func(shift, logScale, x float64) float64 { return 1 + math.Exp(slope)*(shift+math.Exp(logScale)*x) }
-	// coordinates 0, 2 and 3 are in use, and reversed: -3, 2, 0.5
+	// Coordinates 0, 2 and 3 are in use; in reverse order they hold -3, 2 and 0.5.
 	require.InDeltaSlice(t, []float64{by(1, 0.5, -3), -1, by(100, 1.5, 2), by(1000, 2, 0.5)}, y[0], 1e-9)
 	require.InDelta(t, 0.5+1.5+2+3*slope, logDet[0], 1e-12)
 	require.Equal(t, x[1], y[1], "no coordinate is in use")
@@ -48,8 +49,8 @@ func TestStages(t *testing.T) {
 	require.InDeltaSlice(t, logDet, sameDet, 1e-12)
 }
 
-// TestEndingInFloat64 checks that a flow that ends in Float64 is the same map, with an anchor exact
-// to the digits of Float64.
+// TestEndingInFloat64 checks that a flow whose last stages run in Float64 is the same map, and that
+// its anchor is exact to the precision of Float64.
 func TestEndingInFloat64(t *testing.T) {
 	f, err := New(Config{Dim: 2, Layers: 1, Hidden: 8, Precision: []float64{1e10, 0, 0, 1}, Linear: []float64{1e10 * 20.7, 0}, Seed: 1})
 	require.NoError(t, err)

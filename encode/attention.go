@@ -9,12 +9,13 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// lowest stands for the score of a member that is absent.
+// lowest replaces the score of an absent member, below all scores of present members.
 const lowest = -1e30
 
-// Attend adds to queries [T, M, H] their multi-head attention to members [T, N, H] where present
-// [T, N] is true, and then a perceptron of the sum: a block of a transformer. A set without members
-// adds nothing.
+// Attend applies one block of a transformer to queries [T, M, H], where T is the number of sets and
+// H is Hidden: it adds to each query the result of multi-head attention to the members [T, N, H] of
+// the set for which present [T, N] is true, and then a perceptron of the sum. If no member is
+// present the attention adds nothing that depends on members.
 func (c Config) Attend(ctx *context.Context, queries, members, present *Node) *Node {
 	x, asked := queries, normalised(queries)
 	seen := c.seen(ctx, asked, normalised(members), present)
@@ -22,12 +23,13 @@ func (c Config) Attend(ctx *context.Context, queries, members, present *Node) *N
 	return Add(x, made.Perceptron(ctx.In("after"), c.Seed, normalised(x), c.Hidden))
 }
 
-// seen is the mean of members' values, weighted by the softmax of products of queries and keys.
+// seen returns, for each query and head, the mean of the values of the present members, weighted by
+// the softmax of the products of the query with their keys.
 func (c Config) seen(ctx *context.Context, queries, members, present *Node) *Node {
 	size := c.Hidden / c.Heads
 	split := func(name string, x *Node) *Node { // [T, M, heads, size]
 		weight := made.Variable(ctx.In(name), x.Graph(), c.Seed, "weight", x.DType(), made.FanIn(c.Hidden), c.Hidden, c.Hidden)
-		y := MatMul(Reshape(x, -1, c.Hidden), weight) // a bias of keys would cancel
+		y := MatMul(Reshape(x, -1, c.Hidden), weight) // no bias: a bias of keys would cancel in the softmax
 		return Reshape(y, x.Shape().Dim(0), x.Shape().Dim(1), c.Heads, size)
 	}
 	q, k, v := split("query", queries), split("key", members), split("value", members)

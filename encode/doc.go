@@ -1,25 +1,27 @@
-// Package encode turns data sets of any size into contexts of a fixed width: networks whose output
-// does not depend on the order of rows, nor on the content of rows that a mask marks as absent.
-// Posteriors that are amortized over data sets are conditioned on these contexts.
+// Package encode provides networks that encode data sets of any size as vectors of a fixed width,
+// called contexts. The output does not depend on the order of rows, nor on the content of rows that
+// a mask marks as absent. Approximate posteriors that are amortized over data sets are conditioned
+// on contexts.
 //
 // # Encoders
 //
-//	Encoder  features of each row, their mean or another function of sets, features of that
-//	Table    columns as sets of cells, then attention over columns: the encoding of a column moves
-//	         with the column
+//	Encoder  encodes each row, takes the mean over rows (or another function of sets), and
+//	         encodes the mean
+//	Table    encodes each column as a set of cells, then applies attention over columns; if
+//	         columns are permuted their encodings are permuted in the same way
 //
 // # Notation
 //
 //	code      shape
 //	rows      [T, N, R]     T data sets of up to N rows of R numbers
-//	present   [T, N] Bool   rows that are there
+//	present   [T, N] Bool   which rows are present
 //	cells     [T, N, P, F]  F numbers of each of up to P columns in each row
 //
 // # Conventions
 //
 // Graph functions panic with an error value on inputs of a wrong shape. A set without rows has an
-// encoding too. How many rows there are is part of every encoding: means and attention alone
-// forget it.
+// encoding too. Every encoding also depends on the number of rows, which means and attention alone
+// would lose.
 //
 //	encoder, err := encode.New(encode.Config{Hidden: 64})
 //	...

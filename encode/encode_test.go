@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// numbers is an array of some shape.
+// numbers is an array of numbers in row-major order with its shape.
 type numbers struct {
 	values []float64
 	dims   []int
@@ -36,7 +36,7 @@ func random(seed uint64, dims ...int) numbers {
 	return n
 }
 
-// permuted moves entry order[i] of an axis to i.
+// permuted returns an array whose entry i along an axis is the entry order[i] of n.
 func (n numbers) permuted(axis int, order []int) numbers {
 	after := 1
 	for _, d := range n.dims[axis+1:] {
@@ -62,7 +62,7 @@ func (n numbers) tensor(dtype dtypes.DType) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(single, n.dims...)
 }
 
-// presence marks the first counts[t] of size members of each set.
+// presence returns a mask [T, size] that is 1 for the first counts[t] members of set t.
 func presence(size int, counts ...int) numbers {
 	n := numbers{make([]float64, len(counts)*size), []int{len(counts), size}}
 	for t, count := range counts {
@@ -73,8 +73,8 @@ func presence(size int, counts ...int) numbers {
 	return n
 }
 
-// evaluate runs a graph with weights other than the initial ones, some of which are zero. A first
-// execution makes them. Outputs are float64.
+// evaluate runs a graph and returns its outputs as float64. A first execution creates the weights,
+// which are then changed, because some initial weights are zero.
 func evaluate(t *testing.T, build func(ctx *context.Context, in []*Node) []*Node, dtype dtypes.DType, inputs ...numbers) [][]float64 {
 	t.Helper()
 	variables := context.New()
@@ -124,11 +124,11 @@ func isTrue(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
 
 var all = []networks.Encoder{networks.DeepSets, networks.Transformer, networks.InducedSets}
 
-// types are the float types with the tolerance of sums in another order.
+// types holds the float types, each with the tolerance for sums that are taken in another order.
 var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4}
 
-// Encodings do not depend on the order of rows, nor, to the bit, on the content of absent ones;
-// they do depend on the content and the number of present ones.
+// Encodings do not depend on the order of rows, nor, to the bit, on the content of absent rows.
+// They do depend on the content and the number of present rows.
 func TestEncodersAreInvariant(t *testing.T) {
 	const n, r = 6, 3
 	for _, kind := range all {
@@ -156,10 +156,11 @@ func TestEncodersAreInvariant(t *testing.T) {
 				changed.values[1] += 0.5
 				got := encoded(changed, present)
 				require.Greater(t, distance(want[:8], got[:8]), 0.01)
-				require.InDeltaSlice(t, want[8:], got[8:], tolerance) // another set
+				require.InDeltaSlice(t, want[8:], got[8:], tolerance) // the other sets stay unchanged
 				require.Greater(t, distance(want, encoded(rows, presence(n, 3, 6))), 0.01)
 
-				// twice the same rows say more than once
+				// a set that contains each row twice has another encoding than a set that contains
+				// it once
 				twice, half := numbers{dims: []int{1, n, r}}, presence(n, 3)
 				twice.values = append(append([]float64{}, rows.values[:3*r]...), rows.values[:3*r]...)
 				require.Greater(t, distance(encoded(twice, presence(n, 6)), encoded(twice, half)), 0.01)
@@ -211,8 +212,8 @@ func TestGradientsReachAllWeights(t *testing.T) {
 }
 
 // The encoding of a column by the encoder of tables moves with the column, and does not depend on
-// the order of rows; the encoding of the table depends on neither. The content of absent rows and
-// columns changes no bit.
+// the order of rows; the encoding of the table depends on neither the order of rows nor the order
+// of columns. The content of absent rows and columns changes no bit.
 func TestTablesAreEquivariant(t *testing.T) {
 	const n, p, f, h = 5, 4, 2, 8
 	for _, kind := range all {
@@ -254,7 +255,7 @@ func TestTablesAreEquivariant(t *testing.T) {
 				changed := random(1, 2, n, p, f)
 				changed.values[0] += 1 // the first column of the first table
 				e, _ = encoded(changed, rows, columns, about)
-				for column := range 3 { // others see it through attention
+				for column := range 3 { // the other columns depend on it through attention
 					require.Greater(t, distance(each.values[column*h:(column+1)*h], e.values[column*h:(column+1)*h]), 10*tolerance)
 				}
 			})

@@ -9,19 +9,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Config describes an encoder. Zero sizes stand for the defaults given.
+// Config describes an encoder.
 type Config struct {
-	// Pool returns an encoding of the members of sets that are present: rows [T, N, R], present
-	// [T, N] Bool -> [T, Hidden]. nil stands for the mean of features of each row (Zaheer et al.
-	// 2017).
+	// Pool returns an encoding of the present members of each set: rows [T, N, R], present [T, N]
+	// Bool -> [T, Hidden]. nil stands for the mean over present rows of a perceptron of each row
+	// (Zaheer et al. 2017).
 	Pool func(ctx *context.Context, c Config, rows, present *Node) *Node `json:"-"`
-	// Hidden is the width of all layers and of the encoding, 64; a multiple of Heads.
+	// Hidden is the width of all layers and of the encoding, a multiple of Heads; 0 stands for 64.
 	Hidden int `json:"hidden"`
-	// Layers is the number of layers before and after the mean, or of attention, 2.
+	// Layers is the number of layers before the mean, the number after the mean, and the number of
+	// layers of attention; 0 stands for 2.
 	Layers int `json:"layers"`
-	// Heads is the number of heads of attention, 4.
+	// Heads is the number of heads of attention; 0 stands for 4.
 	Heads int `json:"heads"`
-	// Seed is the root of the initial weights.
+	// Seed is the random seed of the initial weights.
 	Seed uint64 `json:"seed,omitempty"`
 }
 
@@ -31,7 +32,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate returns an error that names the first field which cannot be used.
+// Validate returns an error that describes the fields which cannot be used, or nil.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	switch {
@@ -43,10 +44,10 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Encoder encodes sets of rows. It holds the architecture; the weights live in a context.
+// Encoder encodes sets of rows. It holds the configuration, while the weights live in a Context.
 type Encoder struct{ cfg Config }
 
-// New checks cfg and returns the encoder it describes.
+// New validates cfg and returns the encoder that it describes.
 func New(cfg Config) (*Encoder, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -54,10 +55,11 @@ func New(cfg Config) (*Encoder, error) {
 	return &Encoder{cfg.WithDefaults()}, nil
 }
 
-// Config returns the configuration, defaults filled in.
+// Config returns the configuration with defaults filled in.
 func (e *Encoder) Config() Config { return e.cfg }
 
-// Encode encodes the present rows of T sets: rows [T, N, R], present [T, N] Bool -> [T, Hidden].
+// Encode returns encodings of the present rows of T sets: rows [T, N, R], present [T, N] Bool ->
+// [T, Hidden].
 func (e *Encoder) Encode(ctx *context.Context, rows, present *Node) *Node {
 	check("Encode", "rows", rows, 3)
 	check("Encode", "present", present, 2)
@@ -73,13 +75,14 @@ func (e *Encoder) Encode(ctx *context.Context, rows, present *Node) *Node {
 	return layers(ctx.In("pooled"), c.Seed, Concatenate([]*Node{pooled, count(present, rows.DType())}, -1), c.Hidden, c.Layers)
 }
 
-// meanOf is the mean over the members that are present: [T, N, H], [T, N] -> [T, H].
+// meanOf returns the mean of x [T, N, H] over the members for which present [T, N] is true, [T, H].
 func meanOf(x, present *Node) *Node {
 	weight := ConvertDType(InsertAxes(present, -1), x.DType())
 	return Div(ReduceSum(Mul(x, weight), 1), MaxScalar(ReduceSum(weight, 1), 1))
 }
 
-// count is log(1 + n) less a typical value: how much is known. [T, N] -> [T, 1]
+// count returns log(1 + n) − 4 [T, 1], where n is the number of members of each set for which
+// present [T, N] is true, and 4 a typical value.
 func count(present *Node, dtype dtypes.DType) *Node {
 	const typical = 4
 	return AddScalar(Log(AddScalar(ReduceAndKeep(ConvertDType(present, dtype), ReduceSum, -1), 1)), -typical)

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// layers are n perceptrons one after the other, the first of which has any number of inputs.
+// layers applies count layers one after the other to x. The first may have any number of inputs.
 func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node {
 	for i := range count {
 		scope := ctx.In(fmt.Sprintf("layer%d", i))
@@ -22,7 +22,8 @@ func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node
 	return x
 }
 
-// normalised is layer normalisation; the linear layer that follows has scale and offset.
+// normalised applies layer normalisation to the last axis of x, without scale and offset, which the
+// linear layer that follows has.
 func normalised(x *Node) *Node {
 	centred := Sub(x, ReduceAndKeep(x, ReduceMean, -1))
 	variance := ReduceAndKeep(Square(centred), ReduceMean, -1)

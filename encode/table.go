@@ -9,11 +9,12 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// Table encodes tables over both axes: each column by attention over its rows, then all columns by
-// attention to each other. The encoding of a column moves with it.
+// Table encodes tables along both axes. It first encodes each column as a set of cells, and then
+// lets all columns attend to each other. If columns are permuted their encodings are permuted in
+// the same way.
 type Table struct{ cfg Config }
 
-// NewTable returns the encoder of cfg, whose Pool encodes the rows of a column.
+// NewTable returns the encoder that cfg describes. cfg.Pool encodes the cells of a column.
 func NewTable(cfg Config) (*Table, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -21,10 +22,11 @@ func NewTable(cfg Config) (*Table, error) {
 	return &Table{cfg.WithDefaults()}, nil
 }
 
-// Encode returns an encoding of each column [T, P, Hidden], zero where absent, and of the whole
-// table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its value and the
-// response in its row; rows [T, N] Bool and columns [T, P] Bool mark the present ones; about [T, P,
-// G], nil for none, are numbers of each column known beforehand.
+// Encode returns an encoding of each column [T, P, Hidden], zero for absent columns, and an
+// encoding of the whole table [T, Hidden]. cells [T, N, P, F] holds F numbers for each cell, such
+// as its value and the response in its row. rows [T, N] Bool and columns [T, P] Bool mark the
+// present rows and columns. about [T, P, G] holds G numbers for each column that are known
+// beforehand. It is nil if there are none.
 func (t *Table) Encode(ctx *context.Context, cells, rows, columns, about *Node) (each, whole *Node) {
 	check("Table.Encode", "cells", cells, 4)
 	check("Table.Encode", "rows", rows, 2)
@@ -33,7 +35,7 @@ func (t *Table) Encode(ctx *context.Context, cells, rows, columns, about *Node) 
 	tables, n, p, width := cells.Shape().Dim(0), cells.Shape().Dim(1), cells.Shape().Dim(2), cells.Shape().Dim(3)
 	ctx = ctx.Checked(false)
 
-	// Columns are sets of cells.
+	// Each column is encoded as a set of cells.
 	byColumn := Reshape(TransposeAllAxes(cells, 0, 2, 1, 3), tables*p, n, width)
 	there := Reshape(BroadcastToDims(InsertAxes(rows, 1), tables, p, n), tables*p, n)
 	x := Reshape((&Encoder{c}).Encode(ctx.In("column"), byColumn, there), tables, p, c.Hidden)

@@ -8,18 +8,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/support/xslices"
 )
 
-// contracting wraps a builder and makes matrix products of sums of products whose factors are
-// broadcast against each other. GoMLX writes the gradients of Dot and DotGeneral as such sums. XLA
-// keeps them as they are: a layer of 256 units and a batch of 8,192 would add up 5·10⁸ terms one by
-// one, in a kernel that takes minutes to compile. (Package simd does the same to its own graphs.)
+// contracting wraps a builder. It replaces sums of elementwise products of two factors, broadcast
+// against each other, by matrix products. GoMLX writes the gradients of Dot and DotGeneral as such
+// sums, and XLA does not convert them. For a layer of 256 units and a batch of 8,192 it would add
+// up 5·10⁸ terms one by one, in a kernel that takes minutes to compile. (Package simd does the same
+// for its own graphs.)
 type contracting struct {
 	backends.Builder
-	factors  map[backends.Op][2]factor // of each product so far
-	repeated map[backends.Op]factor    // what each broadcast so far repeats
+	factors  map[backends.Op][2]factor // the factors of each elementwise product built so far
+	repeated map[backends.Op]factor    // the operand of each broadcast built so far
 }
 
-// factor is an operation and its sizes along the axes of a product: 1 where it is repeated. The
-// operation itself need not have the axes of size 1.
+// factor is an operation that is a factor of a product, and its size along each axis of the
+// product, which is 1 where the factor is repeated. The operation itself may lack the axes of size
+// 1.
 type factor struct {
 	op    backends.Op
 	sizes []int
@@ -29,7 +31,7 @@ func newContracting(builder backends.Builder) *contracting {
 	return &contracting{Builder: builder, factors: map[backends.Op][2]factor{}, repeated: map[backends.Op]factor{}}
 }
 
-// BroadcastInDim repeats x along axes.
+// BroadcastInDim repeats x along axes, and notes its operand.
 func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []int) (backends.Op, error) {
 	wide, err := b.Builder.BroadcastInDim(x, output, axes)
 	if err != nil {
@@ -47,7 +49,7 @@ func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []
 	return wide, nil
 }
 
-// factor describes an operation without its repetitions.
+// factor returns an operation as a factor, without its repetitions.
 func (b *contracting) factor(x backends.Op) (factor, error) {
 	if f, ok := b.repeated[x]; ok {
 		return f, nil
@@ -56,7 +58,7 @@ func (b *contracting) factor(x backends.Op) (factor, error) {
 	return factor{x, shape.Dimensions}, err
 }
 
-// Mul multiplies element by element.
+// Mul multiplies element by element, and notes the factors.
 func (b *contracting) Mul(left, right backends.Op) (backends.Op, error) {
 	product, err := b.Builder.Mul(left, right)
 	if err != nil {
@@ -72,7 +74,7 @@ func (b *contracting) Mul(left, right backends.Op) (backends.Op, error) {
 	return product, nil
 }
 
-// ReduceSum sums over axes.
+// ReduceSum sums over axes. It builds a matrix product if x is a product that can be contracted.
 func (b *contracting) ReduceSum(x backends.Op, axes ...int) (backends.Op, error) {
 	if factors, ok := b.factors[x]; ok {
 		if sum, err := b.contraction(x, factors, axes); sum != nil || err != nil {
@@ -82,9 +84,10 @@ func (b *contracting) ReduceSum(x backends.Op, axes ...int) (backends.Op, error)
 	return b.Builder.ReduceSum(x, axes...)
 }
 
-// contraction is the sum over axes of x, the product of two factors, as a matrix product, or nil if
-// it is none. By where the factors vary, an axis of x is batch (both, kept), contracted (both,
-// summed) or free (one, kept).
+// contraction returns the sum over axes of x, the product of two factors, as a matrix product. It
+// returns nil if the sum is no matrix product. An axis of x is a batch axis if both factors vary
+// along it and it is kept, contracted if both vary and it is summed, and free if one factor varies
+// and it is kept.
 func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) (backends.Op, error) {
 	shape, err := b.OpShape(x)
 	if err != nil {
@@ -92,7 +95,7 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 	}
 	rank := shape.Rank()
 	if !shape.DType.IsFloat() || len(factors[0].sizes) != rank || len(factors[1].sizes) != rank {
-		return nil, nil // whole numbers, or a scalar factor
+		return nil, nil // x holds integers, or a factor is a scalar
 	}
 	var batch, contracted, kept []int
 	var free [2][]int
@@ -106,7 +109,7 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 			contracted = append(contracted, axis)
 		case left && right:
 			batch = append(batch, axis)
-		case size == 1: // restored by the last reshape
+		case size == 1: // the last reshape restores the axis
 		case summed || !left && !right:
 			return nil, nil
 		case left:
@@ -116,9 +119,10 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 		}
 	}
 	if len(contracted) == 0 || len(free[0]) == 0 || len(free[1]) == 0 {
-		return nil, nil // nothing is gained
+		return nil, nil // a matrix product would not be faster
 	}
-	// the order of axes in each factor and in the product: batch, contracted or free, free
+	// The axes of a factor are in the order batch, contracted, free; the axes of the product are in
+	// the order batch, free of the left factor, free of the right factor.
 	var operands [2]backends.Op
 	for side, factor := range factors {
 		if operands[side], err = b.arranged(factor, slices.Concat(batch, contracted, free[side])); err != nil {
@@ -141,7 +145,8 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 	return b.Reshape(product, kept...)
 }
 
-// arranged drops the axes of size 1 and puts the others, all named in order, in that order.
+// arranged drops the axes of size 1 of a factor, and transposes the other axes into the given
+// order, which names all of them.
 func (b *contracting) arranged(f factor, order []int) (backends.Op, error) {
 	ascending := slices.Sorted(slices.Values(order))
 	var dims, permutation []int

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counting counts matrix products. With contract it makes them of sums, as an XLA device does.
+// counting is a backend that counts the matrix products of its graphs. If contract is set it
+// converts sums of products to matrix products, as an XLA device does.
 type counting struct {
 	backends.Backend
 	contract bool
@@ -36,15 +37,16 @@ func (b *countingBuilder) DotGeneral(left backends.Op, leftContracted, leftBatch
 	return b.Builder.DotGeneral(left, leftContracted, leftBatch, right, rightContracted, rightBatch)
 }
 
-// TestGradientsOfProductsAreProducts compares with the interpreter, which adds up term by term.
+// TestGradientsOfProductsAreProducts compares gradients with the gradients of GoMLX's interpreter,
+// which adds up the products term by term.
 func TestGradientsOfProductsAreProducts(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		left, right []int
 		compute     func(a, b *Node) *Node
-		products    int // in all
+		products    int // the expected number of matrix products
 	}{
-		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // the product itself is a Dot
+		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // the forward product is built as a Dot
 		{"batch, contracted in front", []int{2, 4, 3}, []int{4, 5, 2}, func(a, b *Node) *Node {
 			return DotGeneral(a, []int{1}, []int{0}, b, []int{0}, []int{2})
 		}, 3},
@@ -81,7 +83,7 @@ func TestGradientsOfProductsAreProducts(t *testing.T) {
 	}
 }
 
-// normals returns normal numbers of a shape.
+// normals returns a tensor of standard normal numbers.
 func normals(random *rand.Rand, dims []int) *tensors.Tensor {
 	size := 1
 	for _, d := range dims {

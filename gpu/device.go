@@ -10,21 +10,21 @@ import (
 	_ "github.com/transdim/vti/simd"             // registers "simd"
 )
 
-// Environment variables that set the options that are not given.
+// Environment variables that replace options that are not given.
 const (
-	KindVariable   = "VTI_DEVICE"      // what Auto means
+	KindVariable   = "VTI_DEVICE"      // the kind of device that Auto opens
 	PluginVariable = "VTI_PJRT_PLUGIN" // the plugin file of an XLA kind
 )
 
-// configuration of the GoMLX backend behind each kind that needs no plugin. The interpreter
-// deadlocks when it runs operations in parallel on few cores, so it must be sequential.
+// configuration is the configuration of the GoMLX backend of each kind that needs no plugin. The
+// interpreter deadlocks if it runs operations in parallel on few cores, and so must be sequential.
 var configuration = map[Kind]string{CPU: "simd", Reference: "go:ops_sequential"}
 
-// Options say which device to open. The zero value takes the best there is.
+// Options selects the device to open. The zero value opens CUDA if it is available, else CPU.
 type Options struct {
 	Kind Kind
-	// Plugin is the file of the PJRT plugin for CUDA and XLACPU; "" looks in VTI_PJRT_PLUGIN and
-	// then in the usual folders.
+	// Plugin is the file of the PJRT plugin for CUDA and XLACPU. If it is empty, the file in the
+	// environment variable VTI_PJRT_PLUGIN is used, or else the first plugin in the usual folders.
 	Plugin string
 }
 
@@ -35,12 +35,14 @@ type Device struct {
 	plugin  string
 }
 
-// Open starts the backend of the given kind. Auto honours the environment variable VTI_DEVICE.
+// Open opens a device of the given kind. Auto opens the kind in the environment variable VTI_DEVICE
+// if that is set.
 func Open(kind Kind) (*Device, error) { return OpenWith(Options{Kind: kind}) }
 
-// OpenWith starts a backend. Auto takes the kind in VTI_DEVICE; without that, CUDA if a plugin and
-// a card are found, and CPU otherwise. Nothing is ever downloaded. An XLA kind fails at once,
-// saying where it looked, if its plugin is not there.
+// OpenWith opens a device. Auto opens the kind in the environment variable VTI_DEVICE; without
+// that, CUDA if a plugin and a card are found, else CPU. Nothing is ever downloaded. For CUDA and
+// XLACPU an error is returned at once if there is no plugin; it names the folders that were
+// searched.
 func OpenWith(options Options) (*Device, error) {
 	kind := options.Kind
 	if kind == Auto {
@@ -100,19 +102,20 @@ func openXLA(kind Kind, file string) (*Device, error) {
 	return device, nil
 }
 
-// Backend is the GoMLX backend that compiles and runs graphs on the device.
+// Backend returns the GoMLX backend that compiles and runs graphs on the device.
 func (d *Device) Backend() backends.Backend { return d.backend }
 
-// With is the same device with its graphs run by another backend, usually one that wraps d's own.
-// Closing either closes its own backend only.
+// With returns the same device with another backend to run its graphs, usually a wrapper of the
+// backend of d. Closing one of the two devices closes only the backend of that device.
 func (d *Device) With(backend backends.Backend) *Device {
 	return &Device{kind: d.kind, backend: backend, plugin: d.plugin}
 }
 
-// Kind reports which kind was opened (never Auto).
+// Kind returns the kind of the device, which is never Auto.
 func (d *Device) Kind() Kind { return d.kind }
 
-// String names the device for run records: its kind, or the backend of those that need no plugin.
+// String returns the name of the device for the records of runs: its kind, and for kinds that need
+// no plugin the name of the backend.
 func (d *Device) String() string {
 	if d.kind.platform() != "" {
 		return "xla:" + d.kind.platform()

@@ -11,19 +11,21 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Failure is an error of an open device: it is out of memory, or no longer responds.
+// Failure is an error of an open device: the device is out of memory, or no longer responds.
 type Failure struct {
-	// Device is its name, as Device.String gives it.
+	// Device is the name of the device, as Device.String returns it.
 	Device      string
 	OutOfMemory bool
-	// Held are the bytes of data and variables needed whatever the batch, Asked the bytes that
-	// could not be had, and Memory the bytes of the card. 0 where not known.
+	// Held is the number of bytes of data and variables, which are needed whatever the batch size.
+	// Asked is the number of bytes of the allocation that failed, and Memory the number of bytes of
+	// the card. Each is 0 if it is not known.
 	Held, Asked, Memory uint64
-	// Err is the backend's own error; nil if the computation was refused because of its size.
+	// Err is the error of the backend. It is nil if the computation was refused because of its size
+	// before it started.
 	Err error
 }
 
-// Error names the allocation that did not fit, with sizes.
+// Error returns a message that names the allocation that did not fit, with sizes.
 func (f *Failure) Error() string {
 	if !f.OutOfMemory {
 		return fmt.Sprintf("device %s: %v", f.Device, f.Err)
@@ -47,17 +49,21 @@ func (f *Failure) Error() string {
 	return text
 }
 
-// Unwrap returns the backend's own error.
+// Unwrap returns the error of the backend.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// tooLarge reports whether the computation does not fit, whatever its batch.
+// tooLarge reports whether the data and variables alone do not fit on the card, whatever the batch
+// size.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
-// usable is the share of a card's memory that XLA allocates at start and a computation can have.
+// usable is the share of a card's memory that XLA allocates at start, and so the most that a
+// computation can use.
 const usable = 0.75
 
-// Fits estimates the largest batch, a power of two, that fits where the given one did not: memory
-// beside data and variables grows with it. It is at most half if sizes are unknown, 0 if none fits.
+// Fits returns an estimate of the largest batch size, a power of two, that fits on the card, given
+// a batch size that did not. It assumes that the memory besides data and variables is proportional
+// to the batch size. The result is at most half of batch, also if sizes are unknown, and 0 if no
+// batch fits.
 func (f *Failure) Fits(batch int) int {
 	if f.tooLarge() || batch < 2 {
 		return 0
@@ -74,7 +80,8 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches out-of-memory messages of XLA and drivers; asked finds the number of bytes.
+// noMemory matches the out-of-memory messages of XLA and drivers. asked matches the number of bytes
+// in them.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)

@@ -41,13 +41,13 @@ func TestFits(t *testing.T) {
 		held, asked, memory uint64
 		batch, want         int
 	}{
-		{0, 0, 0, 65536, 32768}, // nothing is known: half
+		{0, 0, 0, 65536, 32768}, // no sizes are known: half of the batch
 		{0, 0, 0, 1000, 256},
-		{0, 96 * gib, 80 * gib, 65536, 32768},        // 60 of 96 GiB would do 40,960
-		{10 * gib, 400 * gib, 80 * gib, 65536, 8192}, // 50 of 400
-		{0, 1 * gib, 80 * gib, 65536, 32768},         // others hold the card: never more than half
-		{90 * gib, 0, 80 * gib, 65536, 0},            // data alone
-		{70 * gib, 1 * gib, 80 * gib, 65536, 0},      // data leave nothing
+		{0, 96 * gib, 80 * gib, 65536, 32768},        // 60 of 96 GiB would be enough for a batch of 40,960
+		{10 * gib, 400 * gib, 80 * gib, 65536, 8192}, // 50 GiB are free of the 400 GiB needed
+		{0, 1 * gib, 80 * gib, 65536, 32768},         // other processes hold the card: at most half of the batch
+		{90 * gib, 0, 80 * gib, 65536, 0},            // the data alone do not fit
+		{70 * gib, 1 * gib, 80 * gib, 65536, 0},      // the data leave no memory for a batch
 		{0, 0, 0, 1, 0},
 	} {
 		f := &Failure{OutOfMemory: true, Held: test.held, Asked: test.asked, Memory: test.memory}
@@ -55,7 +55,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// small is a device with a memory of its own of a given size: the processor behind a guard.
+// small returns a device with the given memory in bytes: the backend of the CPU behind a guard.
 func small(t *testing.T, memory uint64, behind func(backends.Backend) backends.Backend) backends.Backend {
 	device, err := Open(CPU)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestDataLargerThanTheCard(t *testing.T) {
 	_, err = graph.ExecOnce(small(t, 16<<10, itself), add, 1.0)
 	require.NoError(t, err)
 
-	// with the input it is 8 bytes too much
+	// the constant and the input together are 8 bytes too large
 	_, err = graph.ExecOnce(small(t, 8<<10, itself), add, 1.0)
 	var failure *Failure
 	require.ErrorAs(t, err, &failure)
@@ -85,7 +85,7 @@ func TestDataLargerThanTheCard(t *testing.T) {
 	require.ErrorContains(t, err, "data and variables take 8 KiB and the card has 4 KiB")
 }
 
-// broken refuses to run anything.
+// broken is a backend that fails to run anything.
 type broken struct {
 	backends.Backend
 	err error

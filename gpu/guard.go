@@ -8,15 +8,15 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// guard wraps a backend. It refuses computations whose data and variables alone exceed its memory,
-// before anything is sent, and turns errors of the backend into a Failure.
+// guard wraps a backend. It refuses computations whose data and variables alone exceed the memory
+// of the device before anything is sent to it, and turns errors of the backend into a Failure.
 type guard struct {
 	backends.Backend
-	device string // for messages
+	device string // the name of the device in messages
 	memory uint64 // bytes of the card, 0 if not known
 }
 
-// failure is nil for no error.
+// failure returns err as a Failure, or nil if err is nil.
 func (g *guard) failure(err error, held uint64) error {
 	if err == nil {
 		return nil
@@ -24,7 +24,7 @@ func (g *guard) failure(err error, held uint64) error {
 	return asFailure(err, g.device, held, g.memory)
 }
 
-// room refuses allocations larger than the card.
+// room returns an error if held bytes are more than the memory of the card.
 func (g *guard) room(held uint64) error {
 	if f := (&Failure{Device: g.device, OutOfMemory: true, Held: held, Memory: g.memory}); f.tooLarge() {
 		return f
@@ -47,12 +47,14 @@ func (g *guard) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	return g.failure(g.Backend.BufferToFlatData(buffer, flat), 0)
 }
 
-// Builder counts the memory of a computation, and makes its gradients of products products.
+// Builder returns a builder that counts the memory of a computation, and builds gradients of matrix
+// products as matrix products.
 func (g *guard) Builder(name string) backends.Builder {
 	return &guardedBuilder{Builder: newContracting(g.Backend.Builder(name)), guard: g}
 }
 
-// guardedBuilder counts the bytes of constants, such as data of targets, and of parameters.
+// guardedBuilder is a builder that counts the bytes of constants, such as the data of a likelihood,
+// and of parameters.
 type guardedBuilder struct {
 	backends.Builder
 	guard *guard
@@ -64,9 +66,9 @@ func (b *guardedBuilder) hold(shape shapes.Shape) error {
 	return b.guard.room(b.held)
 }
 
-// Constant adds data.
+// Constant adds a constant, and counts its bytes.
 func (b *guardedBuilder) Constant(flat any, dims ...int) (backends.Op, error) {
-	// anything else the backend refuses
+	// the backend refuses everything that is not a slice
 	if values := reflect.TypeOf(flat); values != nil && values.Kind() == reflect.Slice {
 		if err := b.hold(shapes.Make(dtypes.FromGoType(values.Elem()), dims...)); err != nil {
 			return nil, err
@@ -75,7 +77,7 @@ func (b *guardedBuilder) Constant(flat any, dims ...int) (backends.Op, error) {
 	return b.Builder.Constant(flat, dims...)
 }
 
-// Parameter adds an input.
+// Parameter adds an input, and counts its bytes.
 func (b *guardedBuilder) Parameter(name string, shape shapes.Shape, sharding *backends.ShardingSpec) (backends.Op, error) {
 	if err := b.hold(shape); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import "github.com/transdim/vti/internal/enum"
 type Kind int
 
 const (
-	// Auto takes CUDA where a plugin and a card are found, else CPU.
+	// Auto is CUDA if a plugin and a card are found, else CPU.
 	Auto Kind = iota
 	// CPU is this project's own compiled and vectorised backend.
 	CPU
@@ -14,25 +14,26 @@ const (
 	CUDA
 	// XLACPU is XLA on the processor, through a PJRT plugin.
 	XLACPU
-	// Reference is GoMLX's interpreter in Go, run sequentially: slow, simple, the oracle of tests.
+	// Reference is GoMLX's interpreter in Go, run sequentially. It is slow and simple, and tests
+	// compare the other kinds with it.
 	Reference
 )
 
 var kinds = enum.New[Kind]("device", "auto", "cpu", "cuda", "xla-cpu", "go")
 
-// String returns the name that ParseKind takes.
+// String returns the name of the kind, which ParseKind parses.
 func (k Kind) String() string { return kinds.String(k) }
 
-// KindNames lists the names that ParseKind takes.
+// KindNames returns the names that ParseKind accepts.
 func KindNames() []string { return kinds.List() }
 
-// ParseKind reads the name of a device kind: auto, cpu, cuda, xla-cpu or go.
+// ParseKind returns the kind of device with a name: auto, cpu, cuda, xla-cpu or go.
 func ParseKind(name string) (Kind, error) { return kinds.Parse(name) }
 
-// UnmarshalText reads a name that ParseKind takes.
+// UnmarshalText parses a name that ParseKind accepts.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
-// platform is the PJRT name of the platform behind an XLA kind, "" for the others.
+// platform returns the name that PJRT has for the platform of an XLA kind, "" for other kinds.
 func (k Kind) platform() string {
 	switch k {
 	case CUDA:

@@ -12,15 +12,16 @@ import (
 // Listing describes a kind of device on this machine.
 type Listing struct {
 	Kind Kind
-	// Available reports whether Open succeeds.
+	// Available reports whether a device of this kind can be opened.
 	Available bool
-	// Description is the backend's own, or its plugin; or why the device cannot be opened.
+	// Description is the backend's description of itself, or its plugin. If the device cannot be
+	// opened it is the reason.
 	Description string
-	// Units are its processors or cards, one line each.
+	// Units describes the processors or cards of the device, one text each.
 	Units []string
 }
 
-// List tries every kind of device but Auto.
+// List tries to open every kind of device but Auto, and describes each.
 func List(plugin string) []Listing {
 	var list []Listing
 	for kind := CPU; kind <= Reference; kind++ {
@@ -46,8 +47,8 @@ func describe(options Options) Listing {
 	return listing
 }
 
-// Cards lists the NVIDIA cards as the driver's own tool sees them, with their memory: also those
-// that no plugin can reach. Nil if there is no such tool or no card.
+// Cards returns the NVIDIA cards with their memory, as nvidia-smi lists them. It includes cards
+// that no plugin can use. It returns nil if there is no nvidia-smi or no card.
 func Cards() []string {
 	var cards []string
 	for line := range strings.Lines(querySMI("index,name,memory.total,memory.free,driver_version")) {
@@ -59,7 +60,8 @@ func Cards() []string {
 	return cards
 }
 
-// querySMI asks the driver's tool for properties: a line with commas for each card, or nothing.
+// querySMI asks nvidia-smi for properties. The result has a line for each card, with values
+// separated by commas; it is empty on failure.
 func querySMI(properties string) string {
 	output, err := exec.Command("nvidia-smi", "--query-gpu="+properties, "--format=csv,noheader").Output()
 	if err != nil {
@@ -68,7 +70,7 @@ func querySMI(properties string) string {
 	return string(output)
 }
 
-// largestMemory returns the most bytes in an answer such as "81559 MiB", or 0.
+// largestMemory returns the largest number of bytes in an answer such as "81559 MiB", or 0.
 func largestMemory(answer string) (largest uint64) {
 	for line := range strings.Lines(answer) {
 		number, unit, _ := strings.Cut(strings.TrimSpace(line), " ")

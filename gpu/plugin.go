@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// foldersVariable lists, like PATH, folders to search in place of the usual; the name is go-xla's.
+// foldersVariable is the environment variable with a list of folders, like PATH, that are searched
+// in place of the usual ones. Package go-xla uses the same name.
 const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
 
 // cardPattern matches the device files of NVIDIA cards.
 const cardPattern = "/dev/nvidia[0-9]*"
 
-// pluginFiles are the names under which XLA builds, go-xla's installer and wheels ship plugins.
+// pluginFiles returns the patterns of file names of plugins, as XLA's own builds, go-xla's
+// installer and Python wheels name them.
 func pluginFiles(platform string) []string {
 	return []string{
 		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so",
@@ -21,7 +23,7 @@ func pluginFiles(platform string) []string {
 	}
 }
 
-// pluginFolders are where plugins are looked for, in this order.
+// pluginFolders returns the folders that are searched for plugins, in this order.
 func pluginFolders() []string {
 	if list, found := os.LookupEnv(foldersVariable); found {
 		return absolute(filepath.SplitList(list))
@@ -46,7 +48,7 @@ func absolute(paths []string) (kept []string) {
 func pluginsIn(folders []string, platform string) (found []string) {
 	for _, folder := range folders {
 		for _, pattern := range pluginFiles(platform) {
-			// the only error is a bad pattern
+			// The only possible error is a malformed pattern.
 			matches, _ := filepath.Glob(filepath.Join(folder, pattern))
 			found = append(found, matches...)
 		}
@@ -54,7 +56,8 @@ func pluginsIn(folders []string, platform string) (found []string) {
 	return found
 }
 
-// findPlugin is the absolute path of the given file, of VTI_PJRT_PLUGIN, or of the first found.
+// findPlugin returns the absolute path of the given file, or else of the file in VTI_PJRT_PLUGIN,
+// or else of the first plugin found.
 func findPlugin(kind Kind, file string) (string, error) {
 	origin := "--pjrt-plugin"
 	if file == "" {
@@ -83,11 +86,11 @@ vti downloads nothing by itself`,
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 
-// cudaData is the folder of CUDA's assembler and device library that Python wheels install near a
-// plugin, where the plugin itself looks; "" if there is none.
+// cudaData returns the folder with CUDA's assembler and device library that Python wheels install
+// near a plugin, where the plugin itself searches for them. It returns "" if there is none.
 func cudaData(plugin string) string {
 	for _, up := range []string{"..", filepath.Join("..", "..")} {
-		for _, name := range []string{"cu13", "cuda_nvcc"} { // of the wheels for CUDA 13 and 12
+		for _, name := range []string{"cu13", "cuda_nvcc"} { // folders of the wheels for CUDA 13 and 12
 			folder := filepath.Join(filepath.Dir(plugin), up, "nvidia", name)
 			if info, err := os.Stat(folder); err == nil && info.IsDir() {
 				return folder

@@ -61,7 +61,8 @@ const (
 
 func xlaBuiltIn() error { return nil }
 
-// checkPlugin loads a plugin and fails if it is not one, or if its interface is too old.
+// checkPlugin loads a plugin. It returns an error if the file is no plugin, or if the version of
+// its interface is too old.
 func checkPlugin(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -76,10 +77,11 @@ func checkPlugin(path string) error {
 	return nil
 }
 
-// newXLA starts the backend of a plugin that checkPlugin accepts.
+// newXLA starts the backend of a plugin that checkPlugin has accepted.
 func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	xla.EnableAutoInstall(false)
-	// go-xla's check of the driver overwrites XLA_FLAGS with a folder of its author's.
+	// go-xla's check of the driver would set XLA_FLAGS to a folder that exists only on its author's
+	// machine.
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	}
 	config := plugin
 	if kind == XLACPU {
-		config += ",shared_buffers" // device memory is host memory
+		config += ",shared_buffers" // the memory of the device is the memory of the host
 	}
 	backend, err := xla.NewWithOptions(config, nil)
 	if err != nil {
@@ -107,8 +109,8 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	return backend, nil
 }
 
-// prepareCard sets environment variables for a card where the user has not. data is the folder of
-// CUDA's assembler and device library, or "".
+// prepareCard sets those environment variables for a card that the user has not set. The argument
+// data is the folder with CUDA's assembler and device library, or "".
 func prepareCard(data string) error {
 	if _, set := os.LookupEnv(tf32Variable); !set {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakePlugin compiles a shared library whose head of PJRT_Api has the given version. Nothing behind
-// the head is ever called: the version is looked at first.
+// fakePlugin compiles a shared library whose PJRT_Api begins with the given version. Its functions
+// are never called, because the version is checked first.
 func fakePlugin(t *testing.T, source string) string {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without XLA in the build, which plugin is given makes no difference.
+// In a build without XLA the error is the same whichever plugin is given.
 func TestWithoutXLATheBuildIsNamed(t *testing.T) {
 	for _, options := range []Options{{Kind: CUDA}, {Kind: XLACPU, Plugin: "absent.so"}} {
 		_, err := OpenWith(options)

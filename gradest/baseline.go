@@ -6,9 +6,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// LeaveOneOut returns for each row the mean loss of the other rows: [B] -> [B]. Rows that are not
-// finite count in no mean; a row without any other has baseline 0. The draws are independent, so a
-// row and its baseline are too, and the baseline needs no memory and no warm-up.
+// LeaveOneOut returns for each row the mean loss of the other rows: [B] -> [B]. Losses that are not
+// finite enter no mean. A row without any other finite row has baseline 0. Since the draws are
+// independent, a row is independent of its baseline. The baseline needs no earlier batches.
 func LeaveOneOut(loss *graph.Node) *graph.Node {
 	assertVector("gradest.LeaveOneOut", "loss", loss)
 	loss = graph.StopGradient(loss)
@@ -19,7 +19,8 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
 }
 
-// Decay is the decay of a [RunningMean] from step to step: a memory of about ten steps. Not tuned.
+// Decay is the weight of the past in a [RunningMean] from one step to the next, which averages over
+// about ten steps. Not tuned.
 const Decay = 0.9
 
 // RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1).
@@ -35,7 +36,8 @@ const Decay = 0.9
 func RunningMean(ctx *context.Context, loss *graph.Node) *graph.Node {
 	assertVector("gradest.RunningMean", "loss", loss)
 	// The moment ∑ (1−Decay) Decay^(t−i) l_i and the weight ∑ (1−Decay) Decay^(t−i) = 1 − Decay^t
-	// decay side by side, so that their ratio is the corrected mean without counting steps.
+	// are both updated at each step. Their ratio is the corrected mean, and steps need not be
+	// counted.
 	scope := ctx.In("running_mean").Checked(false)
 	moment := scope.VariableWithValue("moment", 0.0).SetTrainable(false)
 	weight := scope.VariableWithValue("weight", 0.0).SetTrainable(false)
@@ -53,7 +55,7 @@ func RunningMean(ctx *context.Context, loss *graph.Node) *graph.Node {
 		return before
 	}
 	m, w := update(moment, mean), update(weight, graph.ScalarOne(g, dtypes.Float64))
-	// Before the first batch both are zero, and so is the baseline.
+	// Before the first batch the moment and the weight are zero, and the baseline is zero too.
 	started := graph.IsPositive(w)
 	baseline := graph.Div(m, graph.Where(started, w, graph.ScalarOne(g, dtypes.Float64)))
 	return graph.ConvertDType(baseline, loss.DType())

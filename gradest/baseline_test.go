@@ -30,7 +30,8 @@ func TestLeaveOneOut(t *testing.T) {
 	}
 }
 
-// The oracle: the weighted mean of the means of all earlier batches, summed anew at each step.
+// TestRunningMean compares the baseline with the weighted mean of the means of all earlier batches,
+// summed anew at each step.
 func TestRunningMean(t *testing.T) {
 	nan := math.NaN()
 	batches := [][]float32{{4, 6}, {1, 2}, {nan32(), 3}, {nan32(), nan32()}, {-7, float32(math.Inf(1))}, {0, 0}}
@@ -39,7 +40,7 @@ func TestRunningMean(t *testing.T) {
 	require.NoError(t, err)
 	moment, weight := 0.0, 0.0
 	for i, batch := range batches {
-		want := 0.0 // of the first batch
+		want := 0.0 // the baseline of the first batch
 		if weight > 0 {
 			want = moment / weight
 		}
@@ -54,10 +55,10 @@ func TestRunningMean(t *testing.T) {
 
 func nan32() float32 { return float32(math.NaN()) }
 
-// TestRunningMeanIsUnbiased averages estimates with the running baseline over batches from a fixed
-// q. The average must equal the exact gradient within its standard errors; each estimate is
-// uncorrelated with the others given the past. A running mean that already contains the batch fails
-// the same test.
+// TestRunningMeanIsUnbiased averages gradient estimates with the running baseline over batches from
+// a fixed q. The average must equal the exact gradient to within its standard errors. Given the
+// past, the estimate of a batch is uncorrelated with all earlier estimates. A running mean that
+// already contains the batch fails the same test.
 func TestRunningMeanIsUnbiased(t *testing.T) {
 	_, want := toyGradient()
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -76,8 +77,8 @@ func TestRunningMeanIsUnbiased(t *testing.T) {
 	require.Greater(t, peeking, 2*float64(sigmas))
 }
 
-// worstZ returns the largest error of the average gradient over the batches, in standard errors;
-// the context carries the baseline from batch to batch.
+// worstZ returns the largest absolute error of the average gradient over the batches, in standard
+// errors. The context keeps the baseline from batch to batch.
 func worstZ(t testing.TB, batches [][]int32, want []float64, control func(*context.Context, *graph.Node) *graph.Node) float64 {
 	t.Helper()
 	ctx := context.New()

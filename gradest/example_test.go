@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/gradest"
 )
 
-// One step of gradient descent on the logits of three models, from four drawn models and their
-// losses, is shortened until it changes the entropy by at most 0.05 nats.
+// A step of gradient descent on the logits of three models is computed from four drawn models and
+// their losses. It is then shortened until it changes the entropy by at most 0.05 nats.
 func ExampleInformationGain() {
 	backend, err := backends.NewWithConfig("go:ops_sequential")
 	if err != nil {

@@ -27,7 +27,7 @@ func run[F context.ExecGraphFn](t testing.TB, ctx *context.Context, fn F, inputs
 	return values
 }
 
-// softmax is the oracle: probabilities from logits in the plainest way.
+// softmax returns probabilities from logits by the definition, for comparison.
 func softmax(logits []float64) []float64 {
 	total := floats.LogSumExp(logits)
 	probs := make([]float64, len(logits))
@@ -37,7 +37,7 @@ func softmax(logits []float64) []float64 {
 	return probs
 }
 
-// entropyOf is the oracle: −∑ p log p with 0 log 0 = 0.
+// entropyOf returns −∑ p log p with 0 log 0 = 0, by the definition, for comparison.
 func entropyOf(logits []float64) float64 {
 	total := floats.LogSumExp(logits)
 	entropy := 0.0

@@ -13,16 +13,17 @@ import (
 // step is then a millionth of the first.
 const DefaultHalvings = 20
 
-// InformationGain bounds the gain or loss of information of q(m) in one step (appendix D.2). Of the
-// steps ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the
-// entropy of q by at most Epsilon, and no step when none does. Without such a bound q can settle on
-// the models whose parameters happen to be fitted first.
+// InformationGain bounds the change of the entropy of q(m) in one step (appendix D.2). Of the steps
+// ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
+// q by at most Epsilon nats, and no step if none satisfies the bound. Without such a bound q can
+// settle on the models whose parameters happen to be fitted first.
 type InformationGain struct {
 	Epsilon  float64 // ε of eq. 57 in nats, positive
-	Halvings int     // the most halvings K to try; 0 means DefaultHalvings
+	Halvings int     // largest number K of halvings to try; 0 means DefaultHalvings
 }
 
-// Validate reports a bound that is not positive and finite, and halvings outside 0 to 1000.
+// Validate returns an error if Epsilon is not positive and finite, or if Halvings is not between 0
+// and 1000.
 func (c InformationGain) Validate() error {
 	if !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 1) {
 		return fmt.Errorf("gradest: information gain bound is %v nats, want a positive number", c.Epsilon)
@@ -50,12 +51,14 @@ func powersOfHalf(n int) []float64 {
 	return powers
 }
 
-// maxBlock is the number of candidate logits that Categorical holds at once: 8 MiB in float64.
+// maxBlock is the number of logits of candidate steps that Categorical computes at once: 8 MiB in
+// float64.
 const maxBlock = 1 << 20
 
-// Categorical returns the fraction of step to take from exact entropies: logits and step [M] of the
-// same dtype -> scalar of that dtype. A logit may be -Inf where the step is finite. The candidates
-// are the rows of [K+1, M], computed together, or in blocks of rows of about 2^20 numbers.
+// Categorical returns the fraction of step to take, from exact entropies: logits and step [M] of
+// the same dtype -> scalar of that dtype. A logit may be -Inf if the step at that logit is finite.
+// The logits after each candidate step are the rows of a [Halvings+1, M] array, computed in blocks
+// of about maxBlock numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"
 	c.mustBeValid()
@@ -75,9 +78,9 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	return c.largest(CategoricalEntropy(logits), graph.Concatenate(entropies, 0))
 }
 
-// Network returns the fraction of the steps to take, a float64 scalar: steps[i] is the proposed
-// increment of variables[i], and logProb returns log q [B] of one fixed batch drawn from the
-// present q, computed from the current graph values of the variables.
+// Network returns the fraction of the steps to take, a float64 scalar. steps[i] is the proposed
+// increment of variables[i]. logProb returns log q [B] of one fixed batch drawn from the present q,
+// and computes it from the current graph values of the variables.
 //
 // Entropies are estimated by [ImportanceEntropy]. Each candidate costs one evaluation of logProb,
 // so keep Halvings small: 6 reaches 1/64 of the step. Graph values of variables are left unchanged.
@@ -121,7 +124,8 @@ func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
 }
 
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
-// or 0: entropy and epsilon scalars, candidates [K+1], all of one dtype. NaN never passes.
+// or 0 if there is none. entropy and epsilon are scalars and candidates is [K+1], all of one dtype.
+// A candidate that is NaN never satisfies the bound.
 func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)
@@ -132,18 +136,19 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen bounds the factor by which a mean weight may be off. Not tuned.
+// mostUnseen bounds the factor by which the mean weight may differ from its expectation 1. Not
+// tuned.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
-// 56): logQ and logQNew [N], log q and log q' of each drawn model -> scalar.
+// 56): logQ and logQNew [N] are log q and log q' of each drawn model -> scalar.
 //
-// The weights q'/q are formed from joint log probabilities and divided by their sum. The error is
-// then proportional to the spread of log q' and not to its size, unlike in eq. 56, where the
-// weights are divided by N; at q' = q both are the same.
+// The weights q'/q are formed from joint log probabilities and divided by their sum. The error of
+// the estimate is then proportional to the spread of log q' over models and not to its size. In eq.
+// 56 the weights are divided by N instead; if q' = q the two estimates agree.
 //
-// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor
-// 1.05: then q' puts mass outside of the sample.
+// The result is NaN if the mean weight, whose expectation is 1, is off by more than a factor 1.05:
+// q' then has mass on models outside of the sample.
 func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	const where = "gradest.ImportanceEntropy"
 	assertVector(where, "logQ", logQ)
@@ -161,7 +166,7 @@ func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
 }
 
-// Advance returns value + scale·step, scale a scalar; if scale is 0, value itself to the bit.
+// Advance returns value + scale·step for a scalar scale. If scale is 0 it returns exactly value.
 func Advance(value, step, scale *graph.Node) *graph.Node {
 	assertScalar("gradest.Advance", "scale", scale)
 	moved := graph.Add(value, graph.Mul(graph.ConvertDType(scale, value.DType()), step))

@@ -51,7 +51,8 @@ func moved(logits, step []float64, scale float64) []float64 {
 	return out
 }
 
-// The step returned satisfies the bound and twice the step does not, for any logits and step.
+// TestCategoricalStepIsTheLargest checks, for various logits and steps, that the returned step
+// satisfies the bound and that twice the step does not.
 func TestCategoricalStepIsTheLargest(t *testing.T) {
 	const models, halvings, slack = 6, 12, 1e-12
 	backend := testkit.Backend(t)
@@ -86,8 +87,8 @@ func TestCategoricalStepIsTheLargest(t *testing.T) {
 	}
 }
 
-// TestCategoricalStepInBlocks checks that blocks of rows, as for large tables, give the same
-// answer.
+// TestCategoricalStepInBlocks checks that computing the candidates in blocks of rows, as for large
+// tables, gives the same answer.
 func TestCategoricalStepInBlocks(t *testing.T) {
 	const models = 600_000 // one candidate row in each block
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -133,8 +134,8 @@ func TestLargestStep(t *testing.T) {
 	}
 }
 
-// bitsLogProb is a small network for Network: independent bits whose logits are a float32 variable.
-// The entropy of a product is the sum of the entropies of its bits.
+// bitsLogProb is a small model for Network: independent bits whose logits are a float32 variable.
+// The entropy of a product distribution is the sum of the entropies of its bits.
 func bitsLogProb(ctx *context.Context, bits *graph.Node) *graph.Node {
 	logits := bitsVariable(ctx).ValueGraph(bits.Graph())
 	sign := graph.AddScalar(graph.MulScalar(bits, -2), 1)
@@ -168,8 +169,9 @@ func drawBits(seed uint64, n int) [][]float32 {
 	return rows
 }
 
-// The estimate agrees with the exact entropy of the moved distribution within its standard error,
-// the standard error of a ratio of means: the spread of w (log q' + H').
+// TestImportanceEntropy checks that the estimate agrees with the exact entropy of q' to within its
+// standard error. The estimate is a ratio of means, so its standard error is the spread of w (log
+// q' + H'), with w the weights and H' the entropy.
 func TestImportanceEntropy(t *testing.T) {
 	const n = 20_000
 	logits := make([]float64, len(bitLogits))
@@ -203,8 +205,9 @@ func TestImportanceEntropy(t *testing.T) {
 	}
 }
 
-// When each model is in the sample once and q is uniform, the sum over the sample is the sum over
-// all models and the estimate is exact, for outcomes of any number and for excluded models too.
+// TestImportanceEntropyOverAllModels has each model once in the sample, and a uniform q. The sum
+// over the sample is then the sum over all models, and the estimate is exact. Numbers of outcomes
+// vary, and some models are excluded.
 func TestImportanceEntropyOverAllModels(t *testing.T) {
 	logits := []float64{0.5, -1, math.Inf(-1), 2, 0}
 	logQ, logQNew := make([]float64, 5), make([]float64, 5)
@@ -216,7 +219,7 @@ func TestImportanceEntropyOverAllModels(t *testing.T) {
 	require.InDelta(t, entropyOf(logits), got.Value(), 1e-14)
 }
 
-// TestImportanceEntropyRefuses checks that a distribution with mass outside of the sample gives
+// TestImportanceEntropyRefuses checks that a q' with mass on models outside of the sample gives
 // NaN.
 func TestImportanceEntropyRefuses(t *testing.T) {
 	for _, logQNew := range [][]float64{{-5, -5.1}, {-0.01, -0.01}, {math.Inf(-1), math.Inf(-1)}, {math.NaN(), -1}} {
@@ -226,8 +229,8 @@ func TestImportanceEntropyRefuses(t *testing.T) {
 	}
 }
 
-// TestNetworkStep checks that with a sample this large the step is the step of exact entropies, and
-// that the variables are unchanged, in the graph and after it.
+// TestNetworkStep checks that with a large sample the step equals the step from exact entropies,
+// and that the variables are unchanged in the graph and after its execution.
 func TestNetworkStep(t *testing.T) {
 	step := []float32{-1, -1, 1, 1, 1}
 	gain := gradest.InformationGain{Epsilon: 0.3, Halvings: 6}

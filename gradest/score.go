@@ -40,18 +40,18 @@ func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *grap
 
 	mean := graph.Div(graph.ReduceAllSum(graph.Where(finite, loss, zeros)), count)
 	weight := graph.Div(graph.Where(finite, advantage, zeros), graph.MaxScalar(count, 1))
-	// The difference is zero in value, and has the gradient of log q.
+	// The value of this difference is zero; its gradient is the gradient of log q.
 	score := graph.Sub(graph.Where(finite, logQ, zeros), graph.Where(finite, value, zeros))
 	surrogate = graph.Add(mean, graph.ReduceAllSum(graph.Mul(weight, score)))
 	nonFinite = graph.ReduceAllSum(graph.ConvertDType(graph.LogicalNot(finite), dtypes.Int32))
 	return surrogate, nonFinite
 }
 
-// ExpectedScore returns a scalar with the gradient ∑ q(m) control_m ∇ log q(m) over all models, the
-// gradient of the expectation of a control variate that takes a value for each model: logProbs [M],
-// all of log q, and control [M], finite. If control_m, taken at each drawn model, is part of the
-// baseline of [ScoreFunction], adding this makes the estimate unbiased again. Its value has no
-// meaning.
+// ExpectedScore returns a scalar whose gradient is ∑ q(m) control_m ∇ log q(m), the gradient of the
+// expectation of a control variate with the value control_m at model m. logProbs [M] is log q of
+// every model, and control [M] is finite. If control_m, taken at each drawn model, is part of the
+// baseline of [ScoreFunction], adding this scalar makes the estimate unbiased again. The value of
+// the scalar has no meaning.
 func ExpectedScore(logProbs, control *graph.Node) *graph.Node {
 	const where = "gradest.ExpectedScore"
 	assertVector(where, "logProbs", logProbs)

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A toy q(m): three models with these logits and losses, and the gradient of its expected loss
-// ∑ q(m) (l(m) + log q(m)) with respect to the logits, worked out by hand.
+// These are the logits and losses of an example q(m) over three models, and the gradient of its
+// expected loss ∑ q(m) (l(m) + log q(m)) with respect to the logits, worked out by hand.
 var (
 	toyLogits = []float64{0.3, -1, 0.5}
 	toyLosses = []float64{2, -1, 7}
@@ -34,8 +34,8 @@ func toyGradient() (value float64, gradient []float64) {
 
 type baseline func(loss *graph.Node) *graph.Node
 
-// toyEstimates evaluates the estimator on many batches of models at once [N, B] and returns value
-// and gradient of each.
+// toyEstimates evaluates the estimator on each of N batches of B models, batches [N, B], and
+// returns the value and gradient for each batch.
 func toyEstimates(t testing.TB, batches [][]int32, control baseline) (values []float64, gradients [][]float64) {
 	t.Helper()
 	exec, err := context.NewExec(testkit.Backend(t), context.New(), func(_ *context.Context, models *graph.Node) []*graph.Node {
@@ -59,7 +59,7 @@ func toyEstimates(t testing.TB, batches [][]int32, control baseline) (values []f
 	return values, gradients
 }
 
-// allBatches lists every batch of three models of the toy, with its probability under q.
+// allBatches returns every possible batch of the three models, with its probability under q.
 func allBatches() (batches [][]int32, probs []float64) {
 	q := softmax(toyLogits)
 	for a := range q {
@@ -73,7 +73,8 @@ func allBatches() (batches [][]int32, probs []float64) {
 	return batches, probs
 }
 
-// expectedGradient averages the estimator over every possible batch: no Monte Carlo error is left.
+// expectedGradient returns the exact expectation of the estimator: its mean over all possible
+// batches, weighted by their probabilities.
 func expectedGradient(t testing.TB, control baseline) (value float64, gradient []float64) {
 	t.Helper()
 	batches, probs := allBatches()
@@ -90,7 +91,8 @@ func expectedGradient(t testing.TB, control baseline) (value float64, gradient [
 
 func none(loss *graph.Node) *graph.Node { return graph.ScalarZero(loss.Graph(), loss.DType()) }
 
-// The expectation over all batches is the gradient of the expected loss, to rounding.
+// TestScoreFunctionIsUnbiased checks that the expectation over all batches is the gradient of the
+// expected loss, to rounding.
 func TestScoreFunctionIsUnbiased(t *testing.T) {
 	wantValue, wantGradient := toyGradient()
 	for name, control := range map[string]baseline{
@@ -106,8 +108,8 @@ func TestScoreFunctionIsUnbiased(t *testing.T) {
 	}
 }
 
-// TestBiasedBaselinesAreDetected checks that baselines containing the draw they are subtracted from
-// fail the same comparison.
+// TestBiasedBaselinesAreDetected checks that baselines which contain the draw they are subtracted
+// from fail the same comparison.
 func TestBiasedBaselinesAreDetected(t *testing.T) {
 	_, wantGradient := toyGradient()
 	for name, control := range map[string]baseline{
@@ -127,7 +129,8 @@ func TestBiasedBaselinesAreDetected(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutReducesVariance checks that the baseline reduces the variance by a large factor.
+// TestLeaveOneOutReducesVariance checks that the leave-one-out baseline greatly reduces the
+// variance of the gradient.
 func TestLeaveOneOutReducesVariance(t *testing.T) {
 	batches, probs := allBatches()
 	variance := func(control baseline) (total float64) {
@@ -140,7 +143,7 @@ func TestLeaveOneOutReducesVariance(t *testing.T) {
 		}
 		return total
 	}
-	// a loss far from zero
+	// The loss is far from zero.
 	raised := func(loss *graph.Node) *graph.Node { return graph.ConstAs(loss, -30) }
 	require.Less(t, variance(gradest.LeaveOneOut), 0.1*variance(raised))
 }
@@ -161,8 +164,8 @@ func TestScoreFunctionLeavesOutNonFinite(t *testing.T) {
 	require.Equal(t, []any{[]float64{0, 0}, int32(2)}, out[1:])
 }
 
-// Losses of a float32 flow meet the float64 log probabilities of a table; no gradient passes to
-// them.
+// TestScoreFunctionMixedTypes combines float32 losses of a flow with float64 log probabilities of a
+// table. No gradient passes to the losses.
 func TestScoreFunctionMixedTypes(t *testing.T) {
 	out := run(t, context.New(), func(_ *context.Context, loss, logQ *graph.Node) []*graph.Node {
 		surrogate, _ := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)

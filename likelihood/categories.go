@@ -41,7 +41,8 @@ type CategoriesAt interface {
 	LogProbs(y, eta []float64) float64
 	// Probabilities writes p(k | η) of one row, eta [M], to dst [K].
 	Probabilities(eta, dst []float64)
-	// Expand writes the second-order expansion of LogProbs to its last argument.
+	// Expand writes the second-order expansion of log p(y_i | η_i) in η_i, for each row, to the
+	// argument to.
 	Expand(y, eta []float64, to *Expansion)
 }
 

@@ -15,17 +15,19 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// AutoregressiveConfig configures [NewAutoregressive]. The zero value starts from the uniform
-// distribution with a network sized for the space.
+// AutoregressiveConfig configures [NewAutoregressive]. With the zero value, training starts from
+// the uniform distribution, and the size of the network depends on the space.
 type AutoregressiveConfig struct {
-	Hidden int // units in each layer; 0 means twice the network's inputs, between 64 and 1024
+	Hidden int // units in each layer; 0: twice the network's inputs, between 64 and 1024
 	Blocks int // residual blocks; 0 means 2
-	// SiteLogPrior holds initial log weights of the outcomes of each site, which start independent.
-	// They need not be normalised; -Inf excludes an outcome permanently. Nil means all equal.
+	// SiteLogPrior holds initial log weights of the outcomes of each site. Sites are independent
+	// before training. The weights need not be normalised; -Inf excludes an outcome permanently.
+	// Nil means that all weights are equal.
 	SiteLogPrior [][]float64
-	// Constraint gives probability zero to outcomes that depend on earlier sites. Nil: none.
+	// Constraint excludes outcomes of a site depending on the outcomes of earlier sites. Nil:
+	// nothing is excluded.
 	Constraint Constraint
-	// Context is the dimension of the context for [Autoregressive.Given]; 0: none.
+	// Context is the dimension of the context for [Autoregressive.Given]. 0: there is no context.
 	Context int
 	Seed    uint64       // root seed of the initial weights
 	DType   dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
@@ -40,32 +42,35 @@ type AutoregressiveConfig struct {
 // arithmetic is in float64.
 type Autoregressive struct {
 	cards []int
-	// cards as the network sees them: the outcome of the last site is no input to any other
+	// inputs holds the outcome counts that the network reads. They differ from cards at the last
+	// site, whose outcome is no input to any other site.
 	inputs []int
 	net    *made.Network
 	dtype  dtypes.DType
 	groups []siteGroup
-	places []place // of each site
+	places []place // where the outputs of each site are
 
 	constraint Constraint
-	power      float64 // of every conditional
+	power      float64 // to which every conditional is raised
 
-	context, logMass *graph.Node // of each row; see Given
+	context, logMass *graph.Node // see Given
 }
 
-// siteGroup is the sites with the same number of outcomes, which share a head of the network.
+// siteGroup holds the sites with the same number of outcomes, which share a head of the network.
 type siteGroup struct {
 	card    int
 	sites   []int32
 	initial [][]float64 // log weights [len(sites), card]; nil when all equal
 }
 
-// place locates the outputs of a site.
+// place locates the outputs of a site: the group of the site, and the position of the site in the
+// group.
 type place struct{ group, slot int }
 
 // NewAutoregressive returns the autoregressive distribution over codes with the given outcome
-// counts. It refuses a space with a single model, sizes a network cannot have, and site log priors
-// of the wrong shape, with NaN or +Inf, or without any outcome left at a site.
+// counts. It returns an error for a space with a single model, for sizes that a network cannot
+// have, and for an invalid SiteLogPrior: one of the wrong shape, with NaN or +Inf, or without a
+// possible outcome at some site.
 func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, error) {
 	if err := space.CheckCards(cards); err != nil {
 		return nil, err
@@ -98,10 +103,10 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 func (a *Autoregressive) groupSites(logPrior [][]float64) (heads [][]int) {
 	width := space.FeatureDim(a.inputs)
 	a.places = make([]place, len(a.cards))
-	head := map[int]int{} // outcome count -> group
+	head := map[int]int{} // from the outcome count to the index of the group
 	feature := 0
 	for site, card := range a.cards {
-		if card > 1 { // else there is nothing to choose
+		if card > 1 { // a site with one outcome needs no group
 			h, ok := head[card]
 			if !ok {
 				h = len(a.groups)
@@ -151,12 +156,12 @@ func (c AutoregressiveConfig) check(cards []int) error {
 	return nil
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change it.
+// Cards returns the outcome counts of the sites. Callers must not change the slice.
 func (a *Autoregressive) Cards() []int { return a.cards }
 
-// Tempered returns the distribution whose conditionals are the conditionals of a to a power,
-// normalised again: flatter for a power below one. It shares the variables of a. Probabilities of
-// zero stay zero.
+// Tempered returns the distribution whose conditionals are the conditionals of a raised to a power
+// and normalised again. A power below one makes them flatter. It shares the variables of a.
+// Probabilities of zero stay zero.
 func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 	tempered := *a
 	tempered.power *= power
@@ -190,7 +195,7 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 		logProbs := made.LogSoftmax(logits)
 		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
 		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
-		// A selection and not a product with 0 and 1: excluded outcomes have log probability -Inf.
+		// A product with 0 would give NaN here, since excluded outcomes have log probability -Inf.
 		sum := graph.ReduceSum(graph.Where(chosen, logProbs, graph.ZerosLike(logProbs)), 1, 2)
 		if total == nil {
 			total = sum
@@ -201,9 +206,9 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	return total
 }
 
-// Sample maps uniforms [B, S] to codes [B, S] int32, site after site by inverting the cumulative
-// conditional probability of each. All sites together cost about one evaluation of the network
-// (made.Bound.Sequential). No gradient passes through it.
+// Sample maps uniforms [B, S] to codes [B, S] int32. It draws one site after the other, by
+// inverting the cumulative conditional distribution of each site. Together the sites cost about one
+// evaluation of the network (made.Bound.Sequential). No gradient passes through it.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
 	g := uniforms.Graph()
@@ -230,7 +235,7 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
 		return graph.InsertAxes(invertCDF(weights, u), -1)
 	}
-	site, outcome := -1, 0 // those of the present feature
+	site, outcome := -1, 0 // the site and outcome of the present feature
 	a.bind(ctx, g).Sequential(batch, func(_ int, outputs []*graph.Node) *graph.Node {
 		if outcome++; site < 0 || outcome == space.FeatureDim(a.inputs[site:site+1]) {
 			site, outcome = site+1, 0
@@ -244,7 +249,7 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 	return graph.StopGradient(graph.Concatenate(drawn, 1))
 }
 
-// onlyAllowed gives log weight −Inf to outcomes that are not allowed.
+// onlyAllowed returns logits with −Inf at the outcomes that are not allowed.
 func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
 	return graph.Where(allowed, logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
 }
@@ -270,8 +275,9 @@ func (s siteGroup) outputs() int {
 	return s.card
 }
 
-// logits turns outputs of the network for n sites of the group, [B, n·outputs], into logits of
-// their outcomes, [B, n, K] float64, to which initial [n, K] is added unless it is nil.
+// logits computes the logits of the outcomes of n sites of the group, [B, n, K] float64, from the
+// outputs of the network for these sites, [B, n·outputs]. It adds initial [n, K] unless that is
+// nil.
 func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node {
 	x := graph.ConvertDType(outputs, dtypes.Float64)
 	x = graph.Reshape(x, x.Shape().Dim(0), -1, s.outputs())

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// BenchmarkAutoregressive draws a batch of 1,024 codes, and evaluates log q at one.
+// BenchmarkAutoregressive measures drawing a batch of 1,024 codes, and evaluating log q at a batch.
 func BenchmarkAutoregressive(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

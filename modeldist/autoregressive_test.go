@@ -20,12 +20,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// shapesOfCodes are the spaces that the tests of all properties use.
+// shapesOfCodes holds the outcome counts of the spaces that most tests use.
 var shapesOfCodes = map[string][]int{
 	"bits":       {2, 2, 2, 2, 2},
 	"one bit":    {2},
 	"one site":   {7},
-	"lehmer":     {4, 3, 2, 2, 2}, // an order of four nodes and two edges
+	"lehmer":     {4, 3, 2, 2, 2}, // an ordering of four nodes and two edges
 	"trits":      {3, 3, 3},
 	"rising":     {2, 3, 4},
 	"with fixed": {1, 3, 1, 2, 1},
@@ -41,7 +41,8 @@ func newAutoregressive(t testing.TB, cards []int, cfg modeldist.AutoregressiveCo
 	return q
 }
 
-// randomised returns a context with random weights of q, so that its conditionals differ.
+// randomised returns a context with random weights of q, so that its conditionals depend on earlier
+// sites.
 func randomised(t testing.TB, q *modeldist.Autoregressive, scale float64) *context.Context {
 	t.Helper()
 	ctx := context.New()
@@ -84,7 +85,8 @@ func TestAutoregressiveSumsToOne(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveStart checks that q starts from the product of the site priors for every seed.
+// TestAutoregressiveStart checks that an untrained q is the product of the site priors, for every
+// seed.
 func TestAutoregressiveStart(t *testing.T) {
 	cards := []int{2, 3, 1, 2}
 	uniform := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{Seed: 4})
@@ -108,8 +110,8 @@ func TestAutoregressiveStart(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveSamples compares the frequencies of drawn codes with LogProb; impossible codes
-// never occur.
+// TestAutoregressiveSamples compares the frequencies of drawn codes with LogProb. Codes of
+// probability zero must never be drawn.
 func TestAutoregressiveSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -136,8 +138,8 @@ func TestAutoregressiveSamples(t *testing.T) {
 	}
 }
 
-// TestDependenceIsChecked shows that the test above detects draws that ignore earlier sites:
-// against the product of the sites' marginals it fails.
+// TestDependenceIsChecked shows that the test above detects draws that ignore earlier sites: their
+// frequencies do not agree with the product of the sites' marginals.
 func TestDependenceIsChecked(t *testing.T) {
 	cards := shapesOfCodes["bits"]
 	q := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{})
@@ -159,8 +161,8 @@ func TestDependenceIsChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, cards, independent, draws) }))
 }
 
-// Each site reads its own column of the uniforms, and the ends of the unit interval give the first
-// and the last possible outcome.
+// TestAutoregressiveSampleEnds checks that each site reads its own column of the uniforms, and that
+// the ends of the unit interval give the first and the last possible outcome.
 func TestAutoregressiveSampleEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	prior := [][]float64{{0, 0, math.Inf(-1)}, {math.Inf(-1), 0}, {math.Inf(-1), 0, 0}}
@@ -169,9 +171,9 @@ func TestAutoregressiveSampleEnds(t *testing.T) {
 	require.Equal(t, [][]int32{{0, 1, 1}, {1, 1, 2}, {0, 1, 2}}, draws)
 }
 
-// The gradient of a weighted sum of log probabilities, against central differences in float64, for
-// every variable; it is finite where outcomes are excluded. Sampling in the same graph adds
-// nothing.
+// TestAutoregressiveGradient compares the gradient of a weighted sum of log probabilities with
+// central differences in float64, for every variable. The gradient must be finite if outcomes are
+// excluded, and sampling in the same graph must not change it.
 func TestAutoregressiveGradient(t *testing.T) {
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {
@@ -225,8 +227,9 @@ func TestAutoregressiveGradient(t *testing.T) {
 	}
 }
 
-// TestTempered compares the conditionals of a tempered network with powers of the network's
-// conditionals, by sums over all codes, and its draws with its log q.
+// TestTempered compares the conditionals of a tempered network, computed by sums over all codes,
+// with powers of the network's conditionals. The frequencies of its draws must agree with its
+// probabilities.
 func TestTempered(t *testing.T) {
 	const power = 0.5
 	cards := []int{3, 2, 3}
@@ -234,7 +237,7 @@ func TestTempered(t *testing.T) {
 	q := newAutoregressive(t, cards, cfg)
 	ctx := randomised(t, q, 0.5)
 	logProbs := allLogProbs(t, ctx, q)
-	marginal := map[string]float64{} // of the first sites
+	marginal := map[string]float64{} // marginal probabilities of the first sites
 	for index, code := range space.All(cards) {
 		for sites := range len(cards) + 1 {
 			marginal[fmt.Sprint(code[:sites])] += math.Exp(logProbs[index])
@@ -266,7 +269,7 @@ func TestTempered(t *testing.T) {
 	requireFrequencies(t, cards, probs, run(t, ctx, tempered.Sample, uniforms(22, 10_000, len(cards)))[0].([][]int32))
 }
 
-// distribution is the interface of the two distributions.
+// distribution is the interface that Autoregressive and Categorical share.
 type distribution interface {
 	LogProb(ctx *context.Context, codes *graph.Node) *graph.Node
 	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
@@ -277,8 +280,9 @@ var (
 	_ distribution = (*modeldist.Autoregressive)(nil)
 )
 
-// Score-function descent from samples reaches a given target, with either distribution: the total
-// variation at the end is small.
+// TestLearnsTarget checks that score-function descent from samples reaches a given target
+// distribution, for Autoregressive and Categorical. At the end the total variation distance must be
+// small.
 func TestLearnsTarget(t *testing.T) {
 	cards := []int{3, 2, 2}
 	target := skewed(12, 1)
@@ -294,8 +298,8 @@ func TestLearnsTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.New()
-			// Adam and not plain descent: blocks that start as the identity put a network on a
-			// saddle.
+			// Plain descent would be slow: blocks that start as the identity put a network at a
+			// saddle point.
 			adam := optimizers.Adam().LearningRate(c.rate).Done()
 			train, err := context.NewExec(backend(t), ctx, func(ctx *context.Context, u *graph.Node) *graph.Node {
 				codes := c.q.Sample(ctx, u)
@@ -318,8 +322,8 @@ func TestLearnsTarget(t *testing.T) {
 			}
 			require.Less(t, variation, 0.05)
 
-			// The context alone holds the trained state: in another context the distribution starts
-			// afresh.
+			// Only the context holds the trained state: with another context the distribution is
+			// untrained.
 			fresh := run(t, context.New(), c.q.LogProb, allCodes(cards))[0].([]float64)
 			require.InDelta(t, -math.Log(12), slices.Min(fresh), 1e-12)
 			require.InDelta(t, -math.Log(12), slices.Max(fresh), 1e-12)
@@ -327,8 +331,8 @@ func TestLearnsTarget(t *testing.T) {
 	}
 }
 
-// The information-gain step of a network keeps the exact entropy within the bound, up to the error
-// of an estimate from many draws.
+// TestAutoregressiveInformationGain checks that the step of a network under InformationGain keeps
+// the change of the exact entropy within the bound, up to the error of an estimate from many draws.
 func TestAutoregressiveInformationGain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -348,7 +352,7 @@ func TestAutoregressiveInformationGain(t *testing.T) {
 		g := u.Graph()
 		drawn := q.Sample(ctx, u)
 		before := exactEntropy(q.LogProb(ctx, all))
-		// straight up the entropy, far too far
+		// The proposed step follows the gradient of the entropy and is far too long.
 		steps := graph.Gradient(before, valuesOf(variables, g)...)
 		for i := range steps {
 			steps[i] = graph.MulScalar(steps[i], 50)

@@ -15,21 +15,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// DefaultLimit is the largest number of models a [Categorical] holds by default: 32 MiB of logits,
-// gradient and optimiser state.
+// DefaultLimit is the largest number of models that a [Categorical] holds by default. Their logits,
+// gradient and optimiser state take 32 MiB.
 const DefaultLimit = 1 << 20
 
-// CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform
-// distribution.
+// CategoricalConfig configures [NewCategorical]. With the zero value, training starts from the
+// uniform distribution.
 type CategoricalConfig struct {
-	// LogPrior holds the initial logits in the order of the index, usually log p(m); they need not
-	// be normalised. -Inf excludes a model permanently. Nil means all equal.
+	// LogPrior holds the initial logits in the order of the index, usually log p(m). They need not
+	// be normalised. -Inf excludes a model permanently. Nil means that all logits are equal.
 	LogPrior []float64
-	// Limit is the largest number of models to accept; 0 means DefaultLimit.
+	// Limit is the largest number of models that NewCategorical accepts; 0 means DefaultLimit.
 	Limit int
 }
 
-// Validate reports a limit that is negative or beyond what an int32 can number.
+// Validate returns an error if the limit is negative or above the largest int32.
 func (c CategoricalConfig) Validate() error {
 	if c.Limit < 0 || c.Limit > math.MaxInt32 {
 		return fmt.Errorf("modeldist: limit of %d models, want 0 to %d", c.Limit, math.MaxInt32)
@@ -46,8 +46,8 @@ type Categorical struct {
 }
 
 // NewCategorical returns the categorical distribution over all codes with the given outcome counts.
-// It refuses spaces larger than the limit, and a prior of the wrong length, with NaN or +Inf in it,
-// or without any model left.
+// It returns an error for a space larger than the limit, and for an invalid prior: one of the wrong
+// length, with NaN or +Inf, or without a possible model.
 func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -93,11 +93,13 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	return c, nil
 }
 
-// tooLarge returns an error with the cost of a table of all models and an alternative.
+// tooLarge returns an error that states the memory for a table of all models and names an
+// alternative.
 func tooLarge(count int, ok bool, limit int) error {
 	models, memory := "more than 2^62", "more memory than any machine has"
 	if ok {
-		// A float64 for the logit, its gradient, and the two moments of an Adam-like optimiser.
+		// Each model needs four float64: its logit, the gradient, and the two moments of an
+		// Adam-like optimiser.
 		models, memory = fmt.Sprint(count), fmt.Sprintf("%.3g GiB", float64(count)*4*8/(1<<30))
 	}
 	return fmt.Errorf("modeldist: a table of %s models needs %s for logits, gradients and optimiser state, "+
@@ -105,7 +107,7 @@ func tooLarge(count int, ok bool, limit int) error {
 		"which grows with the number of sites instead", models, memory, limit)
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change it.
+// Cards returns the outcome counts of the sites. Callers must not change the slice.
 func (c *Categorical) Cards() []int { return c.cards }
 
 // Count returns M, the number of codes.
@@ -146,7 +148,7 @@ func (c *Categorical) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node 
 }
 
 // Sample draws codes by inverting the cumulative distribution: uniforms [B, S] float64 -> codes [B,
-// S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M); a model of
+// S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M). A model of
 // probability zero is never drawn.
 func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Categorical.Sample", uniforms, len(c.cards))
@@ -154,11 +156,12 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	weights := graph.Exp(graph.Sub(logits, graph.ReduceAllMax(logits)))
 	u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), 1)
 	index := invertCDF(graph.InsertAxes(weights, 0), u)
-	// Without StopGradient, differentiating log q would look for a gradient of comparisons.
+	// Without StopGradient, differentiating log q would need the gradient of comparisons, which
+	// does not exist.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 
-// logSumExp returns log ∑ exp x over all of x, in which some entries, but not all, may be -Inf.
+// logSumExp returns log ∑ exp x over all of x. Some entries, but not all, may be -Inf.
 func logSumExp(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAllMax(x))
 	return graph.Add(peak, graph.Log(graph.ReduceAllSum(graph.Exp(graph.Sub(x, peak)))))

@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// falseAlarm is the probability with which each statistical test here fails on correct code.
+// falseAlarm is the probability with which each statistical test in this package fails although the
+// code is correct.
 const falseAlarm = 1e-6
 
 func allCodes(cards []int) [][]int32 {
@@ -67,9 +68,9 @@ func uniforms(seed uint64, batch, sites int) [][]float64 {
 	return u
 }
 
-// requireFrequencies compares how often each code was drawn with its probability by Pearson's
-// chi-square, after checking that impossible codes were never drawn. Codes expected fewer than 5
-// times are counted together.
+// requireFrequencies compares the frequencies of drawn codes with their probabilities by Pearson's
+// chi-square test. Impossible codes must never be drawn. Codes with an expected count below 5 are
+// merged.
 func requireFrequencies(t testing.TB, cards []int, probs []float64, draws [][]int32) {
 	t.Helper()
 	counts := make([]float64, len(probs))
@@ -101,7 +102,7 @@ func requireFrequencies(t testing.TB, cards []int, probs []float64, draws [][]in
 	}
 }
 
-// skewed returns log weights of n models, unnormalised, with the listed ones excluded.
+// skewed returns unnormalised log weights of n models; the listed models are excluded.
 func skewed(n int, scale float64, excluded ...int) []float64 {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	logits := make([]float64, n)
@@ -114,7 +115,7 @@ func skewed(n int, scale float64, excluded ...int) []float64 {
 	return logits
 }
 
-// normalise is the oracle: probabilities from log weights in the plainest way.
+// normalise returns probabilities from log weights by the definition, for comparison.
 func normalise(logits []float64) []float64 {
 	probs := slices.Clone(logits)
 	floats.AddConst(-floats.LogSumExp(logits), probs)
@@ -169,7 +170,8 @@ func TestCategoricalStartsUniform(t *testing.T) {
 	require.InDelta(t, math.Log(5), got[1], 1e-15)
 }
 
-// ∂ log q(m)/∂ψ = e_m − q and ∂H/∂ψ = −q (log q + H); for an excluded model both are exactly zero.
+// TestCategoricalGradients checks that ∂ log q(m)/∂ψ = e_m − q, with e_m the m-th unit vector, and
+// ∂H/∂ψ = −q (log q + H), with H the entropy. For an excluded model both are exactly zero.
 func TestCategoricalGradients(t *testing.T) {
 	cards := []int{4, 2}
 	for name, logits := range map[string][]float64{
@@ -244,8 +246,8 @@ func TestFrequenciesAreChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, []int{3, 2}, probs, draws) }))
 }
 
-// fails reports whether the check fails; the check uses only the methods of testing.TB that require
-// uses.
+// fails reports whether check fails. check may use only the methods of testing.TB that package
+// require uses.
 func fails(t testing.TB, check func(testing.TB)) bool {
 	spy := &recorder{TB: t}
 	func() {
@@ -259,7 +261,7 @@ func fails(t testing.TB, check func(testing.TB)) bool {
 	return spy.failed
 }
 
-// recorder is a testing.TB that notes a failure instead of reporting it.
+// recorder is a testing.TB that records a failure instead of reporting it.
 type recorder struct {
 	testing.TB
 	failed bool

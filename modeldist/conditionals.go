@@ -10,47 +10,49 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Conditionals is a distribution over sets of items on the host (Schäfer and Chopin 2013). An item
-// that enough draws contain has a logistic regression on the items before it; any other item is an
-// independent coin.
+// Conditionals is a distribution over sets of items, computed in Go and not as a graph (Schäfer and
+// Chopin 2013). An item that is in more than a small share of the fitted draws has a logistic
+// regression on the items before it. Every other item is a coin: it is a member independently of
+// all others.
 type Conditionals struct {
-	items    []int32 // with a regression, in order
+	items    []int32 // items with a regression, in order
 	place    map[int32]int
 	terms    []conditional
-	logOdds  []float64 // of the coins, by item
-	base     float64   // log probability of no coin
-	skip     []float64 // −Σ log(1 − p) of the coins before each item, and of all
+	logOdds  []float64 // log odds of the coins, by item
+	base     float64   // log probability that no coin is a member
+	skip     []float64 // −Σ log(1 − p) of the coins before each item, and of all coins
 	members  []bool    // scratch of Draw
 	presence []bool    // scratch of LogProb
 }
 
-// conditional is the regression of one item: log odds are bias + Σ slopes over regressors present.
+// conditional is the regression of one item. The log odds are bias plus the slopes of the
+// regressors that are members.
 type conditional struct {
 	bias       float64
-	regressors []int // places of earlier items
+	regressors []int // indices of earlier items with a regression
 	slopes     []float64
 }
 
 const (
-	// mostRegressed bounds the number of items with a regression. leastShown is the smallest share
-	// of draws with an item for which the item has one.
+	// mostRegressed is the largest number of items with a regression. leastShown is the smallest
+	// share of draws with an item for which the item gets a regression.
 	mostRegressed = 200
 	leastShown    = 0.003
-	// mostRegressors bounds the number of regressors of an item: the items of largest absolute
-	// correlation, at least leastCorrelation.
+	// mostRegressors is the largest number of regressors of an item. They are the items with the
+	// largest absolute correlation, which must be at least leastCorrelation.
 	mostRegressors   = 24
 	leastCorrelation = 0.02
-	// ridge is the prior precision of slopes, in draws.
+	// ridge is the prior precision of slopes, in units of draws.
 	ridge = 2
-	// leastOdds and mostOdds keep every set possible.
+	// leastOdds and mostOdds bound all log odds, so that every set has positive probability.
 	leastOdds, mostOdds = -12, 7
-	// leastCoins is the expected number of members that all items share equally, so that coins can
-	// reach every item.
+	// leastCoins is an expected number of members that is divided equally among all items and
+	// bounds their probabilities from below, so that every coin is drawn at times.
 	leastCoins = 0.02
 ) // Not tuned.
 
-// FitConditionals fits the distribution to draws of sets, ascending, of a number of items. guess
-// are inclusion probabilities for items in few draws.
+// FitConditionals fits the distribution to draws of ascending sets of items. guess holds a guessed
+// inclusion probability for each item, which counts for items in few draws.
 func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
 	if len(draws) == 0 {
 		panic("modeldist.FitConditionals: got no draws")
@@ -79,8 +81,8 @@ func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
 	return c
 }
 
-// setCoins sets the probabilities of items without a regression: the share of draws that contain an
-// item, with half a draw more at the guessed probability.
+// setCoins sets the probabilities of items without a regression. A probability is the share of
+// draws that contain the item, after adding half a draw with the guessed probability.
 func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 	c.skip = make([]float64, len(counts)+1)
 	for item, count := range counts {
@@ -133,7 +135,7 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	}
 }
 
-// tally counts equal rows together, in order of first occurrence.
+// tally holds distinct rows with their counts, in order of first occurrence.
 type tally struct {
 	rows  [][]int
 	times []float64
@@ -141,7 +143,7 @@ type tally struct {
 	key   []byte
 }
 
-// add counts a row, which it copies.
+// add counts a row times times. The tally keeps a copy of the row.
 func (t *tally) add(row []int, times float64) {
 	t.key = t.key[:0]
 	for _, v := range row {
@@ -156,14 +158,15 @@ func (t *tally) add(row []int, times float64) {
 	t.times[at] += times
 }
 
-// regress fits a logistic regression of the presence of place a by Newton's method; a fit that
-// rounding spoils leaves the share of the item. position is scratch, zeros for every place.
+// regress fits the logistic regression of the presence of the item at index a by Newton's method.
+// If rounding spoils the fit, the log odds are constant and give the share of draws with the item.
+// position is scratch memory, with a zero for every index.
 func (t *conditional) regress(rows *tally, position []int, a int, share float64) {
 	k := len(t.regressors) + 1
 	for j, regressor := range t.regressors {
 		position[regressor] = j + 1
 	}
-	const isIn = 0 // the first number of a row: whether the place is present
+	const isIn = 0 // the first entry of a row says whether the item is present
 	combined := tally{index: map[string]int{}}
 	var combinedRow []int
 	for i, row := range rows.rows {
@@ -236,7 +239,7 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 	t.bias, t.slopes = theta[0], theta[1:]
 }
 
-// logOddsOf returns the log odds of a place given the earlier places present.
+// logOddsOf returns the log odds of an item given which earlier items are present.
 func (t *conditional) logOddsOf(present []bool) float64 {
 	eta := t.bias
 	for j, regressor := range t.regressors {
@@ -247,7 +250,7 @@ func (t *conditional) logOddsOf(present []bool) float64 {
 	return math.Max(leastOdds, math.Min(mostOdds, eta))
 }
 
-// Draw draws a set, ascending. It must not be called from several goroutines at once.
+// Draw returns a random set, ascending. It must not be called from several goroutines at once.
 func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	for place := range c.items {
 		eta := c.terms[place].logOddsOf(c.members)

@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// pairedDraws are sets of 9 items: exactly one of 0 and 1, usually 2 with 0, rarely the others.
+// pairedDraws returns n sets of 9 items. Each set has exactly one of items 0 and 1, usually item 2
+// together with 0, and rarely other items.
 func pairedDraws(n int) (draws [][]int32) {
 	random := stream.Rand(4, "pairs")
 	for range n {
@@ -33,8 +34,8 @@ func pairedDraws(n int) (draws [][]int32) {
 	return draws
 }
 
-// TestConditionals checks that probabilities of all sets sum to one, that draws have them, and that
-// the fit contains dependences.
+// TestConditionals checks that the probabilities of all sets sum to one, that the frequencies of
+// draws agree with them, and that the fit reproduces the dependences of the draws it is fitted to.
 func TestConditionals(t *testing.T) {
 	guess := []float64{0.5, 0.5, 0.5, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}
 	c := FitConditionals(pairedDraws(5000), guess)
@@ -54,7 +55,7 @@ func TestConditionals(t *testing.T) {
 	require.InDelta(t, 0.36, want[0b010], 0.03)
 	require.Less(t, want[0b011]+want[0b111], 0.02)
 
-	// 4.5 standard errors, 40 comparisons or so: a false alarm in 3,700.
+	// About 40 comparisons at 4.5 standard errors: a false alarm in 3,700 runs.
 	const n = 200000
 	counts := map[int]float64{}
 	random := stream.Rand(1, "draw")
@@ -72,8 +73,8 @@ func TestConditionals(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that probabilities of all sets around centres sum to one, and that draws
-// have them.
+// TestNeighbours checks that the probabilities of all sets around centres sum to one, and that the
+// frequencies of draws agree with them.
 func TestNeighbours(t *testing.T) {
 	weights := []float64{1, 2, 0.5, 0.1, 3, 0.2, 1}
 	n := NewNeighbours([][]int32{{}, {0, 3}, {0, 3}, {1, 2, 4, 6}}, weights)
@@ -99,7 +100,7 @@ func TestNeighbours(t *testing.T) {
 		}
 		counts[mask]++
 	}
-	for mask, p := range want { // 4.7 standard errors, 128 comparisons: a false alarm in 3,000
+	for mask, p := range want { // 4.7 standard errors, 128 comparisons: a false alarm in 3,000 runs
 		require.InDelta(t, p, counts[mask]/draws, 4.7*math.Sqrt(p*(1-p)/draws)+1e-5, "%b", mask)
 	}
 }

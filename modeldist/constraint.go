@@ -9,8 +9,8 @@ import (
 
 // Constraint restricts the outcomes of a site given the outcomes of the sites before it.
 type Constraint interface {
-	// Allowed returns, for codes [B, S] int32, a mask [B, K] Bool of the possible outcomes of a
-	// site. It depends on the columns of codes before the site only. If the outcomes before the
+	// Allowed returns a mask [B, K] Bool of the possible outcomes of a site, for codes [B, S]
+	// int32. It depends only on the columns of codes before the site. If the outcomes before the
 	// site are allowed, at least one outcome of the site must be possible.
 	Allowed(codes *graph.Node, site int) *graph.Node
 }
@@ -21,17 +21,18 @@ type MaxActive struct{ Limit int }
 // Allowed implements [Constraint].
 func (c MaxActive) Allowed(codes *graph.Node, site int) *graph.Node {
 	g := codes.Graph()
-	before := make([]int32, codes.Shape().Dim(1)) // 1 for the sites that count
+	before := make([]int32, codes.Shape().Dim(1)) // 1 for each site before the given one
 	for i := range site {
 		before[i] = 1
 	}
 	return zeroAndIf(graph.LessThan(active(graph.Mul(codes, graph.Const(g, [][]int32{before}))), graph.Const(g, int32(c.Limit))))
 }
 
-// Parents allows a site to have an outcome other than 0 only if its parents have: all of them, or
-// with Any at least one. All sites have two outcomes.
+// Parents allows a site to have an outcome other than 0 only if all of its parents have an outcome
+// other than 0. If Any is true, one such parent is enough. All sites have two outcomes.
 type Parents struct {
-	// Of lists the parents of each site, all of them earlier sites; none: the site is free.
+	// Of lists the parents of each site, all of which are earlier sites. A site without parents is
+	// not restricted.
 	Of  [][]int
 	Any bool
 }
@@ -44,15 +45,15 @@ func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
 	}
 	needed := len(columns)
 	if needed == 0 {
-		columns = []int32{0} // any column will do: zero parents are needed
+		columns = []int32{0} // without parents any column will do, since none needs to be active
 	} else if c.Any {
 		needed = 1
 	}
 	return zeroAndIf(graph.GreaterOrEqual(active(space.TakeColumns(codes, columns)), graph.Const(codes.Graph(), int32(needed))))
 }
 
-// Both allows the outcomes that all of several constraints allow. Each constraint must always allow
-// outcome 0, as the constraints of this package do; otherwise no outcome may be left.
+// Both allows an outcome if all of its constraints allow it. Each constraint must always allow
+// outcome 0, as the constraints of this package do. Otherwise a site may have no possible outcome.
 type Both []Constraint
 
 // Allowed implements [Constraint].
@@ -69,7 +70,8 @@ func active(codes *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.ConvertDType(graph.NotEqual(codes, graph.ZerosLike(codes)), dtypes.Int32), 1)
 }
 
-// zeroAndIf allows outcome 0, and outcome 1 where condition [B] holds: [B, 2].
+// zeroAndIf returns a mask that allows outcome 0 always, and outcome 1 if condition [B] is true:
+// [B, 2].
 func zeroAndIf(condition *graph.Node) *graph.Node {
 	column := graph.InsertAxes(condition, -1)
 	return graph.Concatenate([]*graph.Node{graph.LogicalOr(column, graph.LogicalNot(column)), column}, 1)

@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// different forbids a site with more than two outcomes to repeat the outcome of the site before it.
+// different is a constraint for sites with more than two outcomes: no site may repeat the outcome
+// of the site before it.
 type different struct{ cards []int }
 
 func (d different) Allowed(codes *graph.Node, site int) *graph.Node {
@@ -32,7 +33,7 @@ func (d different) Allowed(codes *graph.Node, site int) *graph.Node {
 	return graph.NotEqual(graph.BroadcastToDims(before, batch, d.cards[site]), graph.BroadcastToDims(graph.Const(g, outcome), batch, d.cards[site]))
 }
 
-// constrained lists every constraint with the codes that it must leave.
+// constrained lists every constraint with the codes that it must allow.
 var constrained = map[string]struct {
 	cards      []int
 	constraint modeldist.Constraint
@@ -71,7 +72,8 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// TestConstrainedGradientIsFinite checks that forbidden outcomes leave gradients finite.
+// TestConstrainedGradientIsFinite checks that gradients are finite although some outcomes are
+// forbidden.
 func TestConstrainedGradientIsFinite(t *testing.T) {
 	for name, c := range constrained {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// A prior over the four subsets of two predictors that rules out the empty one.
+// The prior is over the four subsets of two predictors and excludes the empty set.
 func ExampleCategorical() {
 	logPrior := []float64{math.Inf(-1), math.Log(0.5), math.Log(0.25), math.Log(0.25)}
 	q, err := modeldist.NewCategorical([]int{2, 2}, modeldist.CategoricalConfig{LogPrior: logPrior})
@@ -34,8 +34,8 @@ func ExampleCategorical() {
 	// Output: [[0 1] [1 0] [1 1]] [0.5 0.25 0.25]
 }
 
-// Sixty predictors make 2^60 models, too many to list. At the start each predictor is absent with
-// probability 0.9.
+// Sixty predictors make 2^60 models, too many to list. Before training each predictor is absent
+// with probability 0.9.
 func ExampleAutoregressive() {
 	cards, prior := make([]int, 60), make([][]float64, 60)
 	for site := range cards {

@@ -7,20 +7,21 @@ import (
 )
 
 // Given returns the distribution conditional on a context for each row of a batch: q(m | D).
-// context [B, C] is the input of the network, for a configuration with a Context of C numbers, and
-// nil otherwise. logMass [R, M] float64, nil for none, are log weights of all models in the order
-// of their index, not normalised. They are the distribution of a new network: the outputs of the
-// network are added to their conditionals. R divides B: the first B/R rows of the batch have the
-// first row of logMass, and so on. The result belongs to the graph of the nodes; it shares the
-// variables of a.
+// context [B, C] is an input of the network if the configuration has a Context of C numbers, and
+// nil otherwise. logMass [R, M] float64 holds log weights of all models in the order of their
+// index, not normalised; nil stands for equal weights. The outputs of the network are added to the
+// conditionals of these weights, so that an untrained network is the distribution of the weights. R
+// divides B: the first B/R rows of the batch have the first row of logMass, the next B/R rows the
+// second, and so on. The returned distribution can be used only in the graph of these nodes. It
+// shares the variables of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
 	conditioned := *a
 	conditioned.context, conditioned.logMass = context, logMass
 	return &conditioned
 }
 
-// offset is, for the codes [B, S] of a batch, log p(m_s = k | m_1 … m_{s−1}) of each outcome k of
-// a site under logMass, up to a constant of the row. [B, K]
+// offset returns log p(m_s = k | m_1 … m_{s−1}) under logMass for each outcome k of a site s, up to
+// a constant for each row of codes: codes [B, S] -> [B, K].
 func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	before, after := 1, 1
 	for _, card := range a.cards[:site] {
@@ -34,7 +35,7 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	if before == 1 && rows == batch {
 		return mass
 	}
-	prefix := graph.Zeros(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1)) // its index
+	prefix := graph.Zeros(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1)) // index of the outcomes before the site
 	for s := range site {
 		prefix = graph.Add(graph.MulScalar(prefix, a.cards[s]), graph.SliceAxis(codes, 1, graph.AxisElem(s)))
 	}
@@ -43,7 +44,7 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	return graph.Gather(mass, graph.Add(row, prefix)) // [B, K]
 }
 
-// logSumExpLast is log Σ exp over the last axis.
+// logSumExpLast returns log Σ exp over the last axis.
 func logSumExpLast(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
 	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)

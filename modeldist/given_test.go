@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// repeated returns a batch whose rows all have the same numbers.
+// repeated returns a batch in which every row equals row.
 func repeated(row []float64, batch int) [][]float64 {
 	rows := make([][]float64, batch)
 	for i := range rows {
@@ -24,9 +24,9 @@ func repeated(row []float64, batch int) [][]float64 {
 	return rows
 }
 
-// TestGiven checks that a new network is the distribution of its log weights. A network with other
-// weights must still be a distribution, whose draws have the frequencies of its density; both
-// depend on the context.
+// TestGiven checks that an untrained network is the distribution of its log weights. A network with
+// other weights must still be a distribution, and the frequencies of its draws must agree with its
+// probabilities, which depend on the context.
 func TestGiven(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -17,16 +17,17 @@ import (
 
 // ListConfig sizes a [List]. The zero value is ready for use.
 type ListConfig struct {
-	// LogOdds are the initial log odds of each item to be a member, finite; nil means 0 for all.
+	// LogOdds holds the initial log odds of each item to be a member, which are finite. nil means 0
+	// for all items.
 	LogOdds []float64
 	// Active is the number of leading items whose log odds depend on the members before them. 0
 	// means all, up to 512. Put the most important items first.
 	Active int
-	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden
-	// its number of units, 64 by default.
+	// Embedding is the dimension of the embedding of an item in the network, 16 by default. Hidden
+	// is the number of hidden units, 64 by default.
 	Embedding, Hidden int
 	Seed              uint64 // root seed of the initial weights
-	// of the network, Float32 or Float64; the zero value means Float32
+	// DType is the type of the network, Float32 or Float64; the zero value means Float32.
 	DType dtypes.DType
 }
 
@@ -46,7 +47,8 @@ type List struct {
 	cfg          ListConfig
 }
 
-// NewList returns the distribution over lists of at most slots of the items.
+// NewList returns the distribution over ascending lists of at most slots members out of the given
+// number of items.
 func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	switch {
 	case items < 1 || slots < 1 || slots > items:
@@ -78,14 +80,15 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	return l, nil
 }
 
-// hazards are the log odds of all items in one graph.
+// hazards holds the parameters from which the log odds of all items are computed, as nodes of one
+// graph.
 type hazards struct {
 	list     *List
 	ctx      *context.Context
-	base     *graph.Node // of the active items, [1, A]
-	outward  *graph.Node // e of the active items, [A, E]
-	tail     *graph.Node // of the other items, [p−A] float64; nil if there are none
-	tailSums *graph.Node // running sums of their −log(1 − π), [p−A+1] float64
+	base     *graph.Node // log odds of the active items without other members, [1, A]
+	outward  *graph.Node // embeddings e of the active items, [A, E]
+	tail     *graph.Node // log odds of the items that are not active, [p−A] float64; nil: none
+	tailSums *graph.Node // running sums of −log(1 − π) over these items, [p−A+1] float64
 }
 
 func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
@@ -102,8 +105,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	return h
 }
 
-// summary returns the state that the hazards depend on: members [R, E], the summed embeddings of
-// the members so far, count [R, 1] their number -> h [R, E].
+// summary returns the function h of the members so far on which the hazards depend, [R, E]. members
+// [R, E] is the sum of the embeddings of the members, and count [R, 1] is their number.
 func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	cfg := &h.list.cfg
 	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
@@ -129,7 +132,8 @@ func (h *hazards) logOdds(summary, items *graph.Node) *graph.Node {
 	return graph.Where(active, odds, graph.ZerosLike(odds))
 }
 
-// embedded returns the embeddings of items, zeros for "no more": [N] int32 -> [N, E].
+// embedded returns the embeddings of items, and zeros for the item number that stands for "no more
+// members": [N] int32 -> [N, E].
 func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	l := h.list
 	table := made.Variable(h.ctx, items.Graph(), l.cfg.Seed, "inward", l.cfg.DType, made.Uniform(1), l.items+1, l.cfg.Embedding)
@@ -138,7 +142,8 @@ func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
 }
 
-// LogProb returns log q: codes [B, k] int32 -> [B] float64, −Inf unless an ascending list.
+// LogProb returns log q of each code: codes [B, k] int32 -> [B] float64. It is −Inf for a code that
+// is not an ascending list.
 func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
 	g := codes.Graph()
@@ -146,7 +151,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Each row is a place of a list, the first places of all lists first.
+	// Each row is one slot of one list. The rows of the first slots of all lists come first.
 	drawn := graph.Transpose(codes, 0, 1) // [k, B]
 	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
@@ -162,16 +167,16 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
 	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
-	// A place passes the active items after the last member up to the drawn item, and each of them
-	// has the log odds at that place. No two places of a list pass the same item, so the log odds
-	// of all places shrink to one row.
+	// The log probability of a slot sums over the active items from the last member to the drawn
+	// item, with their log odds given the members before the slot. No item belongs to two slots of
+	// a list. The log odds that all slots need therefore fit in one row.
 	summary := h.summary(members, count)
 	odds := graph.Reshape(h.odds(summary), l.slots, batch, l.active)
 	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 2)
 	column := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(graph.InsertAxes(x, -1), item.Shape()) }
 	passed := graph.LogicalAnd(graph.GreaterThan(item, column(last)), graph.LessOrEqual(item, column(drawn)))
 	odds = graph.ReduceSum(graph.Where(passed, odds, graph.ZerosLike(odds)), 0)
-	// a full list has no hazard after its end
+	// A full list has no term for the items after its last member.
 	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1))
 	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
 	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
@@ -186,11 +191,12 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	return graph.Where(graph.Equal(allValid, graph.Const(g, int32(1))), total, graph.BroadcastToShape(graph.Const(g, math.Inf(-1)), total.Shape()))
 }
 
-// tailLogProb returns the contribution of the items that are not active: drawn and last [R] -> [R].
+// tailLogProb returns the terms of log q for the items that are not active. drawn is the drawn item
+// and last the member before it: [R] -> [R].
 func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	l := h.list
 	g := drawn.Graph()
-	place := func(x *graph.Node) *graph.Node { // of an item in the tail, clipped to its ends
+	place := func(x *graph.Node) *graph.Node { // index among the items that are not active, clipped to their range
 		x = graph.AddScalar(x, -float64(l.active))
 		return graph.Min(graph.Max(x, graph.Const(g, int32(0))), graph.Const(g, int32(l.items-l.active)))
 	}
@@ -202,9 +208,9 @@ func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
 }
 
-// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place. The next
-// member is the first item at which the sum of −log(1 − π) over the items after the last member
-// exceeds −log(1 − u).
+// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, one slot after the other.
+// The next member is the first item at which the sum of −log(1 − π) over the items since the last
+// member exceeds −log(1 − u), with u the uniform of the slot.
 func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.List.Sample", uniforms, l.slots)
 	g := uniforms.Graph()
@@ -235,8 +241,9 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.Concatenate(columns, 1))
 }
 
-// tailDraw returns the first item that is not active, after last, at which the running sum exceeds
-// target, or none: last [B] int32, target [B] -> [B].
+// tailDraw returns the first item after last, among the items that are not active, at which the
+// running sum exceeds target. It returns none if there is no such item: last [B] int32, target [B]
+// -> [B].
 func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	if h.tail == nil {
 		return graph.BroadcastToShape(none, last.Shape())
@@ -251,12 +258,12 @@ func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	within := graph.LessThan(target, whole)
 	share := graph.Where(within, graph.Div(target, whole), graph.ZerosLike(target))
 	drawn := invertCDF(graph.InsertAxes(made.Softplus(h.tail), 0), share)
-	drawn = graph.Max(drawn, first) // rounding must not go back to the last member
+	drawn = graph.Max(drawn, first) // rounding must not return the last member or an earlier item
 	return graph.Where(within, graph.AddScalar(drawn, float64(l.active)), graph.BroadcastToShape(none, drawn.Shape()))
 }
 
-// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. Products with a
-// triangular matrix sum the rows of a square that holds the entries.
+// runningSums returns the sums of the first 0, 1, 2, … entries: x [N] -> [N+1]. The entries are
+// arranged in a square, whose rows are summed by products with a triangular matrix.
 func runningSums(x *graph.Node) *graph.Node {
 	g := x.Graph()
 	n := x.Shape().Dim(0)
@@ -273,7 +280,7 @@ func runningSums(x *graph.Node) *graph.Node {
 	return graph.Gather(sums, graph.InsertAxes(graph.Iota(g, shapes.Make(dtypes.Int32, n+1), 0), -1))
 }
 
-// strictlyUpper is the n×n matrix of ones above the diagonal, zeros elsewhere.
+// strictlyUpper returns the n×n matrix with ones above the diagonal and zeros elsewhere.
 func strictlyUpper(n int) [][]float64 {
 	matrix := make([][]float64, n)
 	for i := range matrix {

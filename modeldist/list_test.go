@@ -38,7 +38,7 @@ func newList(t testing.TB, items, slots int, cfg modeldist.ListConfig) listCase 
 	return listCase{q, s}
 }
 
-// perturbed returns a context in which every variable of q differs from its start.
+// perturbed returns a context in which every variable of q differs from its initial value.
 func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	t.Helper()
 	ctx := context.New()
@@ -62,7 +62,8 @@ func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	return ctx
 }
 
-// logProbs returns log q of all codes of the product of the cards, most of which are no lists.
+// logProbs returns log q of every code in the product of the outcome counts. Most of these codes
+// are not ascending lists.
 func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	t.Helper()
 	logProbs := run(t, ctx, c.q.LogProb, allCodes(c.s.Cards()))[0].([]float64)
@@ -72,7 +73,8 @@ func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	return logProbs
 }
 
-// listShapes are sizes with every item active, with some, and with the smallest possible lists.
+// listShapes are sizes of lists: with all items active, with some active, and the smallest possible
+// ones.
 var listShapes = []struct{ items, slots, active int }{{5, 3, 0}, {5, 3, 2}, {6, 2, 1}, {4, 4, 3}, {3, 1, 2}, {1, 1, 0}}
 
 func TestListSumsToOneAndSamples(t *testing.T) {
@@ -92,8 +94,8 @@ func TestListSumsToOneAndSamples(t *testing.T) {
 	}
 }
 
-// At the start members are independent except for the limit: the last place takes the first item
-// that comes.
+// TestListStartsAtItsLogOdds checks that in an untrained distribution items are members
+// independently, except for the limit of the length. The last slot takes the first item that comes.
 func TestListStartsAtItsLogOdds(t *testing.T) {
 	odds := []float64{0.4, -1.2, 2, -0.3, 0.8}
 	for _, active := range []int{5, 2} {
@@ -108,7 +110,7 @@ func TestListStartsAtItsLogOdds(t *testing.T) {
 				switch {
 				case slices.Contains(members, int32(item)):
 					want -= math.Log1p(math.Exp(-x))
-				// a full list has no hazard after its end
+				// A full list has no term for the items after its last member.
 				case len(members) < 3 || item < int(members[2]):
 					want -= math.Log1p(math.Exp(x))
 				}
@@ -118,7 +120,7 @@ func TestListStartsAtItsLogOdds(t *testing.T) {
 	}
 }
 
-// TestListSampleEnds checks that uniforms at the ends of their range give lists.
+// TestListSampleEnds checks that uniforms at the ends of their range give valid lists.
 func TestListSampleEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	c := newList(t, 40, 3, modeldist.ListConfig{Active: 7})
@@ -135,7 +137,7 @@ func TestListGradient(t *testing.T) {
 	codes := [][]int32{{0, 1, 2}, {1, 4, 6}, {6, 6, 6}, {3, 4, 5}, {2, 1, 0}}
 	score := func(ctx *context.Context, codes *graph.Node) *graph.Node {
 		logProbs := c.q.LogProb(ctx, codes)
-		// the last code is no list
+		// The last code is not an ascending list.
 		logProbs = graph.Where(graph.IsFinite(logProbs), logProbs, graph.ZerosLike(logProbs))
 		return graph.ReduceAllSum(graph.Mul(graph.AddScalar(graph.Iota(codes.Graph(), logProbs.Shape(), 0), -1.5), logProbs))
 	}
@@ -170,8 +172,9 @@ func TestListGradient(t *testing.T) {
 	}
 }
 
-// learn trains q on log weights of lists by the score function, and returns its total variation
-// from them. Every test of learning takes the same 200 steps of 256 draws.
+// learn trains q on log weights of lists by the score function, and returns the total variation
+// distance between q and the normalised weights. Every test of learning takes 200 steps of 256
+// draws.
 func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (variation float64) {
 	t.Helper()
 	target := make([]float64, len(allCodes(c.s.Cards())))
@@ -202,8 +205,8 @@ func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (
 	return variation
 }
 
-// TestListLearnsDependence learns from rewards that two items exclude each other, which independent
-// hazards cannot represent.
+// TestListLearnsDependence learns from rewards under which two items exclude each other.
+// Independent hazards cannot represent this.
 func TestListLearnsDependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -216,11 +219,11 @@ func TestListLearnsDependence(t *testing.T) {
 	}
 	cfg := modeldist.ListConfig{Embedding: 8, Hidden: 16}
 	require.Less(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.06)
-	cfg.Active = 1 // the second item of the pair knows nothing of the first
+	cfg.Active = 1 // then the log odds of the second item cannot depend on the first
 	require.Greater(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.12)
 }
 
-// TestListLearnsItsTail checks that items that are not active learn their log odds.
+// TestListLearnsItsTail checks that the log odds of items that are not active are learned.
 func TestListLearnsItsTail(t *testing.T) {
 	independent := func(members []int32) (sum float64) {
 		for _, item := range members {
@@ -246,8 +249,8 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList times the draws, log q of fixed codes, and log q with its gradient, at thousands of
-// items.
+// BenchmarkList measures drawing, log q of fixed codes, and log q with its gradient, for thousands
+// of items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

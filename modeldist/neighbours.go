@@ -6,30 +6,33 @@ import (
 	"slices"
 )
 
-// Neighbours is a distribution over sets of items on the host: one of several sets at random, each
-// member of which is left out with some probability, plus other items, each added independently in
-// proportion to weights. It complements a distribution fitted to draws, which smooths away detail.
+// Neighbours is a distribution over sets of items near given sets, the centres, computed in Go and
+// not as a graph. A draw chooses a centre at random, leaves out each of its members with
+// probability leftOut, and adds other items independently, with probabilities proportional to
+// weights. It complements a distribution fitted to draws, in which details of the draws are lost.
 type Neighbours struct {
 	centres [][]int32
-	with    map[int32][]int // which of the different centres have an item
-	logOdds []float64       // of additions, by item
-	base    float64         // log probability of no addition
-	// for each centre: its share, and the change of base if all members are left out
+	with    map[int32][]int // for each item, the distinct centres that contain it
+	logOdds []float64       // log odds to be added, by item
+	base    float64         // log probability that nothing is added
+	// constant holds, for each centre, the log of its share plus the change of base if all its
+	// members are left out.
 	constant []float64
-	skip     []float64 // as in Conditionals
+	skip     []float64 // see Conditionals
 	terms    []float64 // scratch of LogProb
 }
 
 const (
-	// leftOut is the probability with which a member is left out, and added the expected number of
+	// leftOut is the probability with which a member is left out. added is the expected number of
 	// additions. Not tuned.
 	leftOut = 0.2
 	added   = 0.7
-	// mostAdded bounds the probability of one addition.
+	// mostAdded is the largest probability of adding an item. Not tuned.
 	mostAdded = 0.2
 )
 
-// NewNeighbours returns the distribution around centres, ascending sets of len(weights) items.
+// NewNeighbours returns the distribution around centres, which are ascending sets of items. weights
+// has an entry for each item.
 func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	if len(centres) == 0 {
 		panic("modeldist.NewNeighbours: got no centres")
@@ -65,7 +68,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	return n
 }
 
-// Draw draws a set, ascending.
+// Draw returns a random set, ascending.
 func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	centre := n.centres[random.IntN(len(n.centres))]
 	for _, item := range centre {
@@ -91,7 +94,7 @@ func (n *Neighbours) LogProb(set []int32) float64 {
 	logProb := n.base
 	for _, item := range set {
 		logProb += n.logOdds[item]
-		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // instead of added
+		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // kept, rather than left out or added
 		for _, k := range n.with[item] {
 			n.terms[k] += kept
 		}

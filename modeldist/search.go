@@ -6,19 +6,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// maxFan is the largest number of children of a node of the search tree: few levels, and cheap rows
-// of children. Not tuned.
+// maxFan is the largest number of children of a node of the search tree. It makes trees of few
+// levels in which comparing a row of children is cheap. Not tuned.
 const maxFan = 32
 
-// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64,
-// not negative, and u [B] float64 in [0, 1) -> [B] int32. R is B, or 1 for one row for all u.
+// invertCDF returns, for each u, the first outcome at which the cumulative weight exceeds the
+// fraction u of the total: weights [R, M] float64, not negative, and u [B] float64 in [0, 1) -> [B]
+// int32. R is B for a row of weights for each u, or 1 for a row that all u share.
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
-// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row no array
-// of size B·M exists. Sums over a tree are also accurate to a few rounding errors for any M.
+// Each u walks down from the root. The cost is therefore O(R·M + B·fan·levels), and if R is 1 no
+// array of size B·M exists. Sums over a tree are also accurate to a few rounding errors for any M.
 //
-// An outcome of weight zero is never returned: at each node only children of positive weight are
-// eligible; if rounding leaves u beyond the last running sum, the last eligible child is taken.
+// An outcome of weight zero is never returned. At each node only children of positive weight are
+// eligible. If rounding leaves u beyond the last running sum, the last eligible child is taken.
 func invertCDF(weights, u *graph.Node) *graph.Node {
 	g := weights.Graph()
 	rows, outcomes := weights.Shape().Dim(0), weights.Shape().Dim(1)
@@ -32,7 +33,7 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		padding := graph.Zeros(g, shapes.Make(weights.DType(), rows, leaves-outcomes))
 		weights = graph.Concatenate([]*graph.Node{weights, padding}, 1)
 	}
-	// children[l] is [R·fan^l, fan], a row for each node of level l; the nodes of one tree are
+	// children[l] is [R·fan^l, fan], with a row for each node of level l. The nodes of one tree are
 	// consecutive.
 	children := make([]*graph.Node, levels)
 	sums := weights
@@ -46,7 +47,7 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		node = graph.Iota(g, node.Shape(), 0)
 	}
 	tree := node
-	target := graph.Mul(u, sums) // what is left of u·total inside the current node
+	target := graph.Mul(u, sums) // u·total less the weights to the left of the current node
 	runningSum := graph.ConvertDType(graph.UpperTriangular(g, fan), weights.DType())
 	for _, rowsOfLevel := range children {
 		row := graph.Gather(rowsOfLevel, graph.InsertAxes(node, -1)) // [B, fan]
@@ -60,8 +61,8 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 }
 
 // firstBeyond returns the first column with positive weight whose running sum exceeds the target,
-// or the last column with positive weight when no sum does: row and running [B, F], target [B] ->
-// [B] int32. Rows without a positive weight, or with NaN, give column 0.
+// or the last column with positive weight if no running sum does: row and running [B, F], target
+// [B] -> [B] int32. Rows without a positive weight, or with NaN, give column 0.
 func firstBeyond(row, running, target *graph.Node) *graph.Node {
 	g := row.Graph()
 	fan := row.Shape().Dim(1)
@@ -73,8 +74,9 @@ func firstBeyond(row, running, target *graph.Node) *graph.Node {
 	return graph.Min(first, last)
 }
 
-// treeSize returns the shape of the search tree for m outcomes: the fewest levels that a fan-out of
-// at most maxFan allows, then the smallest fan-out that fills them.
+// treeSize returns the fan-out and the number of levels of the search tree for m outcomes: the
+// fewest levels that a fan-out of at most maxFan allows, and then the smallest fan-out with m
+// leaves.
 func treeSize(m int) (fan, levels int) {
 	levels = 1
 	for capacity := maxFan; capacity < m; capacity *= maxFan {

@@ -18,7 +18,8 @@ func invert(t testing.TB, weights, u []float64) []int32 {
 	return out.Value().([]int32)
 }
 
-// TestInvertCDFRows checks that a row of weights for each u gives the results of single rows.
+// TestInvertCDFRows compares a batch with its own row of weights for each u with the results of the
+// single rows.
 func TestInvertCDFRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, m := range []int{1, 2, 10, 45, 1030} {
@@ -40,8 +41,8 @@ func TestInvertCDFRows(t *testing.T) {
 	}
 }
 
-// The oracle is a linear scan. Within 1e-12 of a boundary between two outcomes rounding decides,
-// and either is right.
+// TestInvertCDFAgainstScan compares invertCDF with a linear scan. Within 1e-12 of a boundary
+// between two outcomes rounding decides, and either outcome is accepted.
 func TestInvertCDFAgainstScan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, m := range []int{1, 2, 3, 31, 32, 33, 64, 1023, 1024, 1025, 40_000} {
@@ -72,16 +73,16 @@ func TestInvertCDFAgainstScan(t *testing.T) {
 	}
 }
 
-// At and beyond the ends, and when rounding leaves the running sum short of u, the answer is still
-// a possible outcome.
+// TestInvertCDFEnds checks that the result is a possible outcome for u at and beyond the ends of
+// its range, and if rounding leaves the running sum below u.
 func TestInvertCDFEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
-	tenth := make([]float64, 12) // sums to 0.9999999999999999, and the last two are impossible
+	tenth := make([]float64, 12) // the sum is 0.9999999999999999, and the last two are impossible
 	for i := range 10 {
 		tenth[i] = 0.1
 	}
 	sparse := make([]float64, 5000)
-	sparse[1234] = 5e-324 // the smallest denormal next to a weight of 1
+	sparse[1234] = 5e-324 // the smallest positive float64 next to a weight of 1
 	sparse[3210] = 1
 	for name, c := range map[string]struct {
 		weights, u []float64
@@ -97,7 +98,7 @@ func TestInvertCDFEnds(t *testing.T) {
 			require.Equal(t, c.want, invert(t, c.weights, c.u))
 		})
 	}
-	// Weights that are NaN have no right answer, but the index must stay in range.
+	// With NaN weights no result is right, but it must be a valid index.
 	for _, got := range invert(t, []float64{math.NaN(), 1, math.NaN()}, []float64{0, 0.5, below1}) {
 		require.GreaterOrEqual(t, got, int32(0))
 		require.Less(t, got, int32(3))

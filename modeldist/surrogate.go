@@ -19,14 +19,14 @@ import (
 // DefaultBeta is the default β of the upper confidence bound, from the paper's experiments.
 const DefaultBeta = 2
 
-// Belief is the kind of belief about the models in a [Surrogate].
+// Belief is the form of the belief about the rewards of models in a [Surrogate].
 type Belief int
 
 const (
-	// AutoBelief is the diagonal belief up to 4,096 models, where a few batches draw every model,
-	// and the process beyond.
+	// AutoBelief is DiagonalBelief for at most 4,096 models, of which a few batches draw every one,
+	// and ProcessBelief for more.
 	AutoBelief Belief = iota
-	// DiagonalBelief treats every model separately (surrogate.Diagonal).
+	// DiagonalBelief has independent beliefs about the models (surrogate.Diagonal).
 	DiagonalBelief
 	// ProcessBelief is a Gaussian process over codes (surrogate.Process).
 	ProcessBelief
@@ -34,43 +34,47 @@ const (
 
 var beliefs = enum.New[Belief]("belief", "auto", "diagonal", "process")
 
-// String returns the name.
+// String returns the name of the belief.
 func (b Belief) String() string { return beliefs.String(b) }
 
-// MarshalText writes the name.
+// MarshalText writes the name of the belief.
 func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
 
 // UnmarshalText reads a name written by MarshalText.
 func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
-// mostDiagonal is the largest number of models that AutoBelief treats separately. Not tuned.
+// mostDiagonal is the largest number of models for which AutoBelief is DiagonalBelief. Not tuned.
 const mostDiagonal = 1 << 12
 
-// SurrogateConfig configures [NewSurrogate]. The zero value starts from the uniform distribution.
+// SurrogateConfig configures [NewSurrogate]. With the zero value, training starts from the uniform
+// distribution.
 type SurrogateConfig struct {
 	// LogPrior and Limit are as in CategoricalConfig; LogPrior is p(m) of eq. 14.
 	LogPrior []float64
 	Limit    int
-	// Belief is the form of the belief, Utility the rule for choosing models in training.
+	// Belief is the form of the belief. Utility is the rule for choosing models in training.
 	Belief  Belief
 	Utility surrogate.Utility
-	// Beta is β of the upper confidence bound, positive; 0 stands for DefaultBeta.
+	// Beta is the weight β of the standard deviation in the upper confidence bound. It is positive;
+	// 0 stands for DefaultBeta.
 	Beta float64
-	// Inducing bounds the inducing codes of a process; 0 stands for surrogate.DefaultInducing up to
-	// 65,536 models and for half of it beyond.
+	// Inducing is the largest number of inducing codes of a process. 0 stands for
+	// surrogate.DefaultInducing up to 65,536 models, and for half of it beyond.
 	Inducing int
 	// Seed is the root of the random stream of Thompson draws.
 	Seed uint64
 }
 
-// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed: u is the utility of
-// model m by a Gaussian belief about its expected reward, learned from the rewards of draws and not
-// along a gradient. The table of log p + u is a variable, so sampling and densities are as in a
-// [Categorical]; the belief itself lives on the host between two calls of Store.
+// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed. u(m) is the utility
+// of model m, computed from a Gaussian belief about its expected reward. The belief is learned from
+// the rewards of draws and not by a gradient. The table of log p + u is a variable, so sampling and
+// densities are as in a [Categorical]. The belief itself is kept in Go memory, and only Store
+// copies it to a variable.
 //
-// Reading u of all models is the cost that grows with the space. The diagonal belief reads u after
-// every batch. A process reads it after 1, 2, 4, … batches and then every M/(4B), so that at most
-// four times the number of drawn models are read.
+// Computing u of all models is the cost that grows with the space. With a diagonal belief, u is
+// computed after every batch. With a process it is computed after 1, 2, 4, … batches and then every
+// M/(4B) batches of B draws, for M models. The number of computed utilities is then at most four
+// times the number of drawn models.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig
@@ -80,7 +84,7 @@ type Surrogate struct {
 }
 
 // NewSurrogate returns the distribution over all codes with the given outcome counts. It returns
-// the errors of NewCategorical, and an error for a negative β.
+// the errors of NewCategorical, and an error if β is negative.
 func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
 		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
@@ -105,7 +109,7 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 			cfg.Inducing /= 2
 		}
 	}
-	if cfg.Belief == ProcessBelief { // a factor and a covariance of the inducing codes
+	if cfg.Belief == ProcessBelief { // memory for the factor and the covariance of the inducing codes
 		inducing := float64(min(cfg.Inducing, table.Count()))
 		if err := memory.Check(fmt.Sprintf("modeldist: a surrogate with %d inducing codes", cfg.Inducing), 2*8*inducing*inducing); err != nil {
 			return nil, err
@@ -127,7 +131,7 @@ func (s *Surrogate) String() string {
 	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change it.
+// Cards returns the outcome counts of the sites. Callers must not change the slice.
 func (s *Surrogate) Cards() []int { return s.table.Cards() }
 
 // LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
@@ -154,14 +158,15 @@ func (s *Surrogate) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
 	return s.table.Logits(ctx, g)
 }
 
-// variable is the table of log p + u, which no gradient changes.
+// variable returns the table of log p + u, which no gradient changes.
 func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn updates the belief with a batch, and q(m) if utilities are due to be read: codes [B*S]
-// drawn from q and their rewards −log h [B]. It leaves out rewards that are not finite. movement is
-// the distance by which the flow has moved expected rewards since the previous batch, in nats.
+// Learn updates the belief with a batch, and then q(m) if utilities are to be computed after this
+// batch. codes [B*S] are drawn from q, and rewards [B] are their −log h. Rewards that are not
+// finite are left out. movement is the distance by which the flow has moved expected rewards since
+// the previous batch, in nats.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
@@ -187,7 +192,7 @@ func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64
 	return s.write(ctx, surrogate.Utilities(s.belief, s.cfg.Utility, s.cfg.Beta, random, s.scratch))
 }
 
-// due reports whether utilities are read after this batch.
+// due reports whether utilities are computed after this batch.
 func (s *Surrogate) due(batch int) bool {
 	if _, ok := s.belief.(*surrogate.Diagonal); ok {
 		return true
@@ -204,9 +209,9 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settle sets q(m) ∝ p(m) exp μ(m), the expected utility without the bonus for exploring. Report
-// this distribution; the next Learn continues as if Settle had not been called. Before the first
-// observation it changes nothing.
+// Settle sets q(m) ∝ p(m) exp μ(m), with the expected reward μ of the belief as utility and no
+// bonus for exploring. Report this distribution. The next Learn continues as if Settle had not been
+// called. Before the first observation Settle changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
 	if s.batches == 0 {
 		return nil
@@ -219,15 +224,16 @@ const (
 	stateName  = "state"
 )
 
-// Store writes the belief into a variable, from which another Surrogate with the same configuration
-// continues with the same bits.
+// Store writes the belief into a variable. Another Surrogate with the same configuration can
+// continue from it and computes exactly the same numbers.
 func (s *Surrogate) Store(ctx *context.Context) error {
 	state := append(s.belief.State(), float64(s.batches))
 	variable := ctx.In(stateScope).Checked(false).VariableWithValue(stateName, state).SetTrainable(false)
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// Begin restores the belief that Store wrote into ctx, or starts anew. Call it before Learn.
+// Begin restores the belief that Store wrote into ctx, or starts a new belief if there is none.
+// Call it before Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
 	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)

@@ -7,16 +7,17 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Training gives up improbable models, and the few draws among them would have large weights. A
-// flatter version of the network, with each conditional taken to a power, draws these models. Not
-// tuned.
+// Training almost never draws improbable models, and the few draws among them would have large
+// importance weights. A flatter version of the network, with each conditional raised to a power,
+// draws these models more often. Not tuned.
 const (
 	flatPower = 0.5
-	flatShare = 4 // one draw in four
+	flatShare = 4 // one draw in four comes from the flatter version
 )
 
-// Widened is a mixture of a network and a flatter version of it, in the proportion of their rows in
-// a batch: the first NearRows of BatchRows come from the network itself.
+// Widened is a mixture of a network and a flatter version of it. Of the BatchRows rows of a batch,
+// the first NearRows are drawn from the network itself and the others from the flatter version;
+// these are also the weights of the mixture.
 type Widened struct {
 	original, flat      *Autoregressive
 	NearRows, BatchRows int
@@ -27,7 +28,7 @@ func (a *Autoregressive) Widened(batch int) Widened {
 	return Widened{a, a.Tempered(flatPower), batch - max(batch/flatShare, 1), batch}
 }
 
-// LogProb returns the log density of the mixture: codes [B,S] -> [B].
+// LogProb returns the log probability of each code under the mixture: codes [B,S] -> [B].
 func (w Widened) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	share := float64(w.NearRows) / float64(w.BatchRows)
 	original := graph.AddScalar(w.original.LogProb(ctx, codes), math.Log(share))

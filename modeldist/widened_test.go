@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestWidenedDrawsWhatItsDensitySays checks that the probabilities of models sum to one and that
-// draws have them.
+// TestWidenedDrawsWhatItsDensitySays checks that the probabilities of models sum to one, and that
+// the frequencies of draws agree with them.
 func TestWidenedDrawsWhatItsDensitySays(t *testing.T) {
 	const batch = 20_000
 	cards := []int{2, 3}
@@ -46,7 +46,7 @@ func TestWidenedDrawsWhatItsDensitySays(t *testing.T) {
 		sum += want
 		require.Greater(t, want, 0.75*math.Exp(logNear[i]))
 		frequency := float64(counts[fmt.Sprint(code)]) / batch
-		// six models: a false alarm in 25,000 runs
+		// Six models are compared at 4.5 standard errors: a false alarm in 25,000 runs.
 		require.InDelta(t, want, frequency, 4.5*math.Sqrt(want*(1-want)/batch))
 	}
 	require.InDelta(t, 1, sum, 1e-12)

@@ -8,27 +8,31 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Margins of the differences between two certificates, for errors not included in their standard
-// errors. They are too small to matter for an answer: larger ones would hide a missed mode, smaller
-// ones would doubt answers whose error is rounding or bias.
+// Margins that are added to the standard errors when two certificates are compared, for rounding
+// and bias, which the standard errors do not include. Larger margins would hide a missed mode.
+// Smaller margins would make correct answers doubtful.
 const (
-	agreeingOutcome = 0.01
-	agreeingMean    = 0.05 // posterior standard deviations
-	agreeingSD      = 0.1  // in standard deviations
-	// comparedInclusion is the least inclusion probability for a comparison of moments.
+	agreeingOutcome = 0.01 // for the probability of an outcome
+	agreeingMean    = 0.05 // for a mean, in posterior standard deviations
+	agreeingSD      = 0.1  // for a posterior standard deviation, relative to it
+	// comparedInclusion is the least inclusion probability of a coordinate whose mean and standard
+	// deviation are compared.
 	comparedInclusion = 0.05
-	// favoured is the probability above which chains that never visit a model have missed it.
+	// favoured is the probability of a model above which chains that never visit the model have
+	// missed it.
 	favoured = 0.02
 )
 
-// Two estimates agree if they differ by up to agreeingErrors of their standard errors, and a
-// margin. A normal error exceeds four standard errors in one of 16,000 comparisons.
+// Two estimates agree if they differ by at most agreeingErrors times the standard error of their
+// difference, plus a margin. A normal error exceeds four standard errors in one of 16,000
+// comparisons.
 const (
 	agreeingErrors   = 4
-	agreeingEvidence = 0.03 // nats
+	agreeingEvidence = 0.03 // the margin of log evidences, in nats
 )
 
-// EvidenceNear reports whether another estimate of the log evidence agrees with the certificate's.
+// EvidenceNear reports whether another estimate of the log evidence, with standard error se, agrees
+// with the estimate of the certificate.
 func (c *Certificate) EvidenceNear(log, se float64) bool {
 	return math.Abs(c.LogEvidence-log) <= agreeingEvidence+agreeingErrors*math.Hypot(c.LogEvidenceSE, se)
 }
@@ -41,9 +45,10 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights describes evidence found by draws around modes and missed by weights of a flow,
-// or is empty. Estimates from weights are too small where the largest weights are missing, and
-// rarely too large: additional evidence lies where the flow does not reach.
+// MissedByWeights describes the evidence that draws around modes found and importance weights of
+// draws from a flow missed. It returns "" if nothing was missed. An estimate from weights is too
+// small if the largest weights are missing, and rarely too large, so that additional evidence lies
+// where the flow does not reach.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {
@@ -52,8 +57,9 @@ func MissedByWeights(modes, weights *Certificate) string {
 	return ""
 }
 
-// MissedByChains describes evidence found by weights and missed by chains, or is empty. Unreliable
-// weights find too little evidence, rarely too much.
+// MissedByChains describes the evidence or the model that importance weights found and chains
+// missed. It returns "" if nothing was missed. Unreliable weights find too little evidence, rarely
+// too much.
 func MissedByChains(weights, chains *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(weights.LogEvidenceSE, chains.LogEvidenceSE)
 	if less := weights.LogEvidence - chains.LogEvidence; less > margin {
@@ -65,7 +71,7 @@ func MissedByChains(weights, chains *Certificate) string {
 	}
 	for _, model := range weights.Models {
 		byWeights := model.Certified > favoured+agreeingErrors*model.SE
-		byQ := model.Q > favoured && model.KHat > psis.Reliable // weights are no better
+		byQ := model.Q > favoured && model.KHat > psis.Reliable // the weights are no better than q
 		if (byWeights || byQ && weights.Complete) && !visited[space.Key(model.Code)] {
 			return fmt.Sprintf("they never visited model %v, of probability %.2g by weights and %.2g by q", model.Code, model.Certified, model.Q)
 		}
@@ -73,9 +79,10 @@ func MissedByChains(weights, chains *Certificate) string {
 	return ""
 }
 
-// Disagreement describes the first difference of two certificates beyond their errors, or is empty.
-// It compares log evidences, the probabilities of all outcomes, and the mean and standard deviation
-// of every coordinate given that it is in the model.
+// Disagreement describes the first difference between two certificates that exceeds their errors.
+// It returns "" if they agree. It compares the log evidences, the probabilities of all outcomes of
+// sites, and the mean and standard deviation of every coordinate of theta given that the model uses
+// the coordinate.
 func Disagreement(sp space.Space, a, b *Certificate) string {
 	if !a.EvidenceNear(b.LogEvidence, b.LogEvidenceSE) {
 		return fmt.Sprintf("log evidences differ by %.2g", math.Abs(a.LogEvidence-b.LogEvidence))

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Weights of a flow may have a little less evidence than draws around modes, within errors, and any
-// amount more.
+// The evidence by weights of a flow may be smaller than the evidence by draws around modes, within
+// the errors, and larger by any amount.
 func TestMissedByWeights(t *testing.T) {
 	around := &Certificate{LogEvidence: -2, LogEvidenceSE: 0.03}
 	for less, want := range map[float64]string{-1: "", 0.2: "", 0.3: "weights of q found 0.3 nats less evidence than draws around modes"} {

@@ -12,40 +12,43 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of certification by births and deaths: the work of a run, not its result, since the
-// verdict shows whether chains of these lengths suffice. Not tuned.
+// Settings of certification by births and deaths. They set the work of a run, not its result, since
+// the verdict shows whether chains of these lengths suffice. Not tuned.
 const (
-	// birthChains chains run for birthFirst sweeps at first after birthBurnIn, and for birthLongest
-	// at most: few and long, because longer chains give more evidence that all modes were visited.
+	// birthChains chains run for birthBurnIn sweeps of burn-in, then for birthFirst sweeps, then
+	// longer if needed, up to birthLongest sweeps. Every birthThin-th sweep is kept. The chains are
+	// few and long, because longer chains give more evidence that all modes were visited.
 	birthChains  = 8
 	birthBurnIn  = 512
 	birthFirst   = 2048
 	birthLongest = 1 << 17
 	birthThin    = 4
-	// birthESS is a sufficient number of effective draws.
+	// birthESS is the number of effective draws at which chains end, if no precision is requested.
 	birthESS = 2000
-	// checkingRHat and checkingESS are the R-hat and effective draws at which the tempered chains
-	// that check the others end.
+	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
+	// tempered chains end that check the answer.
 	checkingRHat, checkingESS = 1.03, 400
 )
 
-// MayBear reports whether a birth-death process over the models exists.
+// MayBear reports whether the application has a birth-death process over the models
+// (Known.BirthDeath).
 func (e *Engine) MayBear() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.BirthDeath != nil && masks
 }
 
-// Births certifies by chains of births and deaths. Other chains, tempered and with independent
-// random numbers, confirm them where both agree. Half of each start from the prior and half from
-// models of the largest size. The evidence is the mass of the models of the other chains over their
-// share of the draws.
+// Births certifies by birth-death chains. Tempered chains with independent random numbers check
+// them: the answer is confirmed if the two sets of chains agree. In each set half of the chains
+// start from the prior, and half from models of the largest size. The evidence is Σ p(m) p(y | m)
+// over the models m that the tempered chains visited, divided by the share of these models in the
+// draws of the untempered chains.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
-	// The flattest copy of a checking chain visits sets of items with almost nothing in common, but
-	// models of the sizes of the posterior.
+	// The flattest of the tempered copies of a chain visits sets of items with almost nothing in
+	// common, but still of sizes that are probable in the posterior.
 	powers := []float64{1, 0.8, 0.6}
 	checking, err := x.birthChains(ctx, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
@@ -80,7 +83,9 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	return c, nil
 }
 
-// birthChains runs chains until they suffice.
+// birthChains runs birth-death chains, tempered at the given powers of the posterior, until their
+// largest R-hat is at most rHat and every quantity has enough effective draws, or up to
+// birthLongest sweeps.
 func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
 	return e.chainsUntil(ctx, e.Known.BirthDeath, cfg, name, rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
@@ -89,7 +94,8 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 	})
 }
 
-// birthCertificate is the certificate of chains, with the evidence from the models of other chains.
+// birthCertificate returns the certificate of chains, with the evidence computed from the models
+// that the other chains visited. mixed is the largest R-hat at which chains have mixed.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {
@@ -113,9 +119,11 @@ func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Re
 // resolved: the limit of a trusted answer (verdict.DoubtfulEvidenceSE).
 const resolvedEvidence = 0.2
 
-// evidenceByVisits is the log of the mass of the models of other chains, known in closed form, over
-// their share of the draws of chains. A chain visits the models that it chose itself too often, so
-// that the models come from other chains. The error comes from the differences between chains.
+// evidenceByVisits estimates the log evidence. With M the set of models that the chains other
+// visited, it is the log of Σ p(m) p(y | m) over M, known in closed form, less the log of the share
+// of the draws of chains that lie in M. M comes from other chains, because the share of a chain's
+// draws in the models that it chose itself is too large. The standard error comes from the
+// differences between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32

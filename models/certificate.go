@@ -31,17 +31,19 @@ const (
 type Basis int
 
 const (
-	// Weights is importance weights of draws of q.
+	// Weights stands for importance weights of draws from q.
 	Weights Basis = iota
-	// ExactSum is the sum over all models, whose evidences are known (Known.Evidences).
+	// ExactSum stands for the sum over all models, whose evidences are known (Known.Evidences).
 	ExactSum
-	// Chains is tempered chains, where weights were not reliable.
+	// Chains stands for tempered chains over models and parameters, run if weights are not
+	// reliable.
 	Chains
-	// CollapsedChains is tempered chains over models and latent variables, parameters integrated
-	// out (Known.Collapsed). Annealed populations check them instead of weights.
+	// CollapsedChains stands for tempered chains over models and latent variables, with the
+	// parameters integrated out (Known.Collapsed). Populations of annealed states check them
+	// instead of weights.
 	CollapsedChains
-	// BirthsAndDeaths is chains over models that add and remove members by birth and death
-	// (Known.BirthDeath), checked by tempered chains.
+	// BirthsAndDeaths stands for chains over models that add and remove members by birth and death
+	// (Known.BirthDeath). Tempered chains check them.
 	BirthsAndDeaths
 )
 
@@ -59,8 +61,9 @@ func (b *Basis) UnmarshalText(text []byte) error { return bases.Unmarshal(text, 
 
 // Certificate is the certified posterior, with a verdict.
 type Certificate struct {
+	// Verdict is the grade of the certificate.
 	Verdict Verdict
-	// Reasons explain a verdict other than Trusted; empty otherwise.
+	// Reasons holds the reasons for a verdict other than Trusted; it is empty otherwise.
 	Reasons []string
 	// Basis is the method behind the numbers. An exact sum has no errors and no k̂: KHat is NaN.
 	Basis Basis
@@ -70,32 +73,36 @@ type Certificate struct {
 	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 for weights.
 	// With chains KHat is NaN, and ESS is the smallest effective number of draws of a quantity.
 	RHat float64
-	// KHat is the Pareto shape that the weights of the models do not exceed, except for models with
-	// a tenth of the probability together; in an incomplete certificate the shape of all weights
-	// together. ESS is the effective number of the Draws.
+	// KHat is the Pareto shape k̂ of the importance weights. In a complete certificate, whose
+	// models have separate weights, only models that together hold at most a tenth of the
+	// probability have a larger shape. In an incomplete certificate it is the shape of all weights
+	// together. Draws is the number of draws, and ESS their effective number.
 	KHat, ESS float64
 	Draws     int
-	// ModelsChecked is the number of weighted models: all models allowed by the prior, or in an
-	// incomplete certificate all drawn models.
+	// ModelsChecked is the number of models with weights. These are all models allowed by the
+	// prior, or in an incomplete certificate all models that were drawn.
 	ModelsChecked int
-	// Complete reports whether Models are all models, each weighted separately. Otherwise they were
-	// drawn from q(m) and weighted jointly, or are the most probable models of an exact sum.
+	// Complete reports whether Models holds all models, each weighted separately. Otherwise Models
+	// holds models that were drawn from q(m) and weighted jointly, or the most probable models of
+	// an exact sum.
 	Complete bool
-	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
+	// LogEvidence is log Σ_m p(m) p(y | m), the log evidence of all models, and LogEvidenceSE its
+	// standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite counts draws whose density was not finite; they have weight 0.
 	NonFinite int
-	// Models are the estimates by model, the most probable first.
+	// Models holds the estimates of each model, the most probable first.
 	Models []Estimate
 	// Sample is a weighted sample from the certified posterior.
 	Sample WeightedSample
-	// Proposed are draws of models from q(m); nil in a complete certificate, whose Models have Q.
+	// Proposed holds draws of models from q(m). It is nil in a complete certificate, where
+	// Estimate.Q gives q(m) of every model.
 	Proposed [][]int32
 
 	// Space is the set of the models; nil unless vti.Posterior.Certify made the certificate.
 	Space space.Space
-	// Missed is the share of the posterior that may lie where weights exceed all drawn weights
-	// (psis.TailShare).
+	// Missed is an estimate of the share of the posterior that lies where importance weights are
+	// larger than all weights drawn.
 	Missed float64
 
 	// mixedRHat is the largest R-hat at which chains agree; 0 stands for verdict.DoubtfulRHat.
@@ -105,20 +112,23 @@ type Certificate struct {
 	// byModel holds weighted draws of models without parameters, for probabilities, where Sample
 	// was resampled from them; nil where Sample has the weights.
 	byModel *WeightedSample
-	// others holds the probabilities of single sites given all others; nil where they are unknown.
+	// others holds the probabilities of the outcome of one site given the outcomes of all other
+	// sites; nil where they are unknown.
 	others *conditionals
 }
 
 // Estimate holds the estimates of one model.
 type Estimate struct {
+	// Code is the model.
 	Code []int32
-	// Q is its probability under q(m), Certified after weighting, and SE the standard error.
+	// Q is the probability of the model under q(m). Certified is its posterior probability, and SE
+	// the standard error of Certified.
 	Q, Certified, SE float64
-	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN
-	// where no draw has weight.
+	// LogEvidence is log p(y | m), and LogEvidenceSE its standard error, in nats. They are NaN if
+	// no draw has weight.
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few, NaN where
-	// the evidence has no separate weights.
+	// KHat is the Pareto shape of the weights of the Draws draws of the model. It is +Inf if there
+	// are too few draws, and NaN if the model has no separate weights.
 	KHat  float64
 	Draws int
 }
@@ -150,19 +160,21 @@ func CodesOf(models []Estimate) [][]int32 {
 
 // WeightedSample holds draws (m, θ) with weights that sum to one.
 type WeightedSample struct {
+	// Codes holds the model of each draw.
 	Codes [][]int32
-	Theta *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
-	// LogQ is the log density of the draw under q(m) q(θ | m); nil if only the answer was requested
-	// and it does not come from draws of q.
+	Theta *mat.Dense // [draws, D], 0 where inactive; a row of zeros if there are no draws
+	// LogQ is the log density of each draw under q(m) q(θ | m). It is nil if only the answer was
+	// requested and the answer does not come from draws of q.
 	LogQ   []float64
-	LogP   []float64 // log p(m) + log η(θ | m): unnormalised posterior density
+	LogP   []float64 // log p(m) + log p(y, θ | m): the unnormalised posterior
 	Weight []float64
-	// Group numbers the group of each draw from 0; only draws of different groups are independent.
-	// nil: all are independent.
+	// Group is the number of the group of each draw, from 0. Draws of one group are dependent, and
+	// groups are independent. If Group is nil all draws are independent.
 	Group []int
 }
 
-// Lower lowers the verdict to at most to, with a reason.
+// Lower lowers the verdict to the verdict to, unless it is already as low, and adds a reason,
+// formatted as by fmt.Sprintf.
 func (c *Certificate) Lower(to Verdict, format string, args ...any) {
 	verdict.Lower(&c.Verdict, &c.Reasons, to, format, args...)
 }
@@ -183,7 +195,8 @@ func (c *Certificate) Judge() {
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }
 
-// measured is the precision of a certificate, without its weights or chains.
+// measured returns the precision of a certificate, without the diagnostics of its weights or
+// chains.
 func (c *Certificate) measured() verdict.Measured {
 	m := verdict.Measured{ESS: c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite}
 	for _, model := range c.Models {
@@ -206,9 +219,9 @@ func (c *Certificate) Sort() {
 	})
 }
 
-// CertificateOf returns the certificate that follows from the evidences of all models of a space,
-// with its verdict: models in the order of codes, and no sample. logPrior has log p(m) of each, and
-// all three have the same length.
+// CertificateOf returns the certificate, with its verdict, that follows from the evidences of all
+// models of a space. Its Models are in the order of codes, and its Sample is empty. logPrior[i] is
+// log p(m) of codes[i] and evidence[i] its evidence. The three slices have the same length.
 func CertificateOf(codes [][]int32, logPrior []float64, evidence []Evidence) *Certificate {
 	c := &Certificate{Complete: true, Models: EstimatesOf(codes)}
 	c.Combine(logPrior, evidence)
@@ -219,7 +232,8 @@ func CertificateOf(codes [][]int32, logPrior []float64, evidence []Evidence) *Ce
 	return c
 }
 
-// Combine sets the estimates of the models, in their order, and the diagnostics of all of them.
+// Combine sets the estimates of the models, and the log evidence and diagnostics of the
+// certificate, from log p(m) and the evidence of each model, in the order of Models.
 func (c *Certificate) Combine(logPrior []float64, evidence []Evidence) {
 	sum := Combine(logPrior, evidence)
 	c.LogEvidence, c.LogEvidenceSE, c.KHat, c.ESS, c.Missed = sum.LogEvidence, sum.LogEvidenceSE, sum.KHat, sum.ESS, sum.Missed
@@ -236,7 +250,8 @@ func (c *Certificate) Combine(logPrior []float64, evidence []Evidence) {
 	}
 }
 
-// Gather sums the weights of draws by model.
+// Gather sets Models to the models with draws, each with the sum of the weights of its draws as its
+// probability.
 func (c *Certificate) Gather() {
 	position := map[string]int{}
 	sample := c.weighted()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A certificate is judged by its weights or by its chains, by its draws, and by the worst error of
-// a model; package verdict has the limits.
+// A certificate is judged by its weights or its chains, by its draws, and by the largest error of a
+// model's probability. Package verdict has the limits.
 func TestJudge(t *testing.T) {
 	nan := math.NaN()
 	for name, test := range map[string]struct {
@@ -83,8 +83,8 @@ func TestFrequenciesAreAtMostOne(t *testing.T) {
 	}
 }
 
-// An evidence is resolved where its k̂ is absent or small enough for its draws, and its error is
-// small enough.
+// An evidence is resolved if its k̂ is absent or small enough for its number of draws, and its
+// standard error is at most a nat.
 func TestResolved(t *testing.T) {
 	for _, test := range []struct {
 		model Estimate

@@ -11,16 +11,17 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// EnoughRHat and EnoughESS are the R-hat and the effective draws of all quantities at which chains
-// end early: 20,000 effective draws give a probability an error of at most 0.0035.
+// EnoughRHat and EnoughESS are the limits at which chains end early: the largest R-hat of a
+// quantity is at most EnoughRHat, and every quantity has EnoughESS effective draws. With 20,000
+// effective draws the standard error of a probability is at most 0.0035.
 const (
 	EnoughRHat = 1.01
 	EnoughESS  = 20000
 )
 
-// enoughOf returns the number of effective draws that give the probability ½ the requested
-// precision, and a third more, because the differences between few chains estimate errors only
-// roughly. It is at most most.
+// enoughOf returns the number of effective draws at which an event of probability ½ has the
+// requested precision, and a third more, because the differences between few chains estimate errors
+// only roughly. The result is at most most, and most if no precision is requested.
 func (c Config) enoughOf(most float64) float64 {
 	if c.Precision == 0 {
 		return most
@@ -36,13 +37,13 @@ func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	return codes
 }
 
-// rareOutcome is the probability below which an outcome, or its complement, is ignored for
-// agreement of chains: its error on the scale of probabilities is small, and R-hat of a few visits
+// rareOutcome is the probability below which an outcome, or its complement, is ignored when the
+// agreement of chains is judged: its probability has a small error, and the R-hat of a few visits
 // is noise.
 const rareOutcome = 0.01
 
-// WorstOf is the largest R-hat and the smallest effective number of draws, of the log density and
-// of every outcome that is neither rare nor nearly certain.
+// WorstOf returns the largest R-hat and the smallest effective number of draws among the log
+// density and all outcomes of sites that are neither rare nor nearly certain.
 func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	worst := chains.LogDensitySummary()
 	outcomes, members := space.Outcomes(sp)
@@ -76,7 +77,8 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	return worst
 }
 
-// Tempered returns the certificate of tempered chains, which agree at an R-hat of at most mixed.
+// Tempered returns the certificate of tempered chains. Chains whose R-hat is at most mixed agree.
+// stream is the prefix of the names of the random streams.
 func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se := chains.LogEvidence()
 	c, err := e.certificateOfChains(chains, mixed, stream, log, se)
@@ -86,13 +88,14 @@ func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (
 	return c, err
 }
 
-// certificateOfChains returns the certificate of chains with a log evidence from elsewhere.
+// certificateOfChains returns the certificate of chains, with the given log evidence and its
+// standard error se.
 func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
 	worst := WorstOf(e.Space, chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
-	// negatively correlated draws may have more effective draws than draws
+	// negatively correlated draws may have an effective number above their number
 	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
 	sample := &c.Sample
@@ -123,9 +126,9 @@ func (c *Certificate) fillQ(q Proposal) error {
 	return err
 }
 
-// Conclude sets q(m) and the evidences of the models, orders them and sets the verdict. p(m) Z_m is
-// the certified probability times the evidence of all models, which gives log Z_m; its error treats
-// the two factors as independent.
+// Conclude sets q(m) and the evidences of the models, sorts the models and sets the verdict. The
+// evidence of a model is its certified probability times the evidence of all models, divided by
+// p(m). Its standard error treats the two factors as independent.
 func (e *Engine) Conclude(c *Certificate) error {
 	if err := c.fillQ(e.Q); err != nil {
 		return err
@@ -145,8 +148,8 @@ func (e *Engine) Conclude(c *Certificate) error {
 	return nil
 }
 
-// Adopt adds models that only the other certificate has, if it has evidences for them, with
-// probability 0.
+// Adopt adds, with probability 0, the models that only the other certificate has, if the other
+// certificate has evidences for them.
 func (c *Certificate) Adopt(other *Certificate) {
 	known := map[string]bool{}
 	for _, model := range c.Models {

@@ -14,21 +14,23 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of certification of a collapsed posterior: the work of a run, not its result, since
-// chains and populations must agree. Not tuned.
+// Settings of certification of a collapsed posterior, whose parameters are integrated out. They set
+// the work of a run, not its result, since chains and populations must agree. Not tuned.
 const (
-	// collapsedGroups populations of collapsedParticles states are annealed. If too imprecise,
-	// morePopulations times as many states follow, in at most collapsedRounds rounds.
+	// collapsedGroups populations of collapsedParticles states each are annealed. If their result
+	// is too imprecise, the next round has morePopulations times the number of states. There are at
+	// most collapsedRounds rounds.
 	collapsedGroups    = 16
 	collapsedParticles = 256
 	morePopulations    = 4
 	collapsedRounds    = 3
-	// ladderStep is the number of steps of the annealing in one step of the ladder of chains: at
-	// nine tenths effective draws per step, half of the exchanges are accepted.
+	// ladderStep is the number of annealing steps between two neighbouring temperatures of the
+	// chains. An annealing step leaves nine tenths of the draws effective, so that about half of
+	// the exchanges between neighbouring temperatures are accepted.
 	ladderStep = 3
 	// collapsedChains chains run for collapsedFirst iterations at first, and for collapsedLongest
-	// at most. Every collapsedThin-th is kept: a sweep decorrelates more than an iteration of
-	// chains over parameters.
+	// iterations at most. Every collapsedThin-th iteration is kept. An iteration is a sweep, which
+	// decorrelates states more than an iteration of chains over parameters.
 	collapsedChains  = 32
 	collapsedBurnIn  = 256
 	collapsedFirst   = 512
@@ -36,16 +38,17 @@ const (
 	collapsedThin    = 2
 )
 
-// MayCollapse reports whether Known has Collapsed, and no Evidences.
+// MayCollapse reports whether the engine can certify by Collapsed: Known has Collapsed and no
+// Evidences, and the space has masks of single models.
 func (e *Engine) MayCollapse() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.Collapsed != nil && masks && e.Known.Evidences == nil
 }
 
-// Collapsed certifies by tempered chains over models and latent variables, which annealed
-// populations confirm where both agree. Chains start from two kinds of states, populations from the
-// prior, so that a mode which one of them misses shows as a difference. q(m) is fitted to the
-// chains, unless cfg.KeepModels is set.
+// Collapsed certifies by tempered chains over models and latent variables. Annealed populations of
+// states confirm the chains if their results agree. Chains start from two kinds of states and
+// populations from the prior, so that a mode which only one method finds shows as a difference.
+// q(m) is fitted to the chains, unless cfg.KeepModels is true.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
 	var populations *Certificate
@@ -87,7 +90,8 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, nil
 }
 
-// chainsUntil runs chains over models until enough returns true of them and the worst quantity.
+// chainsUntil runs chains over models until enough returns true. It calls enough with the chains so
+// far, and with the largest R-hat and the smallest effective number of draws of a quantity.
 func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
@@ -97,8 +101,9 @@ func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg C
 	return rjmcmc.RunCollapsed(ctx, target, len(e.Space.Cards()), e.Space.(space.RowMasker).MaskRow, settings)
 }
 
-// populationsCertificate is the certificate of annealed populations, with errors from the
-// differences between them. Effective draws are the least over quantities and the log evidence.
+// populationsCertificate returns the certificate of annealed populations, with standard errors from
+// the differences between populations. Its ESS is the smallest effective number of draws among the
+// quantities and the log evidence.
 func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string) (*Certificate, error) {
 	sites, dim := len(e.Space.Cards()), e.Space.Dim()
 	random := e.random(stream + "/populations")

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains that mix are not trusted where populations find a different evidence, larger or smaller,
-// or too few effective draws; the reason has both evidences.
+// Chains that have mixed are not trusted if populations find a larger or smaller evidence, or have
+// too few effective draws. The reason names the evidences of chains and populations.
 func TestPopulationsMustAgree(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

@@ -11,42 +11,44 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// mostBound is the largest error of a probability by a bound: a fiftieth of verdict.DoubtfulMissed,
-// which calls for no more draws.
+// mostBound is the largest standard error of a probability that is taken from the bound of an
+// evidence: a fiftieth of verdict.DoubtfulMissed, too small to call for more draws.
 const mostBound = 1e-4
 
 // Sum is the posterior over models from prior probabilities and evidences.
 type Sum struct {
-	// Probability is the probability of each model, and SE its standard error by the delta method
-	// over independent evidences: with w_m = p(m) Z_m and p_m = w_m / Σ w, Var p_m = p_m² ((1 − 2
-	// p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m. With unreliable weights it
-	// reaches up to the bound of the evidence, but no further than mostBound: the verdict has KHat
-	// for more.
+	// Probability is the posterior probability of each model, and SE its standard error by the
+	// delta method over independent evidences. With p_m the probability of model m, and s_m the
+	// standard error of its log evidence, Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²). If the
+	// weights of a model are unreliable, SE reaches up to the bound of its evidence, but not above
+	// mostBound, because KHat lowers the verdict where more could be missed.
 	Probability, SE []float64
-	// LogEvidence is log Σ_m p(m) Z_m in nats, and LogEvidenceSE its standard error,
-	// √(Σ p_m² s_m²).
+	// LogEvidence is log Σ_m p(m) p(y | m) in nats, and LogEvidenceSE its standard error, √(Σ p_m²
+	// s_m²).
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape that models of at most a tenth of the probability (verdict.BadMass)
-	// exceed; NaN if the others have no weights. The shape of all weights together would mislead,
-	// since a mixture of many well-behaved tails looks like a heavy one. An unreliable model counts
-	// with the bound of its evidence, if the bound is larger, because weights may have missed most
-	// of the evidence.
+	// KHat is the smallest Pareto shape such that models with larger shapes hold together at most a
+	// tenth of the probability (verdict.BadMass). It is NaN if the other models have no weights.
+	// The shape of all weights together would mislead, since a mixture of many well-behaved tails
+	// looks like a heavy tail. A model with unreliable weights counts with the bound of its
+	// evidence, if the bound is larger, because the weights may have missed most of the evidence.
 	KHat float64
-	// Missed is the share of the posterior that may lie where weights exceed all drawn weights
-	// (psis.TailShare). It is an error of each model's probability, independent between models. A
-	// model without a bound of its evidence counts with the largest evidence.
+	// Missed is an estimate of the share of the posterior that lies where weights are larger than
+	// all weights drawn. Models are taken to miss their shares independently. A model with
+	// unreliable weights and no bound of its evidence counts with the largest evidence of a model.
 	Missed float64
-	// ESS is the effective number of draws (Kish 1965) when each model's draws share its
-	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. It is +Inf for closed forms.
-	ESS   float64
+	// ESS is the effective number of the Draws draws (Kish 1965) when the draws of each model share
+	// its probability in proportion to their weights: 1 / Σ_m (p_m² / ESS_m), where ESS_m is the
+	// effective number of draws of model m. It is +Inf for closed forms.
+	ESS float64
+	// Draws is the number of draws behind all evidences.
 	Draws int
 	// NonFinite counts the draws whose log density is not finite.
 	NonFinite int
 }
 
-// Combine computes probabilities from log p(m) and the evidences of all models, which must have the
-// same length. A model with logPrior −Inf has probability 0, whatever its evidence. Without a model
-// of positive mass LogEvidence is −Inf and probabilities are NaN.
+// Combine computes the posterior over models from log p(m) and the evidences of all models, which
+// must have the same length. A model with logPrior −Inf has probability 0, whatever its evidence.
+// If p(m) p(y | m) is 0 for every model, LogEvidence is −Inf and the probabilities are NaN.
 func Combine(logPrior []float64, evidence []Evidence) Sum {
 	s := Sum{Probability: make([]float64, len(evidence)), SE: make([]float64, len(evidence))}
 	logMass := make([]float64, len(evidence))
@@ -90,7 +92,8 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 	return s
 }
 
-// unbounded is the share of models without a bound, each taken with the largest evidence.
+// unbounded returns the posterior probability of the models whose evidences have no bound, when
+// each of them is given the largest evidence of a model.
 func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float64 {
 	largest, priors := math.Inf(-1), 0.0
 	for i, found := range evidence {
@@ -105,10 +108,11 @@ func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float6
 	return share / (1 + share)
 }
 
-// TypicalKHat is the Pareto shape that at most a tenth of the probability (verdict.BadMass)
-// exceeds. kHat are the shapes of parts of the posterior and share their probabilities, which need
-// not sum to one. A NaN is a part without weights and lies below every shape. +Inf if all parts
-// together have no more than a tenth.
+// TypicalKHat returns the smallest Pareto shape such that parts of the posterior with larger shapes
+// hold together at most a tenth of the probability (verdict.BadMass). kHat holds the shape of each
+// part, and share its probability. The probabilities need not sum to one. A NaN stands for a part
+// without weights, and lies below every shape. The result is +Inf if all parts together hold at
+// most a tenth.
 func TypicalKHat(kHat, share []float64) float64 {
 	order := rank.Order(len(kHat), func(a, b int) int { return cmp.Compare(kHat[b], kHat[a]) })
 	exceeding := 0.0
@@ -120,17 +124,17 @@ func TypicalKHat(kHat, share []float64) float64 {
 	return math.Inf(1)
 }
 
-// EffectiveOf is the effective number of draws of an answer with n draws from a posterior known to
-// the precision of ess effective draws: 1 / (1/ess + 1/n).
+// EffectiveOf returns the effective number of draws of an answer from n draws of a posterior which
+// is itself known as precisely as from ess draws: 1 / (1/ess + 1/n).
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
 
 // These are the inputs of package verdict, by names that other modules can use.
 type (
 	// Measured is the precision of a computation.
 	Measured = verdict.Measured
-	// MeasuredWeights are the diagnostics of its importance weights.
+	// MeasuredWeights holds the diagnostics of the importance weights of a computation.
 	MeasuredWeights = verdict.Weights
-	// MeasuredChains are the diagnostics of its Markov chains.
+	// MeasuredChains holds the diagnostics of the Markov chains of a computation.
 	MeasuredChains = verdict.Chains
 	// Judgement is a verdict with the reasons for it.
 	Judgement = verdict.Judgement

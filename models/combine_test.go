@@ -26,9 +26,9 @@ func TestClosedForms(t *testing.T) {
 	require.Equal(t, verdict.Trusted, verdict.Judge(s.Measured()).Verdict)
 }
 
-// Over repeated estimates of three evidences, probabilities and the log evidence scatter by their
-// standard errors, and the effective draws equal the effective draws of the joint sample (Kish
-// 1965).
+// Over repeated estimates of the evidences of three models, probabilities and the log evidence
+// scatter by their standard errors. ESS equals the effective number of draws (Kish 1965) of the
+// sample of all models.
 func TestErrorsOfWeights(t *testing.T) {
 	const studies, draws = 400, 2000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -64,14 +64,14 @@ func TestErrorsOfWeights(t *testing.T) {
 		require.InEpsilon(t, 1/squares, got.ESS, 1e-9)
 		require.Equal(t, 3*draws, got.Draws)
 	}
-	// the sd of 400 numbers has an error of .035: four errors, one false alarm in 16,000; for 1,200
-	// correlated numbers it is smaller
+	// The standard deviation of 400 z-scores has a standard error of 0.035, and of 1,200 correlated
+	// z-scores a smaller one. The limit is four standard errors: one false alarm in 16,000 runs.
 	require.InDelta(t, 1, stat.StdDev(z, nil), 0.14)
 	require.InDelta(t, 1, stat.StdDev(zEvidence, nil), 0.14)
 }
 
-// The k̂ of the sum is the one that at most a tenth of the probability exceeds; an unreliable model
-// counts by its bound.
+// Models with a k̂ above the k̂ of the sum hold at most a tenth of the probability. A model with
+// unreliable weights counts by the bound of its evidence.
 func TestTypicalKHat(t *testing.T) {
 	require.Equal(t, 0.3, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.09, 0.31}))
 	require.Equal(t, 0.9, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.11, 0.29}))
@@ -86,8 +86,8 @@ func TestTypicalKHat(t *testing.T) {
 	require.Equal(t, 0.9, Combine([]float64{half, half}, []Evidence{good, bad}).KHat)
 }
 
-// A model without any weight has probability 0 and does not change the errors of the others; an
-// unknown error of a model with probability is an unknown error of the answer.
+// A model whose draws have no weight has probability 0 and does not change the errors of the other
+// models. If a model of positive probability has an unknown error, so has the answer.
 func TestUnknownEvidences(t *testing.T) {
 	half := math.Log(0.5)
 	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}
@@ -98,9 +98,10 @@ func TestUnknownEvidences(t *testing.T) {
 	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
 }
 
-// Errors of negligible probabilities are errors too. By SE alone one estimate in 40 from eight
-// draws of ordinary spread is more than three errors off, and models whose weights have missed
-// their mode are any number of errors off. By statedSE it is one in a thousand.
+// The standard errors of negligible probabilities must be right too. One log evidence in 40,
+// estimated from eight draws with weights of ordinary spread, is more than three times SE off, and
+// models whose weights have missed their mode are off by any multiple of SE. Only one in a thousand
+// is more than three times statedSE off.
 func TestErrorsOfNegligibleModels(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const tables = 2000
@@ -136,8 +137,8 @@ func TestEffectiveOf(t *testing.T) {
 	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
 }
 
-// An unknown evidence is not zero: a third model of the same prior probability, with neither draws
-// nor modes, may be as probable as the better of the others.
+// An unknown evidence is not zero. A third model of the same prior probability, with neither draws
+// nor modes, may be as probable as the more probable of the other two.
 func TestUnbounded(t *testing.T) {
 	third := math.Log(1.0 / 3)
 	logPrior := []float64{third, third, third}

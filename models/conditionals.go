@@ -10,37 +10,41 @@ import (
 
 const (
 	// conditionalDraws is the number of weighted models whose conditionals are computed.
-	// mostConditionals bounds the number of evidences to about a second of work. Fewer models than
-	// fewestConditionals would estimate the error of the average too poorly.
+	// mostConditionals bounds the number of evidences computed for them, to about a second of work.
+	// With fewer than fewestConditionals models there are no conditionals, because the error of
+	// their average would be estimated too poorly.
 	conditionalDraws   = 512
 	mostConditionals   = 1 << 15
 	fewestConditionals = 128
 )
 
-// conditionalGain is the share of the error of a count below which an average of conditionals
-// replaces it. It is below one, since the smaller of two estimated errors is too small on average.
+// conditionalGain is the ratio of their standard errors below which the average of conditionals
+// replaces the weighted count of an event. It is below one, since the smaller of two estimated
+// errors is too small on average.
 const conditionalGain = 0.5
 
-// conditionals holds the probabilities of each site given all others, at models [S, sites] drawn by
-// their weights. The average of p(m_i = 1 | m_−i, y) has the mean of m_i, and hardly any variance
-// where predictors are nearly independent (Rao–Blackwell). A count of rare outcomes is skewed, and
-// its standard error too small where it is low.
+// conditionals holds, for models drawn by their weights, the posterior probability that site i has
+// outcome 1 given the outcomes of all other sites. Its average over models estimates the
+// probability of outcome 1 without bias, and with hardly any variance where sites are nearly
+// independent (Rao–Blackwell). The count of a rare outcome is skewed, and its standard error is too
+// small where the count is low.
 type conditionals struct {
 	codes       [][]int32
 	probability [][]float64
 }
 
-// flipped returns a code with the other outcome of a site.
+// flipped returns a copy of a code in which one site, of two outcomes, has the other outcome.
 func flipped(code []int32, site int) []int32 {
 	other := slices.Clone(code)
 	other[site] = 1 - other[site]
 	return other
 }
 
-// sharpen replaces probabilities of events from ess effective draws, and their standard errors, by
-// averages of conditionals where these are much more precise: for events that one site decides,
-// whatever the others are. No standard error is below least, because draws may not have shown when
-// an event happens.
+// sharpen replaces probabilities of events that come from ess effective draws, and their standard
+// errors, by averages of conditionals where the averages are much more precise. It does so for
+// events that the outcome of one site decides, whatever the outcomes of the other sites. No
+// standard error becomes less than least, because the draws may not have shown when an event
+// happens. events returns the events that a model satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
@@ -87,8 +91,8 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 	}
 }
 
-// conditionals computes the conditionals of models drawn by the weights of all draws; nil where
-// evidences are estimates, sites have more than two outcomes, or there are too many.
+// conditionals computes the conditionals of models drawn by the weights of all draws. It returns
+// nil if evidences are estimates, a site has more than two outcomes, or there are too many sites.
 func (w *modelWeights) conditionals(ctx context.Context, weights []float64) (*conditionals, error) {
 	cards := w.Space.Cards()
 	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
@@ -102,8 +106,9 @@ func (w *modelWeights) conditionals(ctx context.Context, weights []float64) (*co
 	return w.conditionalsAt(ctx, codes)
 }
 
-// conditionalsAt returns the probabilities of every site of some models given all other sites, from
-// the masses of each model and of the models that differ in one site.
+// conditionalsAt returns, for each code and site, the probability of outcome 1 of the site given
+// the other outcomes in the code. It follows from p(m) p(y | m) of the code and of the code with
+// the other outcome of the site.
 func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
 	var looked [][]int32 // each code, followed by the code with each site flipped
 	for _, code := range codes {
@@ -112,7 +117,7 @@ func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditi
 			looked = append(looked, flipped(code, site))
 		}
 	}
-	// a separate Visited: models evaluated here are no sign of models missed by draws
+	// a separate Visited, because models evaluated here do not show that draws missed models
 	masses := x.Visit()
 	positions, err := masses.Add(ctx, looked, nil)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Resample draws n equally weighted rows by systematic resampling: each row is taken the floor or
-// the ceiling of its expected number of times. The order is random, given by seed, so that any part
-// of them is a sample too. A sample without weight gives no rows.
+// Resample returns n equally weighted draws by systematic resampling: the number of times that a
+// draw is taken is the expected number, rounded down or up. They are in a random order given by
+// seed, so that any part of them is a sample too. A sample whose weights are all 0 gives no draws.
 func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	_, dim := s.Theta.Dims()
 	rows := weighted.Rows(s.Weight, n, stream.Rand(seed, "resample"))
@@ -34,8 +34,9 @@ func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	return sample
 }
 
-// Resample returns n equally weighted draws of the certified posterior from its sample. Where LogQ
-// of the sample is nil, their LogQ is the density of the posterior, their source.
+// Resample returns n equally weighted draws of the certified posterior from its sample. If the
+// sample has no LogQ, LogQ of the result is the log density of the posterior, from which its draws
+// come.
 func (c *Certificate) Resample(n int, seed uint64) WeightedSample {
 	sample := c.Sample.Resample(n, seed)
 	if sample.LogQ == nil {
@@ -52,14 +53,14 @@ type Summary = weighted.Summary
 type Coordinate struct {
 	// Inclusion is the probability of models that use the coordinate, and SE its standard error.
 	Inclusion, SE float64
-	// Averaged is over all models; the coordinate is 0 in models without it.
+	// Averaged summarises the coordinate over all models. It is 0 in models that do not use it.
 	Averaged Summary
-	// Included is over the models that use it; NaN without such models.
+	// Included summarises the coordinate over the models that use it; NaN without such models.
 	Included Summary
 }
 
 // Coordinates describes the posterior of each of the D coordinates, with quantiles at the given
-// levels. It fails where the space has no masks of single models (space.RowMasker).
+// levels. It fails if the space does not give the mask of a single model (space.RowMasker).
 func (c *Certificate) Coordinates(levels ...float64) ([]Coordinate, error) {
 	masker, ok := c.Space.(space.RowMasker)
 	if !ok {

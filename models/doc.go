@@ -1,17 +1,23 @@
-// Package models is the engine over models. It combines evidences of single models into a posterior
-// over all, with the probability of each model and its standard error, the evidence of all models,
-// and the reliability of the whole.
+// Package models computes the posterior over models from their evidences. It gives the probability
+// of each model with its standard error, the evidence of all models together, and the reliability
+// of the whole.
+//
+// In comments m is a model with prior probability p(m) and evidence Z_m = p(y | m), the probability
+// of the data y. θ are its parameters. The mass of a model is p(m) Z_m. q(m) q(θ | m) is an
+// approximation of the posterior from which draws are proposed, and r(m) any distribution from
+// which models are drawn to be weighted.
 //
 // An [Evidence] is an estimate for one model, whether from a closed form, an integral over one
 // parameter, or importance weights. [Combine] is the only place where evidences become
-// probabilities, so that standard errors, effective draws, Pareto's k̂ and the missed share mean
-// the same in every answer. [Sum.Measured] passes them to the one judge, package verdict.
+// probabilities, so that standard errors, effective draws, the Pareto shape k̂ of weights and the
+// share of the posterior missed by weights mean the same in every answer. [Sum.Measured] returns
+// them for package verdict, which judges every answer.
 //
 // An [Engine] takes evidences and draws of parameters from an application ([Known]). It sums over
-// models if they are few, or uses the sum of the application. Otherwise models are drawn from a
-// distribution fitted to chains over models, or from q(m), and weighted; a search for other models,
-// birth-death chains, and chains over models and latent variables find models missed by these. The
-// result is a [Certificate].
+// models if they are few, or uses the sum of the application. Otherwise it draws models from a
+// distribution fitted to chains over models, or from q(m), and weights them. A search for other
+// models, birth-death chains, and chains over models and latent variables find models that the
+// weighted draws missed. The result is a [Certificate].
 //
-// No device is needed: q is a [Proposal], functions of the host.
+// No accelerator is needed: q is a [Proposal], whose functions run on the host.
 package models

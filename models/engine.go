@@ -15,18 +15,22 @@ import (
 
 // Engine certifies a posterior over models from their evidences. It is not safe for concurrent use.
 type Engine struct {
+	// Space is the set of models.
 	Space space.Space
-	// LogPrior is log p(m) of codes.
+	// LogPrior returns log p(m) of each of codes, which are models of Space.
 	LogPrior func(codes [][]int32) ([]float64, error)
-	Known    Known
-	// Q proposes models, and answers are compared with it.
+	// Known holds the functions of the application.
+	Known Known
+	// Q is the approximation of the posterior. Models are drawn from it, and answers are compared
+	// with it.
 	Q Proposal
 	// Seed is the root of every random stream.
 	Seed uint64
-	// AnswerOnly leaves out the density of draws under Q, which costs a pass of the flow each,
-	// where the answer does not come from Q.
+	// AnswerOnly leaves out the densities of draws under Q if the answer does not come from Q. Each
+	// density costs a pass of the flow.
 	AnswerOnly bool
-	// Shard is the part of this process in a certificate; nil: the whole.
+	// Shard is the part of this process in a certificate that several processes compute; nil if
+	// this process computes all of it.
 	Shard *shard.Shard
 
 	found  map[string]Evidence // evidences found so far, by model
@@ -38,15 +42,16 @@ type Engine struct {
 type Proposal interface {
 	// Draw draws some models from q(m).
 	Draw(random *rand.Rand) ([][]int32, error)
-	// LogModel is log q(m), and LogProb log q(m) + log q(θ | m) of rows of theta.
+	// LogModel returns log q(m) of codes, and LogProb log q(m) + log q(θ | m), where θ is the row
+	// of theta for each of codes.
 	LogModel(codes [][]int32) ([]float64, error)
 	LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error)
-	// Wide is a wider version of q(m), for weighting models.
+	// Wide returns a wider version of q(m), from which models are drawn to be weighted.
 	Wide() Reference
-	// Fit fits q(m) to models with weights; nil: equal weights.
+	// Fit fits q(m) to weighted models. nil weights are equal weights.
 	Fit(ctx context.Context, codes [][]int32, weights []float64) error
-	// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf or NaN
-	// without an estimate.
+	// Set sets q(m), if it is a table of all models, to estimates logMass of log p(m) p(y | m) of
+	// every model. An estimate is −Inf or NaN if it is unknown.
 	Set(logPrior, logMass []float64) error
 }
 
@@ -55,7 +60,7 @@ type Reference interface {
 	// Draw draws some models; the first fromQ of them come from q(m). A nil code is a draw of no
 	// model, and has weight 0.
 	Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error)
-	// LogProb is log r(m).
+	// LogProb returns log r(m) of codes.
 	LogProb(codes [][]int32) ([]float64, error)
 }
 
@@ -65,15 +70,17 @@ type Config struct {
 	Stream string
 	// Draws is the largest number of models drawn.
 	Draws int
-	// Precision, if not 0, is the standard error of every probability at which drawing ends.
+	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
+	// probability has a larger one.
 	Precision float64
-	// Glance requests a certificate of few draws, which sets q(m) to its result where q(m) is a
-	// table, unless KeepModels keeps q(m) unchanged.
+	// Glance requests a certificate of few draws. It sets q(m) to its result, if q(m) is a table of
+	// all models, unless KeepModels keeps q(m) unchanged.
 	Glance, KeepModels bool
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.
 	Late func() bool
-	// Progress, if not nil, is called as draws accumulate, with the number expected in all.
+	// Progress, if not nil, is called at intervals with the number of draws done and the number
+	// expected in all.
 	Progress func(done, total int)
 }
 
@@ -92,17 +99,18 @@ func (c Config) report(done, total int) {
 func (e *Engine) random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
 
 const (
-	// evidenceChunk is the number of evidences between two reports of progress, and in a piece for
-	// another process: enough to outweigh the time of a file.
+	// evidenceChunk is the number of evidences between two reports of progress. Processes also
+	// share evidences in pieces of this number, which take longer to compute than a file takes to
+	// write and read.
 	evidenceChunk = 1 << 8
-	// sharedChunks is the number of chunks at a time when several processes share them: enough for
-	// some tens of processes.
+	// sharedChunks is the number of chunks that several processes share at a time. It is large
+	// enough for some tens of processes.
 	sharedChunks = 64
 )
 
 // evidences returns the evidences of models. Unknown evidences are computed in chunks, which
-// processes may share. A few are computed here: chains need the evidences of one step at a time,
-// which take less time than a file.
+// processes may share. A single chunk is computed by this process: chains need the evidences of one
+// step at a time, which take less time than a file.
 func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(done int)) ([]Evidence, error) {
 	var fresh [][]int32
 	for _, code := range codes {
@@ -150,9 +158,9 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 // Exact reports whether evidences are known in closed form.
 func (e *Engine) Exact() bool { return e.Known.Evidences != nil && e.Known.Evidences.Exact() }
 
-// Certify certifies by the sum over all models where they are listed or the application computes
-// it, else by weights over models alone, which have no variance from parameters. It returns the
-// visited models together with the certificate.
+// Certify certifies by the sum over all models if listed is true or the application computes the
+// sum. Otherwise it certifies by weights of models alone, which have no variance from parameters.
+// It returns the certificate and the models that it evaluated.
 func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certificate, *Visited, error) {
 	x := e.Visit()
 	if listed {

@@ -8,19 +8,21 @@ import (
 
 // Evidence is an estimate of log p(y | m), the log evidence of one model, in nats.
 type Evidence struct {
-	// Log is the log evidence and SE its standard error; 0 for a closed form. Log is −Inf where no
-	// draw has weight.
+	// Log is the log evidence, and SE its standard error, which is 0 for a closed form. Log is −Inf
+	// if no draw has weight.
 	Log, SE float64
-	// KHat is the Pareto shape of the weights behind Log; NaN without separate weights.
+	// KHat is the Pareto shape k̂ of the weights behind Log. It is NaN if Log does not come from
+	// weights of this model alone.
 	KHat float64
-	// Draws is the number of draws behind Log, ESS their effective number; 0 and +Inf if closed.
+	// Draws is the number of draws behind Log, and ESS their effective number. They are 0 and +Inf
+	// for a closed form.
 	Draws int
 	ESS   float64
-	// NonFinite counts the draws whose log density is not finite; they have no weight.
+	// NonFinite is the number of draws whose log density is not finite; they have weight 0.
 	NonFinite int
-	// Bound is an upper bound of the log evidence. A model with unreliable weights counts by it
-	// when their reliability is judged. −Inf: Log alone counts. +Inf: there is no bound, as where
-	// no mode is found.
+	// Bound is an upper bound of the log evidence. When the reliability of an answer is judged, a
+	// model with unreliable weights counts with the larger of Log and Bound. Bound is −Inf if Log
+	// alone counts, and +Inf if there is no bound, for example if no mode was found.
 	Bound float64
 }
 
@@ -29,7 +31,7 @@ func Closed(log float64) Evidence {
 	return Evidence{Log: log, KHat: math.NaN(), ESS: math.Inf(1), Bound: log}
 }
 
-// Smoothed are importance weights after Pareto smoothing (Vehtari et al. 2024).
+// Smoothed holds importance weights after Pareto smoothing (Vehtari et al. 2024).
 type Smoothed = psis.Result
 
 // FromWeights returns the evidence estimated by smoothed importance weights: the log of their mean.
@@ -40,14 +42,14 @@ func FromWeights(smoothed Smoothed) Evidence {
 	}
 }
 
-// Estimated returns an evidence with a standard error, from a number of draws, without k̂. Its
-// effective draws are the number of independent draws with this error.
+// Estimated returns an evidence with a standard error, from a number of draws, without k̂. Its ESS
+// is 1/se², where se is the relative standard error of the evidence.
 func Estimated(log, se float64, draws int) Evidence {
 	return Evidence{Log: log, SE: se, KHat: math.NaN(), Draws: draws, ESS: 1 / (se * se), Bound: math.Inf(-1)}
 }
 
-// With returns the mean of two estimates of one evidence from weights, weighted by their numbers of
-// draws. It must not be used for a closed form.
+// With returns the mean of e and another estimate of the evidence of the same model, weighted by
+// their numbers of draws. Neither may be a closed form.
 func (e Evidence) With(other Evidence) Evidence {
 	draws := e.Draws + other.Draws
 	top := math.Max(e.Log, other.Log)
@@ -61,9 +63,10 @@ func (e Evidence) With(other Evidence) Evidence {
 // firstDraws have an error of a tenth of a nat, 0.28/√8.
 const drawSpread = 0.28
 
-// statedSE is SE with a part for what few draws do not show of their own spread, as if firstDraws
-// more had drawSpread: by SE alone one estimate in 40 of 8 draws is more than 3 errors off. It
-// falls faster than SE with the number of draws. Weights with a k̂ have other remedies.
+// statedSE returns SE with an addition for the spread of weights that few draws may not show, as if
+// the weights of firstDraws more draws had the spread drawSpread. One estimate in 40 from 8 draws
+// is more than 3 times SE off. The addition falls faster than SE with the number of draws.
+// Evidences with a k̂ do not need it.
 func (e Evidence) statedSE() float64 {
 	if n := float64(e.Draws); n > 0 && math.IsNaN(e.KHat) {
 		return math.Hypot(e.SE, drawSpread*math.Sqrt(firstDraws/(n*(n+firstDraws))))

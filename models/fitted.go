@@ -16,27 +16,33 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of weights by a distribution fitted to chains over models: the work of a round. The
-// verdict decides whether another round follows. Not tuned.
+// Settings of certification by weights of models drawn from a distribution that is fitted to chains
+// over models. They set the work of a round. The verdict decides whether another round follows. Not
+// tuned.
 const (
-	// fittedIterations is the number of iterations after burn-in in the first round. It doubles in
-	// total with every further round, of at most fittedRounds.
+	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
+	// Every further round doubles the total number of iterations. There are at most fittedRounds
+	// rounds.
 	fittedIterations = 300
 	fittedRounds     = 4
-	// fittedBatch models are drawn at a time, at most fittedDraws, until fittedESS are effective.
+	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until at
+	// least fittedDraws draws have a k̂ that is too large.
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
-	// refittedDraws is the number of draws weighted to fit it again.
+	// refittedDraws is the number of weighted draws to which the distribution is fitted again.
 	refittedDraws = 1 << 13
-	// fittedCentres is the number of models of chains with draws around them, nearShare of all.
+	// fittedCentres is the number of models of the chains around which nearShare of all draws are
+	// made.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
-	// chainsError is the largest standard error of a probability by chains that can confirm.
+	// chainsError is the largest standard error of a probability by chains with which the chains
+	// can confirm an answer.
 	chainsError = 0.05
 )
 
-// fittedModels is r(m): a mixture of regressions and of draws around models of the chains.
+// fittedModels is the distribution r(m) from which models are drawn: a mixture of regressions of
+// each item on the others (far) and of changes of models of the chains (near).
 type fittedModels struct {
 	items      items
 	set        func(code []int32) []int32
@@ -44,8 +50,8 @@ type fittedModels struct {
 	neighbours *modeldist.Neighbours
 }
 
-// Draw draws from the mixture. Sets that are too large have no code, because another draw would
-// change r(m).
+// Draw draws fittedBatch models from the mixture. A set with too many items gives a nil code of
+// weight 0, because drawing another set instead would change r(m).
 func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error) {
 	for len(codes) < fittedBatch {
 		var set []int32
@@ -72,10 +78,11 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 	return logProb, nil
 }
 
-// WeighFitted certifies by weights of models drawn from a distribution fitted to half of some
-// tempered chains over models. The result is trusted where the other half agrees, which started
-// elsewhere and was not used in the fit. Neither half needs q. With Glance the other half is not
-// compared. It is for spaces whose models are sets of items.
+// WeighFitted certifies by weights of models drawn from a distribution r(m), which is fitted to
+// half of the tempered chains over models. The result is trusted if the other half of the chains
+// agrees with it. These chains started elsewhere and were not used in the fit. Neither half needs
+// q. With Glance the result is not compared with chains. WeighFitted is for spaces whose models are
+// sets of items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
 	asItems, _ := itemsOf(x.Space)
 	cfg.report(0, cfg.Draws)
@@ -127,7 +134,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 				break
 			}
 		}
-		found := slices.Clone(w.evidence) // gains from draws of parameters must not outlast this
+		found := slices.Clone(w.evidence) // restored below: draws of parameters improve evidences for this certificate only
 		c, err := w.certificate(ctx, cfg.Glance)
 		if err != nil {
 			return nil, err
@@ -145,8 +152,8 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 	}
 }
 
-// enough reports whether a certificate is good enough not to be improved by the same method: with
-// Glance, at few draws, its weights must be reliable.
+// enough reports whether a certificate is so good that the same method need not improve it. Its
+// verdict must be Trusted. With Glance, with few draws, reliable weights suffice.
 func (c Config) enough(certificate *Certificate) bool {
 	if c.Glance {
 		return certificate.KHat <= psis.Reliable || c.overdue()
@@ -167,9 +174,9 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 	return codes, nil
 }
 
-// fitTo fits r(m) to the even chains, weights some draws from it, and fits it again to these draws,
-// taken by weight, and the chains together. Independent draws show the share of each item better
-// than chains (Cappé et al. 2004).
+// fitTo fits r(m) to the chains of even number and weights some draws from r(m). It then fits r(m)
+// again, to these chains and the draws, resampled by weight, together. Independent draws show the
+// probability of each item better than chains (Cappé et al. 2004).
 func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
@@ -202,7 +209,8 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 	return fit(), nil
 }
 
-// againstChains describes a difference of the odd chains from weights beyond errors, or is empty.
+// againstChains describes a difference between the chains of odd number and the weights that
+// exceeds the errors. It returns "" if they agree.
 func (x *Visited) againstChains(asItems items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {

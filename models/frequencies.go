@@ -18,16 +18,19 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 	return p[0], errors[0]
 }
 
-// Listed reports whether probabilities are sums over Models.
+// Listed reports whether probabilities of events are sums of the probabilities of Models, instead
+// of sums of the weights of draws.
 func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
-// Frequencies returns the certified probabilities of n events, with their standard errors: events
-// lists the events that a model satisfies. In a complete certificate the errors come from the
-// errors of the evidences (delta method over independent models), in an exact sum they are the
-// probability of unlisted models; otherwise they come from the weights.
+// Frequencies returns the certified probabilities of n events, with their standard errors. events
+// returns the numbers, from 0 to n−1, of the events that a model satisfies. In a complete
+// certificate the standard errors follow from the errors of the evidences (delta method over
+// independent models). In an exact sum they are the probability of the models that are not listed.
+// Otherwise they come from the weights.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
-	// Σ w² over draws or models that satisfy the event; all is the sum over all
+	// spread is the sum of squared errors (or weights) of the models (or draws) that satisfy an
+	// event, and all the sum over all models (or draws).
 	spread := make([]float64, n)
 	var all float64
 	count := func(code []int32, weight, square float64) {
@@ -41,7 +44,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 		for _, model := range c.Models {
 			square := model.Certified * model.LogEvidenceSE
 			if model.KHat > psis.Reliable {
-				square = math.Max(square, model.SE) // up to its bound
+				square = math.Max(square, model.SE) // the probability may be as large as the bound
 			}
 			if square *= square; math.IsNaN(square) {
 				square = 0
@@ -77,7 +80,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	return probability, se
 }
 
-// weighted returns the draws behind probabilities in an incomplete certificate.
+// weighted returns the draws whose weights give the probabilities of an incomplete certificate.
 func (c *Certificate) weighted() *WeightedSample {
 	if c.byModel != nil {
 		return c.byModel
@@ -85,10 +88,10 @@ func (c *Certificate) weighted() *WeightedSample {
 	return &c.Sample
 }
 
-// leastSE is the standard error of a probability if no draw, or every draw, satisfies the event:
-// the posterior standard deviation, under a uniform prior, of a probability after ESS failures. It
-// is 0 where every model was weighted separately, and in other exact sums the probability of
-// unlisted models.
+// leastSE returns the standard error of the probability of an event that no draw, or every draw,
+// satisfies: about the standard deviation of the probability, under a uniform prior, given ESS
+// independent draws without the event. It is 0 if every model was weighted separately. In an exact
+// sum it is the probability of the models that are not listed.
 func (c *Certificate) leastSE() float64 {
 	if c.Listed() {
 		return c.unlisted
@@ -96,8 +99,10 @@ func (c *Certificate) leastSE() float64 {
 	return 1 / (c.ESS + 2)
 }
 
-// groupedFrequencies is Frequencies for draws in groups. With A_g the weight of group g and E_g the
-// weight of the event in it, Var p = Σ_g (E_g − p A_g)² G / (G − 1).
+// groupedFrequencies returns the probabilities of Frequencies, with their standard errors, for
+// draws in G independent groups. With p the probability of an event, A_g the sum of the weights of
+// group g, and E_g the sum over its draws that satisfy the event, Var p = Σ_g (E_g − p A_g)² G / (G
+// − 1).
 func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	groups := slices.Max(s.Group) + 1
 	probability, se = make([]float64, n), make([]float64, n)

@@ -4,14 +4,15 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// items is a space whose models are sets of items.
+// items describes a space whose models are sets of at most slots of count items.
 type items struct {
 	count, slots int
-	weights      []float64 // evidence for each item from screening; nil: unknown
+	weights      []float64 // how promising each item is, from screening; nil if unknown
 	code         func(set []int32) []int32
 }
 
-// itemsOf returns the space as sets of items: a space of lists, or sites with two outcomes each.
+// itemsOf describes a space as sets of items. It returns false unless the space is a space of
+// lists, or all its sites have two outcomes.
 func itemsOf(sp space.Space) (items, bool) {
 	type weightedLists interface {
 		Items() int
@@ -45,7 +46,8 @@ func codesOfSets(asItems items, sets [][]int32) [][]int32 {
 	return codes
 }
 
-// members lists the members of a code, ascending.
+// members returns a function that lists the members of a code in ascending order. Members are the
+// items in a model, or more generally the outcomes of sites that space.Outcomes counts.
 func (x *Visited) members() func(code []int32) []int32 {
 	_, members := space.Outcomes(x.Space)
 	return func(code []int32) (set []int32) {

@@ -9,15 +9,16 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of the search for sets of members with a joint effect. Larger ones find more and take
-// longer. Not tuned.
+// Settings of the search for sets of members of models that have an effect only together. Larger
+// settings find more sets and take longer. Not tuned.
 const (
-	// mostAround bounds the models around which the search looks, each more probable than the last.
+	// mostAround bounds the number of models around which the search looks.
 	mostAround = 8
-	// jointRange is the distance in nats below the most probable model within which a model with
-	// such members is kept: a model near it may be better.
+	// jointRange bounds, in nats, how far log p(m) p(y | m) of a model with such members may lie
+	// below the most probable model. Less probable models are dropped. A model near one within the
+	// range may be better than the most probable model so far.
 	jointRange = 7
-	// uphill is the least gain in nats for which chains reliably add members.
+	// uphill is the gain of log p(m) p(y | m), in nats, above which chains reliably add a member.
 	uphill = 2
 	// mostMoved bounds the number of sets that chains move together.
 	mostMoved = 32
@@ -25,7 +26,8 @@ const (
 	mostInTriples = 8
 )
 
-// jointSet holds members that have an effect only together, with a model that has all of them.
+// jointSet holds members that have an effect only together, with the code of a model that has all
+// of them.
 type jointSet struct {
 	code    []int32
 	members []int32 // ascending
@@ -33,15 +35,15 @@ type jointSet struct {
 
 // foundJoint holds the joint sets found so far.
 type foundJoint struct {
-	around  map[string][]jointSet // by the key of the model searched around
-	instead map[string][][]int32  // models without some of its members, by key
+	around  map[string][]jointSet // by the key (space.Key) of the model that was searched around
+	instead map[string][][]int32  // by the key of a model, models without some of its members
 	moved   []jointSet            // moved together by chains over models
 }
 
-// searchJoint looks for members that have an effect only together, added to the most probable
-// model, and for members that replace its members. It continues from the models found, and adds all
-// evaluated models to the masses. It returns the sets with sufficient mass, the sets of the most
-// probable models first.
+// searchJoint looks for members that have an effect only together when they are added to the most
+// probable model, and for members that replace members of the most probable model. It continues
+// from the models found, and adds all evaluated models to x. It returns the sets whose models are
+// probable enough (jointRange).
 func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error) {
 	if x.Known.Together == nil || len(x.codes) == 0 {
 		return nil, nil
@@ -50,7 +52,7 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	around := map[int]bool{}
 	for range mostAround {
 		next := x.mostProbable()
-		for _, set := range joint { // even improbable ones: it may take two sets
+		for _, set := range joint { // also sets of improbable models, since a probable model may need two sets
 			if !around[next] {
 				break
 			}
@@ -81,8 +83,9 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	}), nil
 }
 
-// jointAround adds the models that the application finds around one. It returns their additional
-// members, and sets of two and three of the members of the model.
+// jointAround adds to x the models that the application finds around the model of code
+// (Known.Together). It returns the additional members of each, and all sets of two and three
+// members of the model of code.
 func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	sets, known := x.joint.around[key]
@@ -118,8 +121,10 @@ func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSe
 	return sets, err
 }
 
-// exchanges returns sets of members of a model and of their replacements in other models, several
-// for several, where both models are near the most probable one.
+// exchanges compares the model of code with the models that the application finds by replacing some
+// of its members (Known.Instead). For each of them it returns the set of members replaced and the
+// set of their replacements. It skips exchanges of one member for one, and models much less
+// probable than the most probable model (jointRange).
 func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	others, known := x.joint.instead[key]
@@ -154,8 +159,10 @@ func lacking(set, other []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(set), func(member int32) bool { return slices.Contains(other, member) })
 }
 
-// apart returns the sets that chains would not find one member at a time, because no part of the
-// set has enough mass without the rest. Sets of the most probable models come first.
+// apart returns the sets that chains would not find by adding one member at a time, because the
+// model with only a part of the set is hardly more probable than the model without any of it, and
+// less probable than the model with all of it (uphill). Sets of the most probable models come
+// first.
 func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
 	asItems, ok := itemsOf(x.Space)
 	if !ok {
@@ -171,7 +178,7 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 		}
 		between, none := math.Inf(-1), 0.0
 		all := x.members()(set.code)
-		for left := range 1<<len(set.members) - 1 { // bits of the members that stay
+		for left := range 1<<len(set.members) - 1 { // bit i is set if the member i of the set stays
 			part := slices.DeleteFunc(slices.Clone(all), func(member int32) bool {
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0

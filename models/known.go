@@ -18,68 +18,76 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Known holds the functions of an application before any training. Every field may be nil.
+// Known holds the functions by which an application computes parts of the answer without any
+// training. Every field may be left zero.
 type Known struct {
 	// Evidences computes log p(y | m) of single models, in closed form or estimated.
 	Evidences Evidences
 	// Draws is the number of draws of parameters behind a certificate; 0 stands for 32,768.
 	Draws int
-	// Alone reports whether only Evidences may certify, because the graph is of a related problem.
+	// Alone reports whether only Evidences may certify, because the density that the flow is
+	// trained on belongs to a related problem.
 	Alone bool
-	// Sum sums over all models at once, much faster than one by one, for example by sharing factors
-	// between models. ok is false, without an error, if the sum would be too much work, if numbers
-	// fail, or if no list of models that fits in memory holds nearly all of the probability.
-	// progress, if not nil, is called at intervals, never concurrently. Sum needs Evidences.
+	// Sum computes the sum over all models at once, much faster than one model after the other, for
+	// example by sharing factors between models. ok is false, without an error, if the sum would be
+	// too much work, if it fails numerically, or if no list of models that fits in memory holds
+	// nearly all of the probability. progress, if not nil, is called at intervals, never
+	// concurrently. Sum needs Evidences.
 	Sum func(ctx context.Context, progress func(done, total int)) (total Total, ok bool, err error)
-	// Together returns models that extend the model of code, or one near it, by two or three
-	// members which have an effect only together, the most promising beyond fewer of these members.
-	// Instead returns the most promising models without some or all of the members of the model:
-	// several members can replace several others although every model in between is improbable.
+	// Together returns models with[i] that extend the model without[i], which is the model of code
+	// or near it, by two or three members that have an effect only together. It returns the models
+	// that gain most by all of these members compared with only some of them. Instead returns the
+	// most promising models without some or all of the members of the model of code: several
+	// members can replace several others although every model in between is improbable.
 	// Distributions over models, and chains that change one member at a time, would find neither,
 	// because models in between can be less probable by a hundred nats.
 	Together func(ctx context.Context, code []int32) (with, without [][]int32, err error)
 	Instead  func(ctx context.Context, code []int32) (others [][]int32, err error)
 	// BirthDeath is the posterior over models for a birth-death process that computes the odds of
-	// every member at each step. It is for models of few items among thousands that can replace
-	// each other, where no distribution for weights is near the posterior, and chains that propose
-	// one item at a time hardly move. It needs Evidences.
+	// every member at each step. It is for models of few items among thousands of items that can
+	// replace each other. There chains that propose one item at a time hardly move, and no
+	// distribution from which models could be drawn and weighted is near the posterior. It needs
+	// Evidences.
 	BirthDeath rjmcmc.Collapsed
 	// Collapsed is the posterior over models and discrete latent variables, with the parameters
-	// integrated out. With many latent variables, such as rows that may be outliers, each likely
-	// set of their values is a mode of the parameters: more modes than a flow can learn or chains
-	// over parameters can visit.
+	// integrated out. It is for many latent variables, such as whether each row of data is an
+	// outlier. Each likely set of their values is a mode of the parameters, and these modes are
+	// more than a flow can learn or chains over parameters can visit.
 	Collapsed rjmcmc.Collapsed
 	// Expand returns log p(y, θ | m) at θ [D] and, unless slope is nil, writes its slope [k] and
 	// minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
-	// Modes are then found without graphs, which take a hundred times as long for small tables. It
-	// may be called from several goroutines, as ModeStarts may.
+	// Modes are then found without GoMLX graphs, which take a hundred times as long for small
+	// tables of data. Expand and ModeStarts may be called from several goroutines.
 	Expand func(code []int32, theta, slope, curvature []float64) (logJoint float64)
-	// ModeStarts returns at most most points θ [n][D] of a model near possible modes, inactive
-	// coordinates 0, and log p(y, θ | m) at each.
+	// ModeStarts returns points θ [n][D] of a model near possible modes, with inactive coordinates
+	// 0 and n at most most, and log p(y, θ | m) at each.
 	ModeStarts func(code []int32, most int) (theta [][]float64, logJoint []float64)
 }
 
 // Evidences computes or estimates log p(y | m) of single models, and draws parameters given a
-// model. Its methods may be called from several goroutines. They return an error where numbers
-// fail: a matrix that is not positive definite, a quadrature that does not converge.
+// model. Its methods may be called from several goroutines. They return an error if they fail
+// numerically, for example if a matrix is not positive definite or a quadrature does not converge.
 type Evidences interface {
-	// Exact reports whether evidences are known to 1e-8 nats relative to the largest, and draws are
-	// from p(θ | y, m).
+	// Exact reports whether evidences have errors of at most 1e-8 of the largest evidence, and
+	// draws of parameters come from p(θ | y, m) itself.
 	Exact() bool
-	// Of returns the evidences of codes, all constants kept. An estimate does not depend on the
-	// order of calls: seed is the root of its random numbers.
+	// Of returns the evidences of codes, including all constants. An estimate does not depend on
+	// the order of calls: seed is the root of its random numbers.
 	Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evidence, error)
-	// Parameters draws n times from p(θ | y, m) of a model with the given evidence.
+	// Parameters draws parameters n times from p(θ | y, m) of the model of code. evidence is its
+	// evidence so far, which the draws may improve.
 	Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error)
 }
 
-// Parameters are draws of the parameters of a model.
+// Parameters holds draws of the parameters of a model.
 type Parameters struct {
-	// Theta [n,D] has inactive coordinates 0, LogJoint is log p(y, θ | m), and Weights sum to n.
+	// Theta [n,D] holds the draws, with inactive coordinates 0. LogJoint is log p(y, θ | m) of each
+	// draw. Weights holds their weights, whose sum is n.
 	Theta             *mat.Dense
 	LogJoint, Weights []float64
-	// Evidence is the evidence after these draws. LogWeights are the log weights of the proposals
-	// behind the draws, over their mean; nil where draws are exact.
+	// Evidence is the evidence of the model, improved by these draws. LogWeights holds the log
+	// importance weights of the proposals from which the draws were taken, relative to the mean
+	// weight. It is nil if draws are exact.
 	Evidence   Evidence
 	LogWeights []float64
 }
@@ -88,15 +96,15 @@ type Parameters struct {
 type Total struct {
 	// Count is the number of models allowed by the prior.
 	Count int
-	// LogEvidence is log Σ_m p(m) p(y | m) in nats, all constants kept.
+	// LogEvidence is log Σ_m p(m) p(y | m) in nats, including all constants.
 	LogEvidence float64
-	// Codes are the most probable models, at least one, and LogEvidences log p(y | m) of each.
+	// Codes holds the most probable models, at least one, and LogEvidences log p(y | m) of each.
 	Codes        [][]int32
 	LogEvidences []float64
 }
 
-// Exact computes evidences in closed form or by quadrature, as of Gaussian regressions and linear
-// Gaussian graphs.
+// Exact computes evidences in closed form or by quadrature, for example of Gaussian regressions and
+// linear Gaussian graphs.
 type Exact interface {
 	// LogEvidences returns log p(y | m) of each code.
 	LogEvidences(ctx context.Context, codes [][]int32) ([]float64, error)
@@ -105,7 +113,7 @@ type Exact interface {
 	SampleParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logDensity []float64, err error)
 }
 
-// FromExact returns the Evidences of closed forms.
+// FromExact returns Evidences that uses forms.
 func FromExact(forms Exact) Evidences { return exact{forms} }
 
 type exact struct{ forms Exact }
@@ -135,17 +143,18 @@ func (x exact) Parameters(code []int32, evidence Evidence, n int, random *rand.R
 
 // Proposer draws n times from an approximation of the posterior of a model, such as a t
 // distribution around its mode: theta [n,D] with inactive coordinates 0, logJoint[i] = log p(y, θ_i
-// | m) with all constants kept, and logProposal[i], the log density of the approximation, whose
-// tails must be so heavy that the ratio is bounded. The weights of a few draws estimate the
-// evidence of the model without bias, so that answers can use models alone (Andrieu and Roberts
-// 2009), each weighted once.
+// | m) including all constants, and logProposal[i], the log density of the approximation. The tails
+// of the approximation must be so heavy that the ratio of the densities is bounded. The mean weight
+// of a few draws estimates the evidence of the model without bias, so that draws of models alone
+// can be weighted, with one estimate for each model (Andrieu and Roberts 2009).
 //
-// It is for posteriors with one mode, as of log-concave likelihoods: weights of draws around one
-// mode cannot show another.
+// It is for posteriors with one mode, for example from log-concave likelihoods. Weights of draws
+// around one mode cannot show another mode.
 type Proposer struct {
+	// Propose makes the n draws.
 	Propose func(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error)
-	// First is the number of draws behind the first estimate of an evidence; 0: 8. A model
-	// improbable after these gets hardly any more.
+	// First is the number of draws behind the first estimate of an evidence; 0 stands for 8. A
+	// model that is improbable by the first estimate gets hardly any more draws.
 	First int
 }
 
@@ -180,7 +189,8 @@ func estimateOf(logWeights []float64) Evidence {
 	return Estimated(mean, se, len(logWeights))
 }
 
-// Parameters draws around the mode, which improves the estimate of the evidence.
+// Parameters draws from the approximation and weights the draws, which improves the estimate of the
+// evidence.
 func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error) {
 	proposals := max(n, firstDraws)
 	theta, logJoint, logWeights, err := p.Propose(code, proposals, random)
@@ -202,7 +212,7 @@ func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *ran
 		d.Theta, d.LogJoint, d.Weights = theta, logJoint, weights
 		return d, nil
 	}
-	_, dim := theta.Dims() // normalised weights of few draws would equal the proposal
+	_, dim := theta.Dims() // weights normalised by their own sum would, for few draws, leave the proposal uncorrected
 	d.Theta, d.Weights = mat.NewDense(n, dim, nil), slices.Repeat([]float64{1}, n)
 	for k, i := range weighted.Rows(weights, n, random) {
 		d.Theta.SetRow(k, theta.RawRowView(i))

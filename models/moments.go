@@ -5,7 +5,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// moments holds estimates for one coordinate given that it is in the model, with standard errors.
+// moments holds the inclusion probability of a coordinate of theta, and estimates of its mean and
+// standard deviation, with standard errors, given that the model uses it.
 type moments struct {
 	inclusion float64
 	weighted.Moments
@@ -13,7 +14,7 @@ type moments struct {
 
 // moments returns the moments of every coordinate. An estimate without draws is NaN.
 func (s *WeightedSample) moments(masker space.RowMasker) []moments {
-	known, in := map[string][]int{}, make([][]int, masker.Dim()) // draws that use each coordinate
+	known, in := map[string][]int{}, make([][]int, masker.Dim()) // the draws whose models use each coordinate
 	for i, code := range s.Codes {
 		key := space.Key(code)
 		used, seen := known[key]

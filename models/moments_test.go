@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Standard errors of moments equal the scatter of the estimates, for weighted draws and for
-// dependent draws in groups. A standard deviation of 400 z-scores has an error of 0.035; the bound
-// is 4.5 errors.
+// Standard errors of moments equal the scatter of the estimates, for weighted draws and for draws
+// in groups whose draws are dependent. The standard deviation of 400 z-scores has a standard error
+// of 0.035. The test allows 4.5 of these.
 func TestMomentsHaveTheirErrors(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestMomentsHaveTheirErrors(t *testing.T) {
 				if grouped {
 					sample.Group = append(sample.Group, i%groups)
 					x = (x + shift[i%groups]) / math.Sqrt2
-				} else { // drawn twice as wide, weighted back
+				} else { // drawn with twice the standard deviation, and weighted to correct it
 					x *= 2
 					weight = math.Exp(-x*x/2 + x*x/8)
 				}

@@ -16,18 +16,20 @@ import (
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone,
-// unless Known sets it. Means then have errors of 0.006 posterior standard deviations, and standard
-// deviations of 0.4 percent.
+// unless Known sets it. Posterior means then have standard errors of 0.006 posterior standard
+// deviations, and posterior standard deviations have standard errors of 0.4 percent.
 const parameterDraws = 1 << 15
 
 func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDraws) }
 
-// glancedParameters is the number with Glance where evidences are exact. The draws then add nothing
-// to the evidences, and only measure the distance of q.
+// glancedParameters is the number of draws of parameters with Config.Glance if evidences are exact.
+// The draws then do not improve the evidences, and only measure the distance of q from the
+// posterior.
 const glancedParameters = 1 << 12
 
-// drawnModels holds the models with draws of parameters, the share of the sample of each, and the
-// log weights of the proposals, less their mean, where draws are not exact.
+// drawnModels holds the positions (in Visited) of the models with draws of parameters and, for
+// each, the share of its draws in the weight of the sample, and the log weights of its proposals,
+// relative to the mean weight. Exact draws have no log weights.
 type drawnModels struct {
 	positions  []int
 	shares     []float64
@@ -38,8 +40,9 @@ type drawnModels struct {
 // (Vehtari et al. 2024, section 3.2.4).
 const fewWeights = 2000
 
-// shape is the k̂ of the weights of parameters that models of at most a tenth of the probability
-// exceed. Weights of models with few weights are combined.
+// shape returns the smallest k̂ of weights of parameters such that models with a larger k̂ hold at
+// most a tenth of the probability. The weights of all models with fewer than fewWeights weights are
+// combined.
 func (d *drawnModels) shape(probability []float64) float64 {
 	var kHat, share []float64
 	var few []float64
@@ -68,9 +71,9 @@ func (d *drawnModels) largestDeviation(probability []float64) float64 {
 	return math.Max(slices.Max(left), -slices.Min(left))
 }
 
-// drawParameters fills the sample of a certificate with n draws of parameters given models, taken
-// by their weights, as evenly as possible. Where evidences are estimates the draws improve them,
-// and each draw counts by the improved probability of its model.
+// drawParameters fills the sample of a certificate with n draws of parameters. The number of draws
+// of each model is as near as possible to its weight times n. If evidences are estimates the draws
+// improve them, and the weights of the draws follow the improved probability of each model.
 func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
 	counts := weighted.Counts(weights, n, x.random(stream+"/parameters"))
 	drawn := drawnModels{}
@@ -113,7 +116,8 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	return &drawn, err
 }
 
-// parametersOf draws parameters of the models at positions, counts of each.
+// parametersOf draws parameters of the models at positions: counts[i] draws for the model at
+// position i.
 func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, stream string) ([]Parameters, error) {
 	draws := make([]Parameters, len(positions))
 	return draws, parallel.Do(len(positions), func(k int) (err error) {
@@ -129,9 +133,10 @@ func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, str
 	})
 }
 
-// sharpen spends n draws on estimated evidences where they lower the errors of probabilities most:
-// in proportion to the error of a model's mass times the root of the draws behind it (Neyman's
-// allocation). It returns the weights of all of a model's draws.
+// sharpen makes n more draws of parameters to improve estimated evidences. It gives each model a
+// number of draws in proportion to the standard error of its probability times the square root of
+// the number of draws behind its evidence (Neyman's allocation), which lowers the errors of
+// probabilities most. It returns before with the weights of the new draws added.
 func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
 	probability, _ := x.probabilities()
 	for i, evidence := range x.evidence {
@@ -154,7 +159,7 @@ func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, strea
 		return nil, err
 	}
 	for k, i := range fresh {
-		// each is relative to its mean
+		// the weights of each batch of draws are relative to the mean of the batch
 		known[i] = append(slices.Clip(known[i]), draws[k].LogWeights...)
 		x.evidence[i] = draws[k].Evidence
 	}

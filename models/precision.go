@@ -7,13 +7,16 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// meansPrecision is the error of a mean, in posterior standard deviations, over the corresponding
-// standard error of a probability: 0.02 for the default of 0.005.
+// meansPrecision is the ratio of the requested standard error of means, in posterior standard
+// deviations, to the requested standard error of probabilities. With the default of 0.005 for
+// probabilities, means have 0.02.
 const meansPrecision = 4
 
-// Shortage is the factor by which the number of draws must grow for the requested precision: of the
-// probabilities of all models and outcomes, and four times it, in standard deviations, of means. It
-// is at most 1 where they suffice, and 0 without a precision or without draws.
+// Shortage returns the factor by which the number of draws must grow for the requested precision.
+// precision is the largest allowed standard error of the probabilities of models and outcomes. Four
+// times precision is the largest allowed standard error of means, in posterior standard deviations.
+// The result is at most 1 if the draws suffice, and 0 if precision is 0 or the certificate is an
+// exact sum.
 func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	if precision == 0 || c.Basis == ExactSum {
 		return 0
@@ -31,8 +34,8 @@ func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	return max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS, c.tailShortage())
 }
 
-// tailShortage is the factor by which the number of draws must grow until the largest weights miss
-// little enough.
+// tailShortage returns the factor by which the number of draws must grow until the share of the
+// posterior missed by them (Missed) is small enough.
 func (c *Certificate) tailShortage() float64 {
 	if c.Missed == 0 || !(c.KHat < 1) {
 		return 0
@@ -40,8 +43,9 @@ func (c *Certificate) tailShortage() float64 {
 	return math.Pow(c.Missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
 }
 
-// Divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
-// sample, NaN without densities under q.
+// Divergence returns the Kullback–Leibler divergence KL(p ‖ q) of q from the posterior p, in nats:
+// the mean of log p(m, θ | y) − log q(m, θ) over the weighted sample. It is NaN if the sample has
+// no densities under q.
 func (c *Certificate) Divergence() float64 {
 	if c.Sample.LogQ == nil {
 		return math.NaN()

@@ -24,7 +24,8 @@ func numbered(n int, weight func(i int) float64) WeightedSample {
 	return sample
 }
 
-// Every row is taken the floor or the ceiling of its expected number of times, with all its fields.
+// The number of times that a row is taken is its expected number rounded down or up, and all fields
+// of the row are taken.
 func TestResample(t *testing.T) {
 	const resampled = 10_000
 	random := stream.Rand(1, "weights")
@@ -51,8 +52,8 @@ func TestResample(t *testing.T) {
 	for i, weight := range source.Weight {
 		variance += weight * (float64(i) - mean) * (float64(i) - mean)
 	}
-	// Half of the draws, in random order, have the mean of all of them: four standard errors, a
-	// false alarm in 16,000 runs.
+	// Draws are in random order, so that the first half has the mean of all draws, to within four
+	// standard errors: one false alarm in 16,000 runs.
 	require.InDelta(t, mean, early, 4*math.Sqrt(variance/resampled))
 	require.Equal(t, sample, source.Resample(resampled, 7))
 	require.NotEqual(t, sample, source.Resample(resampled, 8))

@@ -19,28 +19,32 @@ import (
 
 // These are the files that Save writes.
 const (
-	// DrawsParquet and DrawsCSV, in the form of CmdStan, hold the same equally weighted draws.
+	// DrawsParquet and DrawsCSV are the names of two files with the same equally weighted draws.
+	// DrawsCSV has the format of CmdStan.
 	DrawsParquet = draws.ParquetFile
 	DrawsCSV     = draws.CSVFile
-	// ModelsCSV has a row for each model.
+	// ModelsCSV is the name of a file with a row for each model.
 	ModelsCSV = "models.csv"
 )
 
 // SaveConfig configures Save.
 type SaveConfig struct {
-	// Sites and Coordinates are names; nil stands for "site.1", … and "theta.1", ….
+	// Sites and Coordinates are the names of sites and of coordinates of theta; nil stands for
+	// "site.1", … and "theta.1", ….
 	Sites, Coordinates []string
 	// Draws is the number of equally weighted draws; 0 stands for 10,000.
 	Draws int
 	// Seed is the random seed of the resampling.
 	Seed uint64
-	// Replace allows Save to replace files of these names; otherwise Save fails if one exists.
+	// Replace allows Save to replace the files that it writes. If it is false Save fails if one of
+	// them exists.
 	Replace bool
 }
 
 // Save writes the certified posterior to a directory, which it creates if need be: equally weighted
-// draws in two formats (DrawsParquet, DrawsCSV; ArviZ and posterior read the latter) and the models
-// with their probabilities and evidences (ModelsCSV). Each file is either whole or absent.
+// draws in two formats (DrawsParquet, and DrawsCSV, which ArviZ and the R package posterior read)
+// and the models with their probabilities and evidences (ModelsCSV). Each file is either whole or
+// absent.
 func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 	if c.Space == nil {
 		return errors.New("models.Save: got a certificate that does not come from Certify")
@@ -77,7 +81,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 	return nil
 }
 
-// writeModels writes a row for each model; numbers that are not finite are empty.
+// writeModels writes a row for each model. A number that is not finite is an empty field.
 func (c *Certificate) writeModels(w io.Writer) error {
 	rows := [][]string{{"code", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat", "draws"}}
 	for _, model := range c.Models {

@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// searchChains and searchSteps bound the search for models that r(m) does not propose. It needs
-	// no more evidences than a listed space has.
+	// searchChains and searchSteps are the number and the length of the chains that search for
+	// models which r(m) does not propose. The search needs no more evidences than a space has whose
+	// models are listed.
 	searchChains = 64
 	searchSteps  = 400
 )
 
 // search looks for models that q(m) does not propose. It looks for members that have an effect only
-// together, and runs Metropolis-Hastings chains over models from the most probable models, draws of
-// q(m), the smallest and largest of both, and models with such members. It adds the visited models
-// to the masses.
+// together. It then runs Metropolis-Hastings chains over models, which start from the most
+// probable, smallest and largest models of the certificate, from draws of q(m), and from models
+// with members that have an effect only together. It adds the visited models to x.
 func (x *Visited) search(ctx context.Context, c *Certificate, stream string) error {
 	random := x.random(stream + "/search")
 	sp := x.Space

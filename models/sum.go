@@ -9,9 +9,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// sumStream names the random stream of sums over all models. Proposals do not depend on q, so that
-// a sum after training equals the sum before it. With other random numbers a sufficient answer
-// could be lost in a round of training that only q needed.
+// sumStream is the name of the random stream of sums over all models. A sum does not depend on q,
+// so that with the same random numbers the sum after training equals the sum before it. With other
+// random numbers a sufficient answer could become insufficient after a round of training that only
+// q needed.
 const sumStream = "certify/sum"
 
 func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
@@ -48,7 +49,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 		x.judgeSum(c, drawn)
 	}
 	if probability, _ = x.probabilities(); first.largestDeviation(probability) > mostApart {
-		c.Sample = WeightedSample{} // the models of its draws were allocated by the estimates before
+		c.Sample = WeightedSample{} // the numbers of draws of its models followed from earlier estimates
 		if _, err := x.drawParameters(ctx, c, probability, draws, sumStream+"/again"); err != nil {
 			return nil, err
 		}
@@ -63,15 +64,17 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	return c, nil
 }
 
-// mostSharpening is the largest number of draws of a round for evidences that a sum needs more
-// precisely, in units of the first. Beyond it, a trained flow proposes better.
+// mostSharpening is the largest number of draws in a round that improves the evidences of a sum, as
+// a multiple of the number of draws in the first round. If more are needed, a trained flow proposes
+// better.
 const mostSharpening = 8
 
-// mostApart is the largest accepted difference between the probability of a model and the share of
-// its draws. It is too small to be of interest.
+// mostApart is the largest difference between the probability of a model and the share of its draws
+// in the sample at which the sample is kept. It is too small to matter.
 const mostApart = 1e-3
 
-// judgeSum sets the estimates of a sum over all models after draws of parameters, and judges them.
+// judgeSum sets the estimates of a certificate by a sum over all models after draws of parameters,
+// and its verdict.
 func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Combine(x.logPrior, x.evidence)
 	c.Draws = x.parameterDraws()
@@ -83,16 +86,18 @@ func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Judge()
 }
 
-// precise reports whether more draws are of no use to a sum over all models, such as where nothing
-// bounds models that are hardly drawn.
+// precise reports whether a sum over all models needs no more draws. It does not if evidences are
+// exact, if the answer is trusted and has the requested precision, or if draws cannot help because
+// evidences without a bound may hold too much probability.
 func (x *Visited) precise(c *Certificate, cfg Config) bool {
 	return x.Exact() || unbounded(x.logPrior, x.evidence, c.LogEvidence) > verdict.DoubtfulMissed ||
 		c.Verdict == Trusted && c.Shortage(x.Space, cfg.Precision) <= 1
 }
 
-// total certifies by the sum of the application; nil where there is none. Models have their
-// probabilities in the whole sum, and unlisted models are left out of draws. With Glance it fits
-// q(m), which cannot be a table for this number of models.
+// total certifies by the sum of the application (Known.Sum). It returns nil if the application has
+// no sum. The probabilities of models are relative to the sum over all models. The sample holds no
+// draws of models that are not listed. With Glance it fits q(m), because q(m) cannot be a table of
+// all models when they are this numerous.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
 	if err != nil || !ok {

@@ -15,7 +15,7 @@ import (
 type Visited struct {
 	*Engine
 
-	position map[string]int // index of a code in the fields below
+	position map[string]int // index of a code in the fields below, by its key (space.Key)
 	codes    [][]int32
 	logPrior []float64
 	evidence []Evidence
@@ -24,10 +24,11 @@ type Visited struct {
 // Visit returns a Visited without models.
 func (e *Engine) Visit() *Visited { return &Visited{Engine: e, position: map[string]int{}} }
 
-// Len is the number of models.
+// Len returns the number of models.
 func (x *Visited) Len() int { return len(x.codes) }
 
-// Add evaluates the new models among codes and returns the position of each code.
+// Add evaluates the new models among codes and returns the position of each code. progress is
+// called with the number of evidences done.
 func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done int)) (positions []int, err error) {
 	first := len(x.codes)
 	for _, code := range codes {
@@ -68,7 +69,7 @@ func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done i
 	return positions, nil
 }
 
-// logMass is log p(m) Z_m of the model at a position.
+// logMass returns log p(m) p(y | m) of the model at a position.
 func (x *Visited) logMass(at int) float64 {
 	if math.IsInf(x.logPrior[at], -1) {
 		return math.Inf(-1)
@@ -76,7 +77,7 @@ func (x *Visited) logMass(at int) float64 {
 	return x.logPrior[at] + x.evidence[at].Log
 }
 
-// describe sets the evidences of models.
+// describe sets the evidences of the models in list.
 func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	positions, err := x.Add(ctx, CodesOf(list), nil)
 	if err != nil {
@@ -89,11 +90,12 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	return nil
 }
 
-// missedMass is the probability of models missed by draws above which the verdict is lowered.
+// missedMass is the largest probability of models missed by draws that does not lower the verdict.
 const missedMass = verdict.DoubtfulEventSE
 
-// above returns the log mass of all visited models, a lower bound of the log evidence, less the log
-// evidence of a certificate in nats, and whether the difference exceeds its errors.
+// above returns the difference in nats between log Σ p(m) p(y | m) over all visited models, which
+// is a lower bound of the log evidence, and the log evidence of a certificate. It reports whether
+// the difference exceeds its errors.
 func (x *Visited) above(c *Certificate) (nats float64, certain bool) {
 	nats = logsum.Of(x.logMasses()) - c.LogEvidence
 	return nats, nats > missedMass+4*c.LogEvidenceSE
@@ -107,7 +109,8 @@ func (x *Visited) logMasses() []float64 {
 	return masses
 }
 
-// probabilities returns the masses as shares of their sum, and the log of the sum.
+// probabilities returns p(m) p(y | m) of each visited model as a share of the sum over visited
+// models, and the log of the sum.
 func (x *Visited) probabilities() (probability []float64, logTotal float64) {
 	probability = x.logMasses()
 	logTotal = logsum.Of(probability)

@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// keptChains are chains over models whose first iterations can be reused.
+// keptChains holds chains over models. It keeps all iterations, so that certificates reuse the
+// first.
 type keptChains struct{ *rjmcmc.Models }
 
 // modelChains is the number of chains over models. Not tuned.
@@ -18,8 +19,9 @@ const modelChains = 32
 // hurriedIterations is the number of iterations between calls of late.
 const hurriedIterations = 30
 
-// first returns the sets of the first iterations after burn-in, or of fewer, at least some tens,
-// when late reports that the time is over.
+// first returns the sets of the given number of iterations after burn-in, and runs the chains
+// further if needed. It returns fewer iterations, but at least hurriedIterations, if late reports
+// that the time is over.
 func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
 	done := len(k.Sets) / k.Chains()
 	for done < iterations && (done == 0 || !late()) {
@@ -35,8 +37,9 @@ func (k *keptChains) first(ctx context.Context, iterations int, late func() bool
 	return k.Sets[:min(done, iterations)*k.Chains()], nil
 }
 
-// runChains runs chains over models, and evaluates their sets. If it finds members that have an
-// effect only together it starts again, with chains that move them together.
+// runChains runs chains over models, and evaluates the sets that they visit. If it then finds
+// members that have an effect only together it starts again, with chains that move these members
+// together.
 func (x *Visited) runChains(ctx context.Context, asItems items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
 	for {
 		if chains, err = x.modelChains(ctx, asItems); err != nil {
@@ -66,10 +69,10 @@ func (x *Visited) runChains(ctx context.Context, asItems items, iterations int, 
 	}
 }
 
-// modelChains returns the chains over models, which do not depend on q, so that every run is the
-// same. They start in turn from no item, from one or a few promising items at random, and from many
-// of the most promising ones. Half of them start from models with members that have an effect only
-// together, if there are any.
+// modelChains returns the chains over models. They do not depend on q, so that every run gives the
+// same chains. They start in turn from no item, from one promising item at random, from a few
+// promising items at random, and from many of the most promising items. Half of them start from
+// models with members that have an effect only together, if there are any.
 func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, error) {
 	if x.chains != nil {
 		return x.chains, nil
@@ -88,7 +91,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 	for chain := range modelChains {
 		var set []int32
 		most := 6
-		switch chain / 2 % 4 { // both the even and the odd chains have all kinds
+		switch chain / 2 % 4 { // chains of even and of odd number have every kind of start
 		case 0:
 			most = 0
 		case 1:
@@ -107,7 +110,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 		slices.Sort(set)
 		starts = append(starts, set)
 	}
-	looked := x.Visit() // in this certificate or another
+	looked := x.Visit() // a separate Visited, since later certificates use the chains too
 	positions, err := looked.Add(ctx, codesOfSets(asItems, starts), nil)
 	if err != nil {
 		return nil, err

@@ -12,11 +12,12 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model. A
-// model of a hundredth would have been drawn in ten thousand draws.
+// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model. At
+// this ratio a model of probability 0.01 is drawn once in ten thousand draws.
 const missedRatio = 100
 
-// WeighProposed certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).
+// WeighProposed certifies by importance weights p(m) p(y | m) / r(m) of models drawn from r(m), a
+// wider version of q(m).
 func (x *Visited) WeighProposed(ctx context.Context, cfg Config) (*Certificate, error) {
 	w := &modelWeights{Visited: x, reference: x.Q.Wide(), stream: cfg.Stream, source: x.random(cfg.Stream)}
 	for w.draws < cfg.Draws {
@@ -42,9 +43,9 @@ type modelWeights struct {
 	stream       string
 	source       *rand.Rand
 	draws        int
-	positions    []int // of the drawn models, without draws of no model
+	positions    []int // positions of the drawn models, without draws outside the space
 	logReference []float64
-	proposed     [][]int32 // by q(m)
+	proposed     [][]int32 // draws from q(m)
 }
 
 func (w *modelWeights) draw(ctx context.Context) error {
@@ -134,8 +135,8 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	return c, nil
 }
 
-// judgeMissed lowers the verdict where models found otherwise show that r(m) has missed some. The
-// masses of different models are known, so that their sum is a lower bound of the evidence.
+// judgeMissed lowers the verdict if visited models show that r(m) has missed models. The sum of
+// p(m) p(y | m) over all visited models is a lower bound of the evidence of all models.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	if nats, certain := w.above(c); certain {
 		c.Lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))

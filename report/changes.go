@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// ChangesPage is the page of changes of a series.
+// ChangesPage is the page of runs of vti changepoints: changes of a series, or of the rate of
+// events.
 var ChangesPage = Page{show: pageOf(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
@@ -47,7 +48,7 @@ func changesDocument(s *source, r *changepoint.Result) *document.Document {
 	return s.answer(d, c, r.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places.")
 }
 
-// changesTable has the probabilities of numbers of changes.
+// changesTable has a row for each number of changes, with its probability.
 func changesTable(r *changepoint.Result) *document.Table {
 	t := document.NewTable(fmt.Sprintf("Number of changes: %.2f expected", float64(r.Expected)), "changes", "probability", "log evidence").Opened()
 	for _, c := range r.Counts {
@@ -58,7 +59,8 @@ func changesTable(r *changepoint.Result) *document.Table {
 	return t
 }
 
-// segmentsTable has the places and levels given the most probable number of changes.
+// segmentsTable has the places and levels of the segments, given the most probable number of
+// changes.
 func segmentsTable(r *changepoint.Result) *document.Table {
 	head := []string{"segment", "begins at", "median", "<95% interval", "|mean", "<95% interval"}
 	first := r.Given.Segments[0]
@@ -85,11 +87,11 @@ func segmentsTable(r *changepoint.Result) *document.Table {
 	return t
 }
 
-// shownIntervals is the most intervals of a credible set that are shown.
+// shownIntervals is the largest number of intervals of a credible set with which the set is shown.
 const shownIntervals = 2
 
-// placeText is the place of a change with 95 percent: the smallest set where it is simple, else the
-// central interval.
+// placeText returns the place of a change: its smallest credible set of 95 percent if that consists
+// of few intervals, else the central interval.
 func placeText(place changepoint.Place) string {
 	set := place.Set
 	if len(set) > shownIntervals {
@@ -106,11 +108,13 @@ func placeText(place changepoint.Place) string {
 	return strings.Join(parts, ", ")
 }
 
-// shownCurve is the number of places shown; the files have all.
+// shownCurve is the number of probable places of a change that the table shows. The files have all
+// of them.
 const shownCurve = 8
 
-// placesTable has the most probable places of a series, averaged over the number of changes; single
-// moments have no probability.
+// placesTable has the most probable places of a change in a series, averaged over the number of
+// changes. For times of events there is no such table, because single moments have probability
+// zero.
 func placesTable(r *changepoint.Result) *document.Table {
 	t := document.NewTable("Most probable places of a change, averaged over their number", "between", "<and", "probability")
 	if r.Data.Model == changepoint.Events.String() {
@@ -124,7 +128,7 @@ func placesTable(r *changepoint.Result) *document.Table {
 	return t
 }
 
-// levelsPicture is the level along time with its band.
+// levelsPicture draws the level of the series along time, with its credible band.
 func levelsPicture(subject string, result *changepoint.Result) *picture.Picture {
 	var list []banded
 	rows := picture.Curve{Ink: picture.Strong, Dotted: true}
@@ -143,9 +147,9 @@ func levelsPicture(subject string, result *changepoint.Result) *picture.Picture 
 	return p
 }
 
-// curvePicture shows the places of changes.
+// curvePicture draws the probability of a change at each place.
 func curvePicture(result *changepoint.Result) *picture.Picture {
-	const most = 240 // bars that a picture can show apart
+	const most = 240 // the largest number of bars that a reader can distinguish
 	var bars []picture.Bar
 	best := changepoint.CurvePoint{}
 	step := (len(result.Curve) + most - 1) / most

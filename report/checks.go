@@ -15,15 +15,15 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checked is the section of the model check: predictions of the model for the rows beside their
-// responses, where the run has kept both.
+// checked returns the section on the model check. It compares the responses of the rows with the
+// predictions of the model, if the run has stored both.
 func (s *source) checked(response string, check *modelcheck.Report) *document.Section {
 	m := model(check)
 	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: []*document.Table{findings(check)},
 		Draw: func(_ context.Context, part *document.Section) {
 			part.Notes = []string{"Model: " + m.Word + ". " + m.Text}
 			if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
-				part.Place(categoriesPicture(check.Predictive)) // which have no order, and no residuals
+				part.Place(categoriesPicture(check.Predictive)) // categories have no order, and so no residuals
 			} else if rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile)); err == nil && len(rows) > 0 {
 				drawFitted(part, response, rows, check)
 			}
@@ -33,7 +33,7 @@ func (s *source) checked(response string, check *modelcheck.Report) *document.Se
 		}}
 }
 
-// drawFitted shows rows beside their expectations.
+// drawFitted draws the responses of rows against their posterior expectations.
 func drawFitted(part *document.Section, response string, rows []modelcheck.FittedRow, check *modelcheck.Report) {
 	part.Tables = append(part.Tables, worstRows(rows))
 	if two(rows) {
@@ -54,12 +54,12 @@ func drawFitted(part *document.Section, response string, rows []modelcheck.Fitte
 	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), document.Counted(len(rows), "row")))
 }
 
-// two reports whether the response is yes or no.
+// two reports whether all responses are 0 or 1.
 func two(rows []modelcheck.FittedRow) bool {
 	return !slices.ContainsFunc(rows, func(r modelcheck.FittedRow) bool { return r.Observed != 0 && r.Observed != 1 })
 }
 
-// fittedPicture is observed against expected.
+// fittedPicture draws observed against expected responses.
 func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	var points []picture.Point
 	low, high := math.Inf(1), math.Inf(-1)
@@ -72,7 +72,7 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 	return p
 }
 
-// residualPicture shows residuals against expectations.
+// residualPicture draws residuals against expected responses.
 func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	var points []picture.Point
 	low, high := math.Inf(1), math.Inf(-1)
@@ -88,7 +88,8 @@ func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Pict
 	return p
 }
 
-// predictivePicture is the histogram of the response with the histograms of replicated tables.
+// predictivePicture draws the histogram of the response beside histograms of tables that were
+// simulated from the posterior.
 func predictivePicture(response string, list []modelcheck.PredictiveBin) *picture.Picture {
 	var bars []picture.Bar
 	outside := 0
@@ -104,8 +105,8 @@ func predictivePicture(response string, list []modelcheck.PredictiveBin) *pictur
 	return p
 }
 
-// categoriesPicture shows the number of rows of each category, with the numbers in replicated
-// tables.
+// categoriesPicture draws the number of rows of each category beside the numbers in tables that
+// were simulated from the posterior.
 func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
 	var rows []picture.Row
 	outside := 0
@@ -125,7 +126,8 @@ func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
 	return p
 }
 
-// calibrationPicture compares probabilities with shares: rows in groups of like probability.
+// calibrationPicture compares predicted probabilities with observed frequencies, in groups of rows
+// with similar probabilities.
 func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int { return cmp.Compare(a.Mean, b.Mean) })
@@ -154,7 +156,7 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 	return p
 }
 
-// worstRows is the table of the least expected rows.
+// worstRows returns the table of the rows whose responses differ most from their expectations.
 func worstRows(rows []modelcheck.FittedRow) *document.Table {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int {

@@ -21,15 +21,15 @@ import (
 // Compared is a comparison of two runs.
 type Compared struct {
 	common *comparing.Comparison
-	// pairs are the probabilities of predictors, edges or terms; a terminal shows the first of
-	// them.
+	// pairs holds the probabilities of predictors, edges or terms in both runs. A terminal shows
+	// the first printed of them.
 	pairs   []comparing.Pair
 	printed int
 	// title is the title of their table, noun names one of them, and model a model.
 	title, noun, model string
 	name               func(comparing.Pair) string
-	estimates          []regression.Estimates // the largest shifts first
-	facts              []string               // in addition to the facts of all comparisons
+	estimates          []regression.Estimates // sorted by absolute shift, the largest first
+	facts              []string               // sentences in addition to those about all kinds of runs
 	files              []string
 }
 
@@ -43,10 +43,10 @@ const (
 // mostCompared is the number of runs that a picture can distinguish by their inks.
 const mostCompared = 4
 
-// ownName is the name or the code of a pair as it is.
+// ownName returns the name or the code of a pair unchanged.
 func ownName(p comparing.Pair) string { return p.Name + p.Code }
 
-// Selections is a comparison of selections of variables.
+// Selections returns the comparison of two selections of variables for a reader.
 func Selections(c *varsel.Comparison, predictors []string) *Compared {
 	s := &Compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", noun: "predictor", model: "model",
 		files: []string{"inclusion.csv"}, name: func(p comparing.Pair) string {
@@ -69,7 +69,7 @@ func Selections(c *varsel.Comparison, predictors []string) *Compared {
 	return s
 }
 
-// Graphs is a comparison of discoveries of graphs.
+// Graphs returns the comparison of two searches for causal graphs for a reader.
 func Graphs(c *dag.Comparison) *Compared {
 	g := &Compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), noun: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
 		pairs: slices.DeleteFunc(slices.Clone(c.Edges), func(p comparing.Pair) bool { return max(p.A, p.B) < leastEdge }), printed: printedEdges}
@@ -77,7 +77,7 @@ func Graphs(c *dag.Comparison) *Compared {
 	return g
 }
 
-// Regressions is a comparison of hierarchical regressions.
+// Regressions returns the comparison of two hierarchical regressions for a reader.
 func Regressions(c *regression.Comparison) *Compared {
 	r := &Compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", noun: "term", model: "model", name: ownName,
 		estimates: slices.Clone(c.Estimates), files: []string{"estimates.csv"}}
@@ -95,7 +95,8 @@ func (c *Compared) sort() {
 	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
 }
 
-// Numbers is a comparison of runs whose models are numbers of the things that about names.
+// Numbers returns the comparison of two runs whose models are numbers, such as numbers of
+// components. The argument about names the things that are counted.
 func Numbers(c *comparing.Comparison, about string) *Compared {
 	return &Compared{common: c, model: about, name: ownName}
 }
@@ -130,7 +131,7 @@ func (c *Compared) document() *document.Document {
 	return &document.Document{Sections: []*document.Section{{Said: runs}, {Said: c.said("B")}, {Tables: c.tables("B")}, {Said: last}}}
 }
 
-// said are sentences on how far the models of A and of another run agree.
+// said returns sentences on how far the models of run A agree with the models of another run.
 func (c *Compared) said(name string) (lines []string) {
 	if e := c.common.LogEvidence; e != nil && document.Finite(&e.Difference) {
 		lines = append(lines, fmt.Sprintf("Log evidence: %s in A, %s in %s; A − %s is %+.3f nats", document.PlusMinus(&e.A, &e.SEA, 3), document.PlusMinus(&e.B, &e.SEB, 3), name, name, float64(e.Difference)))
@@ -151,7 +152,8 @@ func (c *Compared) said(name string) (lines []string) {
 	return append(lines, c.facts...)
 }
 
-// tables set the probabilities and numbers of A and of another run side by side.
+// tables returns tables of the probabilities and estimates of run A beside those values in another
+// run.
 func (c *Compared) tables(name string) (list []*document.Table) {
 	pairs := func(title string, pairs []comparing.Pair, printed int, named func(comparing.Pair) string) {
 		t := document.NewTable(title, "<~name", "A", name, "A − "+name, "in s.e.")
@@ -161,7 +163,8 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 			if document.Finite(&p.Difference) {
 				difference = difference4(p.Difference)
 			}
-			// a difference too small to show is not worth counting in errors, which may be as small
+			// a difference that is printed as zero can be many standard errors if these are as
+			// small
 			if document.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 				z = fmt.Sprintf("%+.1f", float64(p.Z))
 			}
@@ -189,7 +192,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 	return append(list, c.estimatesTable(name))
 }
 
-// estimatesTable has the posteriors of numbers in both runs.
+// estimatesTable has the posterior means and standard deviations in both runs.
 func (c *Compared) estimatesTable(name string) *document.Table {
 	t := document.NewTable("Posterior means (sd), the largest shifts first; a shift is in posterior standard deviations", "<~name", "A", name, "shift", "ratio of sds")
 	t.Printed = printedEstimates
@@ -203,7 +206,8 @@ func (c *Compared) estimatesTable(name string) *document.Table {
 	return t
 }
 
-// difference4 is a difference of probabilities with four decimals, which are not all zero.
+// difference4 formats a difference of probabilities with four decimals. A difference that would be
+// printed as zero but is not becomes "<1e-4".
 func difference4(difference varsel.Number) string {
 	switch size := math.Abs(float64(difference)); {
 	case size == 0:
@@ -217,7 +221,7 @@ func difference4(difference varsel.Number) string {
 // Comparer compares two runs.
 type Comparer func(ctx context.Context, dirA, dirB string) (*Compared, error)
 
-// sideBySide sets runs side by side: the first with each of the others.
+// sideBySide returns the document that compares the first run with each of the other runs.
 func sideBySide(ctx context.Context, compare Comparer, sources []*source, documents []*document.Document) (*document.Document, error) {
 	if len(sources) > mostCompared {
 		return nil, fmt.Errorf("got %d runs, want at most %d side by side", len(sources), mostCompared)
@@ -258,7 +262,7 @@ func sideBySide(ctx context.Context, compare Comparer, sources []*source, docume
 
 func letter(k int) string { return string(rune('A' + k)) }
 
-// sentence says how far a run agrees with A.
+// sentence returns a sentence on how far a run agrees with run A.
 func (c *Compared) sentence(name string) string {
 	var worst comparing.Pair
 	for _, p := range c.pairs {
@@ -296,7 +300,8 @@ func legend(runs int) (list []picture.Entry) {
 	return list
 }
 
-// probabilities draws the probabilities of all runs, the largest first; nil without any.
+// probabilities draws the probabilities in all runs, the largest first. It returns nil if there are
+// none.
 func probabilities(others []*Compared) *picture.Picture {
 	first := others[0].pairs
 	var order []int
@@ -330,7 +335,7 @@ func probabilities(others []*Compared) *picture.Picture {
 	return p
 }
 
-// estimates draws posteriors of numbers of all runs; nil without any.
+// estimates draws the posterior means and intervals in all runs. It returns nil if there are none.
 func estimates(others []*Compared) *picture.Picture {
 	var rows []picture.Row
 	for _, e := range others[0].estimates {

@@ -12,20 +12,20 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// computation describes the computation of an answer.
+// computation describes how an answer was computed and the verdict on the computation.
 type computation struct {
-	// level is nil where nothing was judged, as every model was counted.
+	// level is the verdict. It is nil if nothing was judged because every model was counted.
 	level *verdict.Verdict
-	// text is the meaning of the verdict, a sentence that follows a colon, and then advice, from
-	// "Try" on.
+	// text is the meaning of the verdict: a sentence that follows a colon, and then advice that
+	// begins with "Try".
 	text string
 	// help is the remedy, where one is known: the words after "What would help:".
 	help    string
 	reasons []string
-	// basis are lines on the methods behind the verdict.
+	// basis holds lines on the methods on which the verdict is based.
 	basis []string
-	// facts are sentences on evidences and on the work done, and words the words of a list that
-	// they and the tables use.
+	// facts holds sentences on evidences and on the work done. words holds the terms in them and in
+	// the tables that the page explains.
 	facts, words []string
 	draw         func(part *document.Section)
 }
@@ -33,7 +33,7 @@ type computation struct {
 func (c *computation) trusted() bool { return c.level == nil || *c.level == verdict.Trusted }
 func (c *computation) failed() bool  { return c.level != nil && *c.level == verdict.Failed }
 
-// meaning is the text without the advice, which is the second result.
+// meaning splits the text into the meaning of the verdict and the advice.
 func (c *computation) meaning() (meaning, try string) {
 	meaning, try, found := strings.Cut(c.text, " Try ")
 	if found {
@@ -42,7 +42,7 @@ func (c *computation) meaning() (meaning, try string) {
 	return meaning, try
 }
 
-// mark is the verdict on the computation.
+// mark returns the verdict on the computation as the document shows it.
 func (c *computation) mark() document.Mark {
 	m := document.Mark{Name: "Computation", Kind: "good", Word: "exact", Text: "Every model was counted; nothing is approximated.", Reasons: c.reasons}
 	if c.level == nil {
@@ -58,10 +58,12 @@ func (c *computation) mark() document.Mark {
 	return m
 }
 
-// reasonsPage lists all reasons, with causes and remedies.
+// reasonsPage is the address of the page that lists all reasons of verdicts, with causes and
+// remedies.
 const reasonsPage = "https://github.com/transdim/vti/blob/main/docs/verdicts.md"
 
-// lines are the reasons and the basis of the verdict, and the remedy.
+// lines returns the reasons and the basis of the verdict, the remedy, and the address of the page
+// on reasons.
 func (c *computation) lines() []string {
 	lines := append(append([]string(nil), c.reasons...), c.basis...)
 	if c.help != "" {
@@ -73,8 +75,8 @@ func (c *computation) lines() []string {
 	return lines
 }
 
-// next recommends the next steps: about the computation, about the model, and otherwise, unless
-// computation or model is so wrong that it comes first.
+// next returns the recommended next steps: first about the computation, then about the model. The
+// advice otherwise comes last; it is left out if the computation failed or the model is poor.
 func (c *computation) next(check *modelcheck.Report, otherwise string) (list []string) {
 	if !c.trusted() {
 		_, try := c.meaning()
@@ -107,7 +109,7 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 	return list
 }
 
-// earned is the section on the basis of the verdict.
+// earned returns the section on what the verdict is based on.
 func (s *source) earned(c *computation) *document.Section {
 	m := c.mark()
 	return &document.Section{ID: "verdict", Title: "How the verdict was earned", Lead: m.Name + ": " + m.Word + ". " + m.Text,
@@ -121,7 +123,8 @@ func (s *source) earned(c *computation) *document.Section {
 		}}
 }
 
-// took is a sentence on the time of a run, and on its parts if it trained.
+// took returns a sentence on the time of a run. If the run trained, it also gives the times of
+// training and of certifying.
 func took(t run.Seconds, steps int) string {
 	text := document.TimeText(t.Total)
 	if t.Train > 0 {
@@ -130,7 +133,8 @@ func took(t run.Seconds, steps int) string {
 	return text
 }
 
-// model is the verdict of the model check; nil if there was none.
+// model returns the verdict of the model check as the document shows it. The argument check is nil
+// if there was no model check.
 func model(check *modelcheck.Report) document.Mark {
 	m := document.Mark{Name: "Model", Kind: "fair", Word: "not checked", Text: "Nothing was compared with the table."}
 	if check == nil {
@@ -152,7 +156,7 @@ func model(check *modelcheck.Report) document.Mark {
 	return m
 }
 
-// findings is the table of a model check.
+// findings returns the table of the findings of a model check.
 func findings(check *modelcheck.Report) *document.Table {
 	t := document.NewTable("What the model check found", "<finding", "<where", "p", "<what to try", "<weight").Opened()
 	t.On = document.OnPage

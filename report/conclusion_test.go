@@ -23,8 +23,8 @@ func TestFailedAnswersBeginWithThat(t *testing.T) {
 	assert.Empty(t, (&source{}).answer(&document.Document{}, &computation{level: &failed}, nil, "").Answer)
 }
 
-// A terminal shows the meaning of a verdict and the advice in one line; a page has the first beside
-// the verdict and the second among the next steps.
+// A terminal shows the meaning of a verdict and the advice in one line. A page shows the meaning
+// beside the verdict, and the advice among the next steps.
 func TestMeaningAndAdvice(t *testing.T) {
 	doubtful := verdict.Doubtful
 	c := &computation{level: &doubtful, text: "it may be right. Try more --steps.", reasons: []string{"few draws"}, basis: []string{"by weights"}}

@@ -8,17 +8,18 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// probabilityOf is the probability of a whole number.
+// probabilityOf is a whole number with its probability.
 type probabilityOf struct {
 	number      int
 	probability float64
 }
 
-// leastBar is the least probability of a whole number that has a bar: a lower one could not be
-// seen.
+// leastBar is the least probability of a whole number that is drawn as a bar. A lower bar could not
+// be seen.
 const leastBar = 0.0005
 
-// countsPicture draws the probabilities of whole numbers of something: of one, of many.
+// countsPicture draws the probabilities of numbers of things. The arguments one and many are the
+// noun in the singular and in the plural.
 func countsPicture(name, title, one, many string, list []probabilityOf) *picture.Picture {
 	var bars []picture.Bar
 	mean := 0.0
@@ -34,7 +35,7 @@ func countsPicture(name, title, one, many string, list []probabilityOf) *picture
 	return p
 }
 
-// banded is a value along an axis with the ends of its interval.
+// banded is a value at a place of an axis, with the ends of its credible interval.
 type banded struct{ x, mean, low, high float64 }
 
 // bandPicture draws a function with the band that holds 95% of the posterior at each place.
@@ -51,14 +52,16 @@ func bandPicture(name, title string, list []banded, xName, yName string, under .
 	return picture.Lines(name, title, picture.Column, 180, append(curves, mean), xName, yName)
 }
 
-// intervalRow is a row of a picture with a number and the interval that holds a percentage of it.
+// intervalRow returns a row of a picture with a value and the ends of its interval, which holds the
+// given percentage of the posterior.
 func intervalRow[F ~float64](label string, mid, low, high F, percent int) picture.Row {
 	return picture.Row{Label: label, From: math.NaN(), Note: picture.Number(float64(mid)), Intervals: []picture.Interval{{
 		Mid: float64(mid), Low: float64(low), High: float64(high), Ink: picture.First,
 		Hint: fmt.Sprintf("%s: %s, %d%%: %s to %s", label, picture.Number(float64(mid)), percent, picture.Number(float64(low)), picture.Number(float64(high)))}}}
 }
 
-// probabilityRow is a row of a picture with a probability, two standard errors to either side.
+// probabilityRow returns a row of a picture with a probability, and an interval of two standard
+// errors to either side.
 func probabilityRow[F ~float64](label string, probability, se F) picture.Row {
 	p, error := float64(probability), float64(se)
 	return picture.Row{Label: label, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{
@@ -66,7 +69,7 @@ func probabilityRow[F ~float64](label string, probability, se F) picture.Row {
 		Hint: fmt.Sprintf("%s: probability %s, standard error %s", label, picture.Probability(p), picture.Number(error))}}}
 }
 
-// widthFor is the width of a matrix with the given numbers of rows and columns.
+// widthFor returns the width of the picture of a matrix with n rows and n columns.
 func widthFor(n int) float64 {
 	const mostInColumn = 9
 	if n > mostInColumn {

@@ -12,8 +12,9 @@ import (
 // width of a picture.
 const densityPoints = 120
 
-// density is a kernel estimate from equally weighted draws, with normal kernels of the width of
-// Silverman (1986, equation 3.31). It is empty for fewer than 20 draws, or equal ones.
+// density estimates a density from equally weighted draws. Its normal kernels have the bandwidth of
+// Silverman (1986, equation 3.31). It returns nothing for fewer than 20 draws, or if all draws are
+// equal.
 func density(values []float64) (x, y []float64) {
 	const fewest = 20
 	values = finite(values)
@@ -29,11 +30,11 @@ func density(values []float64) (x, y []float64) {
 		return nil, nil
 	}
 	width := 0.9 * spread * math.Pow(float64(len(values)), -0.2)
-	// tails of a thousandth are not informative in a picture
+	// draws beyond the quantiles 0.001 and 0.999 would only make the picture wider
 	low := stat.Quantile(0.001, stat.Empirical, values, nil) - 2*width
 	high := stat.Quantile(0.999, stat.Empirical, values, nil) + 2*width
 	x, y = make([]float64, densityPoints), make([]float64, densityPoints)
-	const reach = 5 // kernels are zero beyond, to 1e-6
+	const reach = 5 // bandwidths, beyond which a kernel is below 4e-6 of its maximum
 	centres, counts := together(values, width/16)
 	for k := range x {
 		x[k] = low + (high-low)*float64(k)/(densityPoints-1)
@@ -50,8 +51,9 @@ func density(values []float64) (x, y []float64) {
 	return x, y
 }
 
-// together joins sorted values that differ by less than apart: their means and numbers. A kernel of
-// sixteen times that width changes by less than a thousandth.
+// together joins groups of sorted values whose range is less than apart. It returns the mean and
+// the number of values of each group. If apart is a sixteenth of the bandwidth of a kernel
+// estimate, joining changes a kernel by less than a thousandth.
 func together(sorted []float64, apart float64) (means, counts []float64) {
 	for from := 0; from < len(sorted); {
 		to := from
@@ -66,8 +68,10 @@ func together(sorted []float64, apart float64) (means, counts []float64) {
 	return means, counts
 }
 
-// densities are the curves of a posterior, as high as its parameter is probable, and of its prior,
-// within the visible range; none where draws are too few. The posterior is nothing below least.
+// densities returns the curves of the posterior and of the prior of a parameter within the visible
+// range. The maximum of the posterior is drawn as high as the probability that the parameter is in
+// the model. There are no curves if the draws are too few. The curves end at least, below which the
+// parameter cannot be.
 func densities(values []float64, probability, least float64, logPrior func(x float64) float64) []picture.Curve {
 	x, y := density(values)
 	if len(x) == 0 {
@@ -89,7 +93,7 @@ func densities(values []float64, probability, least float64, logPrior func(x flo
 	if low -= margin; low < least {
 		low = least
 	}
-	const most = 2 // a prior without bound leaves the picture there
+	const most = 2 // a prior whose density is unbounded is cut off at this height
 	for k := range densityPoints {
 		value := low + (high-low)*float64(k)/(densityPoints-1)
 		prior.X, prior.Y = append(prior.X, value), append(prior.Y, math.Min(most, factor*math.Exp(logPrior(value))))

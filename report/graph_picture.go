@@ -11,33 +11,38 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// link is a pair of nodes with its label and style in a drawing.
+// link is a pair of nodes that is drawn with a line or an arrow between them, and the text of its
+// label.
 type link struct {
 	from, to int
-	// joined is the probability of an edge in either direction, and forward the probability of from
-	// → to.
+	// joined is the probability of an edge in either direction, and forward the probability of the
+	// edge from → to.
 	joined, forward float64
-	// directed links have an arrow.
+	// directed reports whether the link is drawn as an arrow.
 	directed bool
 	text     string
 }
 
 // Limits of the drawing of a graph.
 const (
-	// shownLinks is the probability from which a pair is drawn at first: it is then more likely
-	// joined than not.
+	// shownLinks is the probability of being joined from which a pair is drawn before the reader
+	// moves the slider: the pair is then more likely joined than not.
 	shownLinks = 0.5
-	// lowestLinks is the least probability of a pair in the picture that a slider can show.
+	// lowestLinks is the least probability of being joined of the pairs in the picture. The slider
+	// can show pairs down to it.
 	lowestLinks = 0.1
-	// mostLinks bounds the pairs that are placed: more cannot be read, and take long to place.
+	// mostLinks is the largest number of pairs in the drawing. More pairs cannot be read, and take
+	// long to lay out.
 	mostLinks = 150
-	// clearDirection is the share of the probability of an edge that one direction must have to be
-	// drawn with an arrow where the table determines all directions.
+	// clearDirection is the least share of the probability of an edge, in either direction, that
+	// one direction must have to be drawn as an arrow. It applies where the data can determine all
+	// directions.
 	clearDirection = 0.8
 )
 
-// links are the pairs of a result that are joined with at least some probability, the most probable
-// first. byClass means that equivalence classes determine directions.
+// links returns the pairs of nodes that are joined with a probability of at least least, the most
+// probable first. If byClass, the probabilities of equivalence classes determine which links have a
+// direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
 	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
 	for _, e := range result.Edges {
@@ -66,9 +71,9 @@ const (
 	longName   = 90.0 // wider names are shortened
 
 	legendLine = 13.0
-	legendText = 34.0 // where it begins
+	legendText = 34.0 // the horizontal place where the text of the legend begins
 
-	// manyLinks is the number of links beyond which those that are all but certain have no number.
+	// manyLinks is the number of links beyond which links that are all but certain have no number.
 	manyLinks = 20
 )
 
@@ -87,7 +92,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 			numbers[k] = linkLabel(l)
 			edges[k].LabelWidth, edges[k].LabelHeight = picture.TextWidth(numbers[k], picture.SmallSize)+2*labelGap, picture.SmallSize+2
 		}
-		edges[k].Weight = 1 + int(9*l.joined) // probable links decide where things are
+		edges[k].Weight = 1 + int(9*l.joined) // dagre places nodes with edges of large weight close together
 	}
 	drawing, err := dagre.Lay(boxes, edges)
 	if err != nil {
@@ -112,7 +117,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 			p.Line(route, width, picture.Second, style)
 		}
 	}
-	for k, l := range list { // labels lie over all lines
+	for k, l := range list { // labels are drawn after, and so above, all lines
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
 		text, point := numbers[k], drawing.Labels[k]
 		if text == "" {
@@ -143,7 +148,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	return p, nil
 }
 
-// legendEntry is the meaning of a line with or without a head, or of numbers.
+// legendEntry explains an arrow, a line without a head, or the numbers beside them.
 type legendEntry struct {
 	kind int
 	text string
@@ -177,7 +182,8 @@ func (l link) probability() float64 {
 	return l.joined
 }
 
-// certain reports whether the number of a link only shows that there is hardly a doubt.
+// certain reports whether the probability of a link is so close to 1 that its number can be left
+// out.
 func (l link) certain() bool { return l.probability() > 0.995 }
 
 func linkLabel(l link) string {

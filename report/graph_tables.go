@@ -17,15 +17,15 @@ import (
 
 // Lengths of tables on a terminal; pages and files have more.
 const (
-	printedEdge    = 0.05 // least probability of a pair of nodes to be joined
+	printedEdge    = 0.05 // the least probability that a pair of nodes is joined
 	printedGraphs  = 3
 	printedPairs   = 25
 	printedEffects = 10
-	shownArrows    = 40  // of a graph
-	shownPairs     = 500 // of a page
+	shownArrows    = 40  // the largest number of edges that are listed for a graph
+	shownPairs     = 500 // the largest number of pairs of nodes on a page
 )
 
-// edges are the pairs of nodes that may be joined.
+// edges returns the table of the pairs of nodes that may be joined.
 func (v *discovery) edges() *document.Table {
 	r := v.result
 	effects := map[[2]string]dag.Parameter{}
@@ -84,7 +84,8 @@ func edgeText(edges [][2]string, arrow string) string {
 	return strings.Join(parts, " ")
 }
 
-// effects is the section of effects along edges, which are drawn, and of total effects.
+// effects returns the section on direct effects along edges and on total effects, with a picture of
+// each.
 func (v *discovery) effects() *document.Section {
 	t, changes := v.totals()
 	return &document.Section{ID: "effects", Title: "How strong the effects are", Tables: []*document.Table{t, changes},
@@ -110,7 +111,7 @@ func (v *discovery) effects() *document.Section {
 		}}
 }
 
-// effectsPicture draws effects; nil without any.
+// effectsPicture draws effects. It returns nil if there are none.
 func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Picture {
 	if len(rows) == 0 {
 		return nil
@@ -120,8 +121,8 @@ func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Pi
 	return p
 }
 
-// totals are the total effects, the requested ones or the most probable ones first, and their
-// changes by or on categories.
+// totals returns the table of total effects, and the table of their changes by or on categories.
+// The effects that the user asked for are first; the others follow, the most probable first.
 func (v *discovery) totals() (t, changes *document.Table) {
 	r := v.result
 	all := slices.Clone(r.Effects)
@@ -129,12 +130,12 @@ func (v *discovery) totals() (t, changes *document.Table) {
 	for k, pair := range r.Asked {
 		at := slices.IndexFunc(all, func(e dag.Effect) bool { return e.From == pair[0] && e.To == pair[1] })
 		if at < 0 {
-			continue // a file of another version
+			continue // a result that another version has written
 		}
 		asked := all[at]
 		all = slices.Insert(slices.Delete(all, at, at+1), k, asked)
 	}
-	// of categories there is no effect in numbers
+	// an effect of or on categories is not a single number
 	sized := slices.ContainsFunc(all, func(e dag.Effect) bool { return document.Finite(&e.Mean) })
 	t = document.NewTable("Total effects: whether b changes when a is set from outside, over graphs", "<~pair", "a causes b", "no effect")
 	if sized {

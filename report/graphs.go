@@ -14,23 +14,25 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// discovery is the result of a run about graphs, with the data of its page.
+// discovery holds the result of a run that searches for causal graphs and the data that its page
+// shows.
 type discovery struct {
 	*source
 	result *dag.Result
-	// byClass means that the table cannot distinguish graphs of an equivalence class.
+	// byClass reports whether the data cannot distinguish the graphs of one Markov equivalence
+	// class.
 	byClass bool
-	links   []link // that are more probable than not
+	links   []link // the pairs of nodes that are joined with a probability of more than one half
 }
 
-// Meanings of the verdict on graphs, and advice.
+// graphMeaning is the meaning of each verdict on graphs, with advice.
 var graphMeaning = [...]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps or more --certify-draws.",
 	vti.Failed:   "do not use these probabilities. Try more --steps, or --flow spline.",
 }
 
-// GraphPage is the page of discoveries of graphs.
+// GraphPage is the page of runs that search for causal graphs.
 var GraphPage = Page{show: pageOf(graphDocument), ownDraws: true}
 
 func graphDocument(s *source, r *dag.Result) *document.Document {
@@ -58,7 +60,8 @@ func (v *discovery) pairName(l link) string {
 	return v.result.Data.Nodes[l.from] + arrow + v.result.Data.Nodes[l.to]
 }
 
-// sentences are the answer: the links, their directions, and how far one graph stands out.
+// sentences returns the answer: the probable edges, their directions, and how much more probable
+// the best graph is than others.
 func (v *discovery) sentences() []string {
 	n := len(v.result.Data.Nodes)
 	var sure, likely, directed, open []string
@@ -110,7 +113,7 @@ func (v *discovery) sentences() []string {
 	return []string{first + ".", second, third}
 }
 
-// otherwise is the advice that concerns neither the computation nor the model.
+// otherwise returns the advice that concerns neither the computation nor the model.
 func (v *discovery) otherwise() string {
 	var open []string
 	for _, l := range v.links {
@@ -124,7 +127,7 @@ func (v *discovery) otherwise() string {
 	return fmt.Sprintf("More rows of the same kind will not settle the direction of %s: interventions (--intervened) or knowledge from elsewhere (--tiers, --forbid, --require) can. Arrows mean causes only if no common cause is missing from the table.", list(open))
 }
 
-// graph is the section with the drawing.
+// graph returns the section with the drawing of the graph.
 func (v *discovery) graph() *document.Section {
 	return &document.Section{ID: "graph", Title: "The graph", Tables: []*document.Table{v.edges()},
 		Lead: "Pairs of columns that are more likely joined than not; what is not drawn is less likely, not impossible.",
@@ -156,7 +159,7 @@ func (v *discovery) graph() *document.Section {
 		}}
 }
 
-// legend is the meaning of the lines of the drawing.
+// legend returns the meaning of the lines of the drawing.
 func (v *discovery) legend() []string {
 	rule := fmt.Sprintf("An arrow (blue): its direction has at least %g of the probability of the pair. The number is the probability of the arrow.", clearDirection)
 	undirected := "A line (orange): both directions are probable. The number is the probability that the two are joined."
@@ -167,12 +170,12 @@ func (v *discovery) legend() []string {
 	return []string{rule, undirected, "Lines are as wide as they are probable; each says more when the pointer rests on it, and the table below has all numbers."}
 }
 
-// matrix is the section with all probabilities of edges.
+// matrix returns the section with the probabilities of all edges.
 func (v *discovery) matrix() *document.Section {
 	return &document.Section{ID: "matrix", Title: "Probabilities of all edges", Lead: "Row → column: the probability that the row is a direct cause of the column, as far as graphs mean causes.",
 		Draw: func(_ context.Context, part *document.Section) {
 			nodes := v.result.Data.Nodes
-			const most = 60 // columns of which a picture can be read
+			const most = 60 // the largest number of columns with which the picture can be read
 			if len(nodes) > most {
 				part.Notes = []string{fmt.Sprintf("With %d columns the matrix is too large to draw; adjacency.csv has it.", len(nodes))}
 				return
@@ -197,7 +200,7 @@ func (v *discovery) matrix() *document.Section {
 		}}
 }
 
-// classes is the section of equivalence classes and graphs.
+// classes returns the section on equivalence classes and on single graphs.
 func (v *discovery) classes() *document.Section {
 	classes := document.NewTable("Most probable equivalence classes", "probability", "<edges").Opened()
 	for _, c := range v.result.Classes {
@@ -206,7 +209,7 @@ func (v *discovery) classes() *document.Section {
 	graphs := document.NewTable("Most probable graphs", "probability", "<edges")
 	for _, g := range v.result.Graphs {
 		p := document.Probability(g.Prob, g.SE)
-		if g.Prob > 0 && g.Prob < 1e-3 { // as the best graph of many may have
+		if g.Prob > 0 && g.Prob < 1e-3 { // the probability of the best of very many graphs may be so small
 			p = fmt.Sprintf("%.1e", float64(g.Prob))
 		}
 		graphs.Add(p, edgeText(g.Edges, "→"))
@@ -259,7 +262,8 @@ func (v *discovery) computation() *computation {
 	return found
 }
 
-// notTrusted is the meaning of a verdict that is not good, and advice for each method.
+// notTrusted returns the meaning of a verdict other than trusted, with advice for each method of
+// computation.
 func (v *discovery) notTrusted() string {
 	switch c := v.result.Certificate; {
 	case len(c.Unclear) > 0 && len(c.Reasons) == 1:

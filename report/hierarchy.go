@@ -15,14 +15,15 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// hierarchy is the result of a hierarchical regression, with the data of its page.
+// hierarchy holds the result of a hierarchical regression and the data that its page shows.
 type hierarchy struct {
 	*source
 	result *regression.Result
 }
 
-// Meanings of the verdict on a regression, and advice; for families that learn the effects, and for
-// answers of networks that were trained before.
+// The meaning of each verdict on a regression, with advice: regressionMeaning for the family that
+// integrates the effects of groups out, and familyMeaning for variational families that learn these
+// effects. failedInference, below, is for answers of networks that were trained beforehand.
 var (
 	regressionMeaning = [...]string{
 		vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
@@ -38,7 +39,7 @@ var (
 
 const failedInference = "do not use these numbers. Try vti hbm: the table may be unlike those of the training."
 
-// regressionText is the meaning of the verdict on an answer.
+// regressionText returns the meaning of the verdict on the answer of a regression, with advice.
 func regressionText(r *regression.Result) string {
 	verdict := r.Certificate.Verdict
 	switch {
@@ -141,13 +142,14 @@ func (v *hierarchy) title() string {
 	return fmt.Sprintf("What explains %s, and how does it vary by %s?", v.response(), list(groups))
 }
 
-// isSlope reports whether a summary is the effect of a column, or an effect on the log odds of a
-// category.
+// isSlope reports whether a summary with this name is the effect of a column, on the response or on
+// the log odds of a category, and not an intercept.
 func isSlope(name string) bool {
 	return name != "(Intercept)" && !strings.HasSuffix(name, ":(Intercept)")
 }
 
-// columnOf is the column of an effect: the name without the category whose log odds it changes.
+// columnOf returns the column of an effect: the name of the effect without the category whose log
+// odds it changes.
 func (v *hierarchy) columnOf(effect string) string {
 	for _, category := range v.result.Categories {
 		if column, ok := strings.CutPrefix(effect, category+":"); ok {
@@ -157,7 +159,8 @@ func (v *hierarchy) columnOf(effect string) string {
 	return effect
 }
 
-// sentences describe the population effects, the variation by groups, and the terms.
+// sentences returns sentences on the population effects, the variation between groups, and the
+// selected terms.
 func (v *hierarchy) sentences() []string {
 	first := strings.TrimSpace(v.populationAnswer() + " " + v.curvesAnswer())
 	var parts []string
@@ -188,8 +191,9 @@ func (v *hierarchy) sentences() []string {
 	return []string{first, second, third}
 }
 
-// populationAnswer is a sentence on the effects of columns: how much more one unit of each makes,
-// or a level of a factor beside the others, where the sign is known.
+// populationAnswer returns a sentence on the effects of columns whose sign is known: by how much
+// one unit of a numeric column changes the response, or how much a level of a factor differs from
+// the reference level.
 func (v *hierarchy) populationAnswer() string {
 	isLevel := make(map[string]bool)
 	for _, c := range v.result.Data.Columns {
@@ -229,13 +233,13 @@ func (v *hierarchy) populationAnswer() string {
 	case len(open) > 0:
 		return "Across the population, not even the sign of the effect of " + list(open) + " is known."
 	}
-	if v.curvesAnswer() != "" { // which says all
+	if v.curvesAnswer() != "" { // curvesAnswer describes them
 		return ""
 	}
 	return "The formula has no effects of columns on the whole population."
 }
 
-// readable is the name of a standard deviation in words: a term by a grouping.
+// readable returns the name of a standard deviation in words, as in "x by school".
 func readable(name string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(name, "sd("), ")")
 	term, group, _ := strings.Cut(inner, " | ")
@@ -254,7 +258,7 @@ func (v *hierarchy) otherwise() string {
 	return "Report effects with their intervals; --select asks which terms the table supports, and vti predict predicts rows of known and of new groups."
 }
 
-// terms is the section of a selection.
+// terms returns the section on the selection of terms of the formula.
 func (v *hierarchy) terms() *document.Section {
 	part := &document.Section{ID: "terms", Title: "Which terms the table supports", Lead: "Each term is absent, the same for all groups, or varying by group; bars are probabilities given the table."}
 	if len(v.curves()) > 0 {
@@ -285,7 +289,7 @@ func (v *hierarchy) terms() *document.Section {
 	return part
 }
 
-// population is the section of population effects and standard deviations.
+// population returns the section on population effects and standard deviations.
 func (v *hierarchy) population() *document.Section {
 	r := v.result
 	averaged, odds, spread := "", "", ""
@@ -314,7 +318,7 @@ func summariesTable(caption string, list []regression.Summary) *document.Table {
 	return t
 }
 
-// moment is a mean or a standard deviation, which draws may not resolve.
+// moment formats a mean or a standard deviation. It is NaN if the draws do not determine it.
 func moment(x regression.Figure) string {
 	if math.IsNaN(float64(x)) {
 		return "not resolved"
@@ -322,7 +326,8 @@ func moment(x regression.Figure) string {
 	return document.Short(x)
 }
 
-// drawPopulation draws numbers with their intervals, expectations and densities.
+// drawPopulation draws the population effects and standard deviations with their intervals, the
+// expectations along predictors, and posterior densities.
 func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) {
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
 		var rows []picture.Row
@@ -363,7 +368,7 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 	v.densities(part)
 }
 
-// checks is the section of the model check, with its statistics.
+// checks returns the section on the model check, with a table of its statistics.
 func (v *hierarchy) checks() *document.Section {
 	part := v.checked(v.response(), v.result.ModelCheck)
 	t := document.NewTable("Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", "<statistic", "observed", "replicated", "sd", "p")
@@ -381,11 +386,11 @@ type byTerm struct {
 	levels      []regression.LevelSummary
 }
 
-// varying groups the effects of levels.
+// varying returns the effects of levels, grouped by term and grouping.
 func (v *hierarchy) varying() (list []byTerm) {
 	for _, one := range v.result.Varying {
 		if one.Smooth {
-			continue // coefficients of a basis say nothing by themselves
+			continue // a single coefficient of the basis of a smooth function has no meaning
 		}
 		if n := len(list); n == 0 || list[n-1].group != one.Group || list[n-1].term != one.Term {
 			list = append(list, byTerm{group: one.Group, term: one.Term})

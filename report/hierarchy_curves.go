@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// groupings are the groupings of the formula, without smooth functions.
+// groupings returns the groupings of rows in the formula. Smooth functions, which are stored as
+// groupings too, are left out.
 func (v *hierarchy) groupings() (list []regression.GroupSummary) {
 	for _, g := range v.result.Data.Groups {
 		if g.Line == "" {
@@ -33,15 +34,17 @@ func (v *hierarchy) curves() (list []regression.GroupSummary) {
 	return list
 }
 
-// isBend reports whether a standard deviation belongs to a smooth function.
+// isBend reports whether the standard deviation with the name sd belongs to a smooth function.
 func (v *hierarchy) isBend(sd string) bool {
 	return slices.ContainsFunc(v.curves(), func(g regression.GroupSummary) bool { return sd == bendName(g) })
 }
 
-// bendName is the name of the standard deviation of a smooth function around its line.
+// bendName returns the name of the standard deviation of a smooth function around its straight
+// line.
 func bendName(g regression.GroupSummary) string { return "sd(" + g.Name + ")" }
 
-// smoothOf is the smooth function around the line of a column; nil if there is none.
+// smoothOf returns the smooth function of a column, which is the departure from the column's
+// straight line. It returns nil if there is none.
 func (v *hierarchy) smoothOf(column string) *regression.GroupSummary {
 	for _, g := range v.curves() {
 		if g.Line == column {
@@ -51,8 +54,9 @@ func (v *hierarchy) smoothOf(column string) *regression.GroupSummary {
 	return nil
 }
 
-// curveOf is smoothOf where the answer is a curve rather than a line: unless it was a question that
-// has another answer.
+// curveOf returns the smooth function of a column if its effect is a curve, else nil. If the run
+// selected terms, the smooth function must have a probability above one half of being more than a
+// line.
 func (v *hierarchy) curveOf(column string) *regression.GroupSummary {
 	g := v.smoothOf(column)
 	if g != nil && len(v.result.Terms) > 0 && v.curvedProbability(g.Name) <= 0.5 {
@@ -71,7 +75,8 @@ func (v *hierarchy) curvedProbability(name string) (sum float64) {
 	return sum
 }
 
-// curvesAnswer is a sentence on each column whose effect is a curve; "" if none is.
+// curvesAnswer returns a sentence on each column whose effect is a curve. It returns "" if there is
+// none.
 func (v *hierarchy) curvesAnswer() string {
 	var sentences []string
 	for _, g := range v.curves() {
@@ -87,13 +92,14 @@ func (v *hierarchy) curvesAnswer() string {
 	return strings.Join(sentences, " ")
 }
 
-// hasSteps reports whether an effect is monotonic, with shares of its steps.
+// hasSteps reports whether an effect is monotonic. The result of such an effect has the shares of
+// the total effect that the steps between neighbouring levels have.
 func (v *hierarchy) hasSteps(effect string) bool {
 	return slices.ContainsFunc(v.result.Shares, func(s regression.Summary) bool { return strings.HasPrefix(s.Name, effect+": ") })
 }
 
-// alongPredictors draws the expectation along each predictor of the table, its curve or its steps
-// included, the other numbers at their means. Notes explain missing pictures.
+// alongPredictors draws the expected response along each predictor of the table, with the other
+// numeric predictors at their means. If a picture is missing, a note gives the reason.
 func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section) {
 	if v.draws == nil || v.kind().HasCategories() {
 		return
@@ -116,7 +122,8 @@ func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section)
 	}
 }
 
-// along draws the expectation along a predictor: a line for a number, and a row for each label.
+// along draws the expected response along a predictor: a line for a numeric predictor, and a row
+// for each level of a factor.
 func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predictor predict.Variable) (*picture.Picture, error) {
 	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: predictor.Name}}, Curve: !predictor.Labels})
 	if err != nil {

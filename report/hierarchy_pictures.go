@@ -13,8 +13,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Sizes of caterpillars: rows in a column of a picture, and columns and rows of pictures. Names of
-// levels stay as large as other text, and a picture fits on a page.
+// Sizes of caterpillar plots, with which the names of levels stay as large as other text and a
+// picture fits on a page: panelRows is the number of rows in one column of a picture, mostPanels
+// the number of columns, and mostLevels the number of levels in a picture. tableLevels is the
+// number of levels in a table.
 const (
 	panelRows   = 45
 	mostPanels  = 3
@@ -25,7 +27,7 @@ const (
 // printedLevels is the number of levels of a grouping that a terminal shows.
 const printedLevels = 8
 
-// groups is the section of the levels of groupings.
+// groups returns the section on the effects of the levels of groupings.
 func (v *hierarchy) groups() *document.Section {
 	part := &document.Section{ID: "groups", Title: "How groups differ", Lead: "Each level's difference from the population, with 95% intervals. Arrows lead from what the rows of the level alone would say to what the model says: levels with few rows are drawn towards the others."}
 	for _, one := range v.varying() {
@@ -54,9 +56,9 @@ func (v *hierarchy) groups() *document.Section {
 	return part
 }
 
-// caterpillar draws the effects of levels.
+// caterpillar draws the effects of levels with their intervals.
 func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.LevelSummary) *picture.Picture {
-	// the axis is the axis of the posteriors: estimates from single rows can be far outside
+	// The axis covers the posterior intervals only: estimates from single rows can be far outside.
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, level := range shown {
 		low, high = math.Min(low, float64(level.Q025)), math.Max(high, float64(level.Q975))
@@ -95,7 +97,8 @@ func (b byTerm) unit(response string) string {
 	return response + " per unit of " + b.term
 }
 
-// Numbers of pictures of a section.
+// The largest numbers of pictures of expectations along predictors, and of densities with priors,
+// in a section.
 const (
 	mostConditional = 6
 	mostPriors      = 12
@@ -109,7 +112,7 @@ func (v *hierarchy) kind() likelihood.Kind {
 	return kind
 }
 
-// predicted is the quantity that effects of columns change.
+// predicted names the quantity to which the effects of columns are added.
 func (v *hierarchy) predicted() string {
 	kind := v.kind()
 	switch {
@@ -143,7 +146,7 @@ func (v *hierarchy) densities(part *document.Section) {
 		in := float64(len(values)) / float64(v.draws.Len())
 		least := math.Inf(-1)
 		if prior.Family != "normal" {
-			least = 0 // kernels smear a density over zero
+			least = 0 // the kernels would extend the density below zero
 		}
 		curves := densities(values, in, least, prior.LogDensity)
 		if len(curves) == 0 {

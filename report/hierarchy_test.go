@@ -31,8 +31,9 @@ func TestPopulationAnswer(t *testing.T) {
 	require.Equal(t, "The formula has no effects of columns on the whole population.", v.populationAnswer())
 }
 
-// A curve is no slope: the answer says how far it departs from its line, unless a selection says
-// that it is probably a line. It is no grouping of the rows either.
+// A curve is not reported as a slope. The answer says how far it departs from its straight line,
+// unless the selection of terms finds that it is probably a line. It is not reported as a grouping
+// of the rows either.
 func TestCurvesInAnswers(t *testing.T) {
 	result := &regression.Result{
 		Data: regression.FrameSummary{Response: "y", Groups: []regression.GroupSummary{{Name: "g", Levels: 3}, {Name: "s(age)", Levels: 1, Line: "age"}}},
@@ -55,8 +56,8 @@ func TestCurvesInAnswers(t *testing.T) {
 	require.Equal(t, "Across the population, y changes with one more unit of age (0.500, 95% interval 0.250 to 0.750).", v.sentences()[0])
 }
 
-// TestRegressionText checks that a family without a trusted answer is followed by the one that
-// integrates effects out.
+// TestRegressionText checks that an untrusted answer of a variational family comes with the advice
+// to use the marginal family, which integrates effects out.
 func TestRegressionText(t *testing.T) {
 	text := func(command, family string, verdict vti.Verdict) string {
 		return regressionText(&regression.Result{Command: command, Family: family, Certificate: &regression.Certificate{Verdict: verdict}})

@@ -18,14 +18,14 @@ func mixtureTitle(columns []string) string {
 	return fmt.Sprintf("How many components do %s have?", list(columns))
 }
 
-// mixtureMeaning is the meaning of the verdict on a mixture, with advice.
+// mixtureMeaning is the meaning of each verdict on a mixture, with advice.
 var mixtureMeaning = [...]string{
 	vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
 	vti.Failed:   "do not use these numbers. Try more --sweeps where the samplers differ, or fewer --max-components.",
 }
 
-// MixturePage is the page of mixtures.
+// MixturePage is the page of runs of vti mixture.
 var MixturePage = Page{show: pageOf(mixtureDocument)}
 
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
@@ -51,7 +51,8 @@ func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	return s.answer(d, found, r.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture.")
 }
 
-// drawMixture draws densities, clusters in pairs of columns, and numbers of components.
+// drawMixture draws the density in each column, the clusters in pairs of columns, and the
+// probabilities of numbers of components.
 func drawMixture(part *document.Section, r *mixture.Result) {
 	for c := range r.Data.Columns {
 		part.Place(mixturePicture(r, c))
@@ -79,7 +80,7 @@ func numbersTable(r *mixture.Result) *document.Table {
 	return t
 }
 
-// componentsTable describes the components given the most probable number of them.
+// componentsTable has a row for each component, given the most probable number of components.
 func componentsTable(r *mixture.Result) *document.Table {
 	several := len(r.Data.Columns) > 1
 	order := "in the order of the means"
@@ -134,11 +135,13 @@ func correlationsTable(r *mixture.Result) *document.Table {
 	return t
 }
 
-// columnsOfClusters is the number of columns, the first, of which each pair has a picture.
+// columnsOfClusters is the number of columns, counted from the first, of which each pair has a
+// picture of clusters.
 const columnsOfClusters = 3
 
-// clustersPicture has the rows in two columns, and an ellipse for each component at its medians,
-// two standard deviations wide: 1 − exp(−2) of its rows are inside.
+// clustersPicture draws the rows in two columns, and an ellipse for each component at the posterior
+// medians of its parameters. The ellipse is at two standard deviations from the mean, so that 1 −
+// exp(−2) of the component's rows are expected inside.
 func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 	var points []picture.Point
 	for _, row := range result.Rows {
@@ -172,7 +175,8 @@ func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 	return p
 }
 
-// mixturePicture is the density in a column with its band over a histogram of the values.
+// mixturePicture draws the density in a column with its credible band, over a histogram of the
+// values.
 func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 	var list []banded
 	name := result.Data.Columns[at]
@@ -181,7 +185,8 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 			list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
 		}
 	}
-	// three times the cube root of the number of rows, and no more bins than can be seen
+	// the number of bins is three times the cube root of the number of rows, at most the number
+	// that can be seen
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
 		low, high = math.Min(low, float64(row.Values[at])), math.Max(high, float64(row.Values[at]))
@@ -189,7 +194,7 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 	histogram := picture.Curve{Ink: picture.Muted}
 	bins := min(40, max(8, int(3*math.Cbrt(float64(len(result.Rows))))))
 	width := (high - low) / float64(bins)
-	if result.Data.Family == mixture.Poisson.String() { // bins of whole numbers, about them
+	if result.Data.Family == mixture.Poisson.String() { // bins are centred at whole numbers
 		width = math.Max(1, math.Ceil(width))
 		bins = int((high-low)/width) + 1
 		low -= 0.5

@@ -11,11 +11,12 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// OrderPage is the page of orders.
+// OrderPage is the page of runs of vti order, which choose the order of an autoregression, the
+// degree of a polynomial or the knots of a spline.
 var OrderPage = Page{show: pageOf(orderDocument)}
 
-// orderDocument is about the order of an autoregression, the degree of a polynomial, or the knots
-// of a spline.
+// orderDocument returns the document on the order of an autoregression, the degree of a polynomial,
+// or the knots of a spline.
 func orderDocument(s *source, r *order.Result) *document.Document {
 	one, many, which := "order", "orders", "Probability of each order"
 	d := &document.Document{
@@ -42,7 +43,7 @@ func orderDocument(s *source, r *order.Result) *document.Document {
 	return s.answer(d, c, r.ModelCheck, "Report coefficients averaged over "+many+", with the probabilities of these, rather than those of one model.")
 }
 
-// ordersTable has the orders, or numbers of knots.
+// ordersTable has a row for each order, degree or number of knots.
 func ordersTable(r *order.Result, one string) *document.Table {
 	head := []string{one, "probability", "log Bayes factor"}
 	if len(r.Knots) > 0 {
@@ -71,8 +72,8 @@ func ordersTable(r *order.Result, one string) *document.Table {
 	return t
 }
 
-// leastPrinted is the least probability of a coefficient that is shown: less could not be seen in
-// its mean.
+// leastPrinted is the least posterior probability that a coefficient is in the model for which it
+// is shown. The mean of a less probable coefficient is too close to zero.
 const leastPrinted = 1e-4
 
 func orderCoefficients(r *order.Result) *document.Table {
@@ -92,8 +93,10 @@ func orderCoefficients(r *order.Result) *document.Table {
 	return t
 }
 
-// probabilityOfZero is the probability of the orders without the coefficient at a place of the
-// list: the first belongs to all orders, the last is σ, the others to the orders 1, 2, ….
+// probabilityOfZero returns the probability that the coefficient at a place of the list is zero,
+// which is the total probability of the orders without it. The first coefficient of the list
+// belongs to all orders. The last entry is the noise σ. The entries between them belong to the
+// orders 1, 2, ….
 func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
 		return 0
@@ -106,8 +109,8 @@ func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	return zero
 }
 
-// drawOrders draws a curve, knots and coefficients, where there are any, without σ and the level,
-// which have other units.
+// drawOrders draws the fitted curve, the knots and the coefficients, as far as the result has them.
+// The level and the noise σ are not drawn with the coefficients, because they have other units.
 func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	var list []probabilityOf
 	for _, o := range r.Orders {

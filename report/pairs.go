@@ -14,12 +14,13 @@ import (
 // pair is the joint distribution of two predictors among draws.
 type pair struct {
 	a, b int
-	// both, first and second are the probabilities of both, of a and of b; correlation is the
-	// correlation of their indicators.
+	// both is the probability that predictors a and b are both in the model, first the probability
+	// of a, and second the probability of b. correlation is the correlation of their inclusion
+	// indicators.
 	both, first, second, correlation float64
 }
 
-// pairsOf counts how often predictors are in the model together.
+// pairsOf counts the draws in which two of the predictors are both in the model, for all pairs.
 func (v *selection) pairsOf(predictors []int) [][]pair {
 	n := len(predictors)
 	together := make([][]float64, n)
@@ -54,7 +55,8 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 	return pairs
 }
 
-// pairs is the section of predictors that go together or exclude each other, if draws show any.
+// pairs returns the section on predictors that tend to be in the model together, or to exclude each
+// other. It shows pairs only if the run has draws.
 func (v *selection) pairs() *document.Section {
 	return &document.Section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
 		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together.",
@@ -116,9 +118,9 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 	part.Tables = []*document.Table{t}
 }
 
-// notable is the size of a correlation of indicators from which the page says that two predictors
-// go together or replace each other: ten times the error with 10,000 draws, and large enough to be
-// seen in the list of models.
+// notable is the least absolute correlation of two inclusion indicators from which the page says
+// that the predictors go together or replace each other. It is ten times the standard error with
+// 10,000 draws, and large enough to be seen in the list of models.
 const notable = 0.2
 
 func signed(x float64) string {

@@ -20,25 +20,28 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// Work that a page does for leave-one-out, so that it takes a tenth of a second: rows at most, and
-// draws of all rows together; [predict.CheckFile], where there is one, has all of them.
+// Limits of leave-one-out cross-validation for a page, with which it takes a tenth of a second:
+// looRows is the largest number of rows, looDraws the largest number of draws of all rows together,
+// and fewestDraws the least number of draws of a row. The file [predict.CheckFile], if the run has
+// it, covers all rows and draws.
 const (
 	looRows      = 1000
 	looDraws     = 1_000_000
 	fewestDraws  = 400
-	looLeast     = 3 // rows, below which nothing is to be seen
+	looLeast     = 3 // rows: with fewer there is no section
 	looWorstRows = 30
 )
 
-// leftOut is the accuracy of predictions of rows from all others, for a run that predicts a
-// response.
+// leftOut is the accuracy of the predictions of each row from all other rows, for a run that
+// predicts a response.
 type leftOut struct {
 	LOO         *predict.LOO         `json:"loo"`
 	Calibration *predict.Calibration `json:"calibration"`
-	all         int                  // rows of the table
+	all         int                  // the number of rows of the table
 }
 
-// leaveOneOut reads the file of vti check, or computes the same from some of the draws.
+// leaveOneOut reads the file of the command vti check if the run has it, or else computes the same
+// quantities from some of the draws.
 func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
 	if stored, err := s.storedCheck(); err != nil || stored != nil {
 		return stored, err
@@ -64,7 +67,8 @@ func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
 	return &leftOut{loo, predict.Calibrate(loo, loo.Spikes(rows), 0), all}, nil
 }
 
-// storedCheck reads the file of vti check, if there is one that is not older than the result.
+// storedCheck reads the file of the command vti check. It returns nil without an error if there is
+// no such file, or if the file is older than the result or incomplete.
 func (s *source) storedCheck() (*leftOut, error) {
 	path := filepath.Join(s.dir, predict.CheckFile)
 	info, err := os.Stat(path)
@@ -87,14 +91,14 @@ func (s *source) storedCheck() (*leftOut, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if stored.LOO == nil || stored.Calibration == nil || len(stored.Calibration.Histogram) == 0 {
-		return nil, nil // of a version that kept less
+		return nil, nil // written by a version that stored less
 	}
 	stored.all = len(stored.LOO.Rows)
 	return stored, nil
 }
 
-// predictions is the section of leave-one-out. Where it cannot be computed, for example because the
-// table of the run is missing, the section gives the reason.
+// predictions returns the section on leave-one-out cross-validation. If the accuracy cannot be
+// computed, for example because the table of the run is missing, the section gives the reason.
 func (s *source) predictions(response string) *document.Section {
 	return &document.Section{ID: "predictions", Title: "How well it predicts rows that it has not seen", Draw: func(ctx context.Context, part *document.Section) {
 		if found, err := s.leaveOneOut(ctx); err != nil {
@@ -144,7 +148,8 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	return p
 }
 
-// smaller names the responses that a probability integral transform is the probability of.
+// smaller names the event whose predicted probability is the probability integral transform of a
+// response.
 func (s *source) smaller(response string) string {
 	kind, err := likelihood.Parse(cmp.Or(s.settings["model.likelihood"], s.settings["frame.response"], s.settings["frame.likelihood"]))
 	if err == nil && kind.HasCategories() {
@@ -153,7 +158,8 @@ func (s *source) smaller(response string) string {
 	return "a smaller " + response
 }
 
-// transformsPicture is the histogram of probability integral transforms with the uniform one.
+// transformsPicture draws the histogram of the probability integral transforms beside the uniform
+// distribution, which they have if predictions are calibrated.
 func transformsPicture(smaller string, rows int, c *predict.Calibration) *picture.Picture {
 	var bars []picture.Bar
 	bins, n := float64(len(c.Histogram)), float64(rows)

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// provenance is the last section of a document: the command that repeats the run, and all its
-// settings.
+// provenance returns the last section of a document: the command that repeats the run, and all
+// settings of the run.
 func (s *source) provenance() *document.Section {
 	h := s.header
 	facts := document.NewTable("The run", "<what", "<value").Opened()
@@ -50,7 +50,7 @@ func joined(a, b string) string {
 	return a + " (" + b + ")"
 }
 
-// training draws the loss, nil if the run trained nothing.
+// training draws the loss while training. It returns nil if the run trained nothing.
 func (s *source) training() *picture.Picture {
 	if s.trace == nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *source) training() *picture.Picture {
 	if len(finite(y)) < 2 || len(x) != len(y) {
 		return nil
 	}
-	// the first steps can be so far off that nothing else could be seen
+	// the losses of the first steps can be so large that the others could not be distinguished
 	shown := slices.Clone(y)
 	sorted := finite(y)
 	slices.Sort(sorted)
@@ -79,7 +79,8 @@ func (s *source) training() *picture.Picture {
 	return p
 }
 
-// weights draws Pareto's k̂ of each of n models against its probability; nil if there is none.
+// weights draws Pareto's k̂ of the importance weights of each of n models against the probability
+// of the model. It returns nil if fewer than two models have both.
 func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.Picture {
 	var points []picture.Point
 	worst := math.Inf(-1)
@@ -92,7 +93,7 @@ func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.
 	if len(points) < 2 {
 		return nil
 	}
-	const most = 1500 // points that a picture can show apart
+	const most = 1500 // the largest number of points that a reader can distinguish
 	points = points[:min(len(points), most)]
 	low, high := points[0].X, points[0].X
 	for _, point := range points {

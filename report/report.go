@@ -21,23 +21,28 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Names of the page and of the folder of pictures in a run directory.
+// File is the name of the page in a run directory, and FiguresDir the name of the folder of its
+// pictures.
 const (
 	File       = "report.html"
 	FiguresDir = "figures"
 )
 
-// Page makes the pages of the runs of an application. Its zero value knows only the fields that all
-// results begin with.
+// A Page makes the pages of the finished runs of one application, for example of all selections of
+// variables. The zero Page shows only the fields that the results of all applications have
+// ([run.Head]).
 type Page struct {
 	show func(*source) (*document.Document, error)
-	// Predictor opens a run that predicts a response; nil if none does.
+	// Predictor opens a finished run to predict its response. It is nil if the runs of the
+	// application predict no response.
 	Predictor func(dir string) (Predictor, error)
-	// ownDraws means that draws have a format of their own, which pages do not show.
+	// ownDraws reports whether the runs store their posterior draws in a format of their own, which
+	// pages do not read.
 	ownDraws bool
 }
 
-// Predictor is a finished run that predicts rows: its own, or the rows of a new table.
+// Predictor is a finished run that predicts rows: the rows of its own table if fresh is nil, else
+// the rows of the table fresh.
 type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }
@@ -59,8 +64,8 @@ func (p Page) document(s *source) (*document.Document, error) {
 	return p.show(s)
 }
 
-// Print writes the answer of a finished run for a terminal: the document that its page shows too,
-// without pictures.
+// Print writes the answer of a finished run for a terminal. It is the document that the page of the
+// run shows too, without pictures.
 func (p Page) Print(w io.Writer, dir string) error {
 	d, err := p.read(dir)
 	if err == nil {
@@ -69,7 +74,8 @@ func (p Page) Print(w io.Writer, dir string) error {
 	return err
 }
 
-// read makes the document of a finished run, without the content that only a page shows.
+// read makes the document of a finished run, without the content that only a page shows, such as
+// pictures.
 func (p Page) read(dir string) (*document.Document, error) {
 	s, err := open(dir, p)
 	if err != nil {
@@ -78,9 +84,10 @@ func (p Page) read(dir string) (*document.Document, error) {
 	return p.document(s)
 }
 
-// Write writes the page of the runs in dirs to a file: of one run its own page, of several that
-// answer the same question about the same table all side by side, as compare compares two. Its
-// errors come from reading the runs, from runs that cannot be compared, and from writing.
+// Write writes one page about the runs in dirs to the file at path. For a single run it is the page
+// of this run. Several runs must answer the same question about the same table; they are shown side
+// by side, and compare compares the first with each of the others. Write returns an error if a run
+// cannot be read, if the runs cannot be compared, or if the file cannot be written.
 func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...string) error {
 	page, err := p.build(ctx, compare, dirs)
 	if err != nil {
@@ -89,8 +96,8 @@ func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...
 	return atomicfile.Write(path, page.Write)
 }
 
-// Finish writes the files for readers of a finished run: its page as [File], and the pictures of
-// the page as SVG and PNG in [FiguresDir].
+// Finish writes the files of a finished run that are meant for readers: its page as [File], and the
+// pictures of the page as SVG and PNG files in the folder [FiguresDir].
 func (p Page) Finish(ctx context.Context, dir string) error {
 	page, err := p.build(ctx, nil, []string{dir})
 	if err != nil {
@@ -154,15 +161,17 @@ func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*docu
 	return page, nil
 }
 
-// plainDocument is the document of a run with only the fields that all results begin with.
+// plainDocument returns the document of a run of which only the fields that all results have are
+// known.
 func plainDocument(s *source, r *run.Head) *document.Document {
 	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
 	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
 }
 
-// answer completes the document of a run from its title and answer: the verdicts, the next steps,
-// and after the sections the sections on the model, on the computation, and on repeating it.
-// otherwise is the advice that concerns neither the computation nor the model.
+// answer completes the document of a run, which has its title and its answer. It adds the verdicts
+// on the computation and on the model, the recommended next steps, and two last sections: how the
+// verdict was earned, and how to repeat the run. The argument otherwise is the advice that concerns
+// neither the computation nor the model.
 func (s *source) answer(d *document.Document, c *computation, check *modelcheck.Report, otherwise string) *document.Document {
 	d.Marks = []document.Mark{c.mark(), model(check)}
 	d.Next = c.next(check, otherwise)

@@ -20,7 +20,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// exactRun makes the directory of a finished run of vti exact in a folder with a telling name.
+// exactRun makes the directory of a finished run of vti exact, in a folder whose name a page must
+// not contain.
 func exactRun(t *testing.T, table string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "secret-folder", "run")
@@ -37,8 +38,8 @@ func exactRun(t *testing.T, table string) string {
 	return dir
 }
 
-// A page has the answer of its run, every picture also as a file, and no folder that the run was
-// made in.
+// A page has the answer of its run. Every picture of it is also a file. It does not contain the
+// path of the folder in which the run was made.
 func TestFinish(t *testing.T) {
 	table, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
 	require.NoError(t, err)
@@ -168,7 +169,7 @@ func TestLinks(t *testing.T) {
 	require.NotContains(t, p.Inline(), "direction determined")
 }
 
-// Of many links the all but certain ones have no number.
+// If there are many links, those that are all but certain have no number.
 func TestNumbersOfManyLinks(t *testing.T) {
 	result := &dag.Result{}
 	for k := range manyLinks + 2 {
@@ -199,7 +200,7 @@ func TestWords(t *testing.T) {
 	require.Equal(t, `'it'\''s'`, rundir.Quoted("it's"))
 }
 
-// Paths are shown without folders.
+// Pages show paths without their folders.
 func TestWithoutFolder(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join("home", "truth.csv"))
 	require.NoError(t, err)

@@ -19,23 +19,23 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// source is the content of the directories of all runs.
+// source holds the contents that the run directories of all applications share.
 type source struct {
 	dir      string
 	page     Page
 	header   run.Header
-	settings map[string]string // of the record, by their paths there
-	trace    *trace            // nil: the run trained nothing
-	draws    *draws.Draws      // nil: not read, or the run keeps none
+	settings map[string]string // of the run's record, by the paths of their fields
+	trace    *trace            // nil if the run trained nothing
+	draws    *draws.Draws      // nil before readDraws, or if the run stores no draws that a page can show
 }
 
-// trace is the log of training: a column of numbers for each name.
+// trace is the log of training: columns of numbers, each with a name.
 type trace struct {
 	names   []string
 	columns [][]float64
 }
 
-// column is a column by its name, nil if there is none.
+// column returns the column with the name, nil if there is none.
 func (t *trace) column(name string) []float64 {
 	if at := slices.Index(t.names, name); at >= 0 {
 		return t.columns[at]
@@ -62,7 +62,8 @@ func open(dir string, page Page) (*source, error) {
 	return s, nil
 }
 
-// readDraws reads the draws of the posterior, if the run keeps any that a page shows.
+// readDraws reads the draws of the posterior if the run stores any and the page can show their
+// format.
 func (s *source) readDraws() (err error) {
 	if path := filepath.Join(s.dir, draws.ParquetFile); rundir.Exists(path) && !s.page.ownDraws {
 		s.draws, err = draws.Read(path)
@@ -70,7 +71,8 @@ func (s *source) readDraws() (err error) {
 	return err
 }
 
-// nonzero are the draws of a coordinate from the models that have it.
+// nonzero returns the draws of a coordinate, without the draws from models in which the coordinate
+// is absent.
 func (s *source) nonzero(coordinate int) (values []float64) {
 	for i := range s.draws.Len() {
 		if x := s.draws.Values(i)[coordinate]; x != 0 {
@@ -80,7 +82,7 @@ func (s *source) nonzero(coordinate int) (values []float64) {
 	return values
 }
 
-// readTrace reads the log of training; nil if there is none.
+// readTrace reads the log of training. It returns nil if there is none.
 func readTrace(path string) (*trace, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,13 +112,13 @@ func readTrace(path string) (*trace, error) {
 	return t, nil
 }
 
-// command is the command line that repeats the run, the table by its name only.
+// command returns the command line that repeats the run. It names the table without its folder.
 func (s *source) command() string {
 	words := []string{"vti", s.header.Command, rundir.Quoted(filepath.Base(s.header.Data))}
 	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
 		switch name {
 		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
-			continue // place and form of the run, not its question
+			continue // where the run wrote and what it printed, not what it computed
 		}
 		for _, value := range s.header.Flags[name] {
 			words = append(words, "--"+name+"="+rundir.Quoted(withoutFolder(value)))
@@ -125,7 +127,8 @@ func (s *source) command() string {
 	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
 }
 
-// withoutFolder is a path without its folder: a page for others does not show the sender's folders.
+// withoutFolder returns the last element of a path: a page may be sent to others, and does not show
+// the folders of the sender.
 func withoutFolder(value string) string {
 	if filepath.IsAbs(value) {
 		return filepath.Base(value)

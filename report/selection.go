@@ -13,13 +13,13 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// selection is the result of a run of varsel, exact or rjmcmc varsel, with the data of its
+// selection holds the result of a run of varsel, exact or rjmcmc varsel, and the data of its
 // pictures.
 type selection struct {
 	*source
 	result *varsel.Result
 	target string
-	order  []int          // predictors, the most probable first
+	order  []int          // indices of the predictors, the most probable first
 	places map[string]int // indices of predictors by name
 }
 
@@ -43,16 +43,17 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 
 func (v *selection) probability(k int) float64 { return float64(v.result.Inclusion[k].Certified) }
 
-// Limits of the words for inclusion probabilities, from Kass and Raftery (1995) for posterior odds
-// of two hypotheses with even prior odds, 0.95 strong and 0.99 decisive; between the last two the
-// table does not decide.
+// Limits of the inclusion probabilities for the words that describe them. Kass and Raftery (1995)
+// call the evidence for one of two hypotheses strong from a probability of 0.95 and decisive from
+// 0.99, if both have the same prior probability. Between the last two limits the table does not
+// decide whether a predictor matters.
 const (
 	certain  = 0.99
 	probable = 0.9
 	doubted  = 0.1
 )
 
-// sentences are the answer.
+// sentences returns the answer.
 func (v *selection) sentences() []string {
 	groups := make([][]string, 4)
 	for _, k := range v.order {
@@ -92,7 +93,8 @@ func (v *selection) sentences() []string {
 	return append([]string{first, v.modelSentence()}, v.effectSentence()...)
 }
 
-// capitalUnlessName begins a sentence with a capital letter, but changes no name of a column.
+// capitalUnlessName returns a sentence that begins with a capital letter, unless its first word is
+// the name of a column.
 func capitalUnlessName(s string, names ...[]string) string {
 	for _, group := range names {
 		if len(group) > 0 {
@@ -102,7 +104,7 @@ func capitalUnlessName(s string, names ...[]string) string {
 	return capital(s)
 }
 
-// modelSentence is a sentence on how far one model stands out.
+// modelSentence returns a sentence on how much more probable the best model is than others.
 func (v *selection) modelSentence() string {
 	if len(v.result.Models) == 0 {
 		return ""
@@ -125,9 +127,10 @@ func (v *selection) modelSentence() string {
 	return fmt.Sprintf("No single model stands out: the most probable one, %s, has probability %s, and models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)
 }
 
-// effectSentence describes the largest certain effect: the one farthest from zero in its posterior
-// standard deviations, or in widths of its interval where draws do not resolve these. There is no
-// sentence where draws do not resolve the coefficients of predictors that matter.
+// effectSentence describes the clearest effect among the predictors that are probably in the model:
+// the coefficient whose mean is the largest number of posterior standard deviations from zero. If
+// draws do not determine the standard deviation, a quarter of the interval's width takes its place.
+// There is no sentence if the draws do not determine the coefficients of predictors that matter.
 func (v *selection) effectSentence() []string {
 	best, size, matters := -1, 0.0, false
 	for k, c := range v.result.Coefficients {
@@ -181,13 +184,14 @@ func (v *selection) otherwise() string {
 	return fmt.Sprintf("Do not choose one model: report the coefficients averaged over models. Only more rows, or knowledge from elsewhere, can decide about %s.", list(open))
 }
 
-// memberNames are the predictors of a model; one of another version has no names.
+// memberNames returns the predictors in the model with a code. It returns none for a code that
+// another version has written and that cannot be read.
 func (v *selection) memberNames(code string) []string {
 	names, _ := membersOf(code, v.result.Data.Predictors)
 	return names
 }
 
-// predictorOf is the predictor of a coefficient, −1 for none.
+// predictorOf returns the index of the predictor of a coefficient, −1 if it belongs to none.
 func (v *selection) predictorOf(c varsel.Coefficient) int {
 	if k, ok := v.places[c.Predictor]; ok {
 		return k
@@ -195,7 +199,7 @@ func (v *selection) predictorOf(c varsel.Coefficient) int {
 	return -1
 }
 
-// likelySizes are the smallest and the largest size between the 5% and 95% quantiles.
+// likelySizes returns the 5% and the 95% quantile of the number of predictors in the model.
 func (v *selection) likelySizes() (low, high int) {
 	sizes := v.sizes()
 	total := 0.0
@@ -212,8 +216,8 @@ func (v *selection) likelySizes() (low, high int) {
 	return max(low, 0), max(len(sizes)-1, 0)
 }
 
-// sizes are the posterior probabilities of the sizes of models: from the list of models if it has
-// all, else from the draws.
+// sizes returns the posterior probabilities of the numbers of predictors. They come from the list
+// of models if it holds nearly all of the probability, else from the draws.
 func (v *selection) sizes() []float64 {
 	bySize := make([]float64, len(v.result.Data.Predictors)+1)
 	total := 0.0
@@ -223,7 +227,7 @@ func (v *selection) sizes() []float64 {
 			total += float64(m.Certified)
 		}
 	}
-	const all = 0.999 // of the probability: the rest could not be seen
+	const all = 0.999 // the total probability from which a list of models counts as complete
 	if total < all && v.draws != nil {
 		clear(bySize)
 		for i := range v.draws.Len() {
@@ -233,7 +237,7 @@ func (v *selection) sizes() []float64 {
 	return bySize
 }
 
-// members are the predictors in the model of a draw.
+// members returns the predictors in the model of draw i.
 func (v *selection) members(i int) (list []int) {
 	lists := len(v.draws.Sites) > 0 && strings.HasPrefix(v.draws.Sites[0], "member.")
 	for site, outcome := range v.draws.Code(i) {

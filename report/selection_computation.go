@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// selectionMeaning is the meaning of the verdict on a selection.
+// selectionMeaning is the meaning of each verdict on a selection of variables.
 var selectionMeaning = [...]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the evidence for it is weak.",
@@ -73,8 +73,8 @@ func (v *selection) computation() *computation {
 	return found
 }
 
-// certificateText is the meaning of the verdict of a certificate, with advice where no remedy is
-// known.
+// certificateText returns the meaning of the verdict of a certificate. The argument advice is the
+// known remedy; if it is empty the text ends with general advice.
 func certificateText(c *varsel.CertificateReport, advice string) string {
 	switch {
 	case c.Verdict == vti.Trusted:

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Numbers of things in pictures, so that each can be distinguished from the others.
+// The largest numbers of bars, models, densities and predictors in a picture of pairs with which a
+// reader can distinguish them.
 const (
 	mostBars      = 40
 	mostModels    = 20
@@ -20,7 +21,7 @@ const (
 	mostPaired    = 25
 )
 
-// predictors is the section of inclusion probabilities.
+// predictors returns the section on inclusion probabilities.
 func (v *selection) predictors() *document.Section {
 	return &document.Section{ID: "predictors", Title: "Which predictors matter",
 		Lead: "The probability that a predictor is in the model, given the table; lines are two standard errors of the computation.",
@@ -43,7 +44,7 @@ func (v *selection) predictors() *document.Section {
 		}}
 }
 
-// sizePicture is the posterior of the number of predictors with its prior.
+// sizePicture draws the posterior of the number of predictors beside its prior.
 func (v *selection) sizePicture() *picture.Picture {
 	posterior := v.sizes()
 	prior := v.result.SizePrior
@@ -86,7 +87,7 @@ func (v *selection) models() *document.Section {
 		Draw: func(_ context.Context, part *document.Section) { v.drawModels(part) }}
 }
 
-// drawModels draws the most probable models as an image.
+// drawModels draws the most probable models as columns of a matrix, whose rows are predictors.
 func (v *selection) drawModels(part *document.Section) {
 	shown := v.result.Models[:min(len(v.result.Models), mostModels)]
 	covered := 0.0
@@ -124,7 +125,8 @@ func (v *selection) drawModels(part *document.Section) {
 	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", document.Counted(len(shown), "model"), picture.Probability(covered)))
 }
 
-// coefficients is the section of coefficients: densities with the probability of zero.
+// coefficients returns the section on coefficients. It shows their posterior densities with the
+// probability that they are zero.
 func (v *selection) coefficients() *document.Section {
 	return &document.Section{ID: "coefficients", Title: "How large the effects are", Tables: []*document.Table{v.coefficientsTable()},
 		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target),
@@ -138,7 +140,8 @@ func (v *selection) coefficients() *document.Section {
 		}}
 }
 
-// coefficientOrder is the order of the probabilities of their predictors.
+// coefficientOrder returns the coefficients in the order of the probabilities of their predictors.
+// Coefficients that belong to no predictor are first.
 func (v *selection) coefficientOrder() (order []int) {
 	byPredictor := make([][]int, len(v.result.Data.Predictors))
 	for k, c := range v.result.Coefficients {
@@ -154,13 +157,14 @@ func (v *selection) coefficientOrder() (order []int) {
 	return order
 }
 
-// coefficientDraws are the draws of a coefficient where its predictor is in.
+// coefficientDraws returns the draws of a coefficient from the models that have its predictor.
 func (v *selection) coefficientDraws(name string) (values []float64) {
 	d := v.draws
 	if at := slices.Index(d.Coordinates, name); at >= 0 {
 		return v.nonzero(at)
 	}
-	// models as lists: member t has the coefficient coef.t, unless predictors have several columns
+	// Models are stored as lists of members here, and the coefficient of member t is coef.t, unless
+	// predictors have several columns.
 	predictor := slices.Index(v.result.Data.Predictors, name)
 	first := slices.Index(d.Coordinates, "coef.1")
 	if predictor < 0 || first < 0 {
@@ -176,7 +180,7 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 	return values
 }
 
-// densityPicture is nil where draws cannot show a density.
+// densityPicture draws the density of a coefficient. It returns nil if the draws cannot show it.
 func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
 	c := v.result.Coefficients[number]
 	var prior func(x float64) float64
@@ -193,7 +197,8 @@ func (v *selection) densityPicture(name string, probability float64, number int)
 	return p
 }
 
-// chainTrace draws the log density of chains; nil without chains.
+// chainTrace draws the log posterior density of the first few chains. It returns nil if the draws
+// are not from chains.
 func (v *selection) chainTrace() *picture.Picture {
 	if v.draws == nil || v.draws.Kind != draws.Chains {
 		return nil
@@ -206,7 +211,7 @@ func (v *selection) chainTrace() *picture.Picture {
 	var curves []picture.Curve
 	for chain := int32(1); len(curves) < len(byChain) && len(curves) < len(inks); chain++ {
 		values := byChain[chain]
-		const most = 300 // points that a line of this width can show
+		const most = 300 // the largest number of points that a line of this width can show
 		step := max(1, len(values)/most)
 		c := picture.Curve{Ink: inks[len(curves)]}
 		for k := 0; k < len(values); k += step {
@@ -219,7 +224,8 @@ func (v *selection) chainTrace() *picture.Picture {
 	return p
 }
 
-// chainInclusion sets the chains side by side; nil without chains.
+// chainInclusion draws the range of the inclusion probabilities over the chains. It returns nil if
+// the draws are not from chains.
 func (v *selection) chainInclusion() *picture.Picture {
 	if v.draws == nil || v.draws.Kind != draws.Chains {
 		return nil

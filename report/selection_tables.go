@@ -14,18 +14,21 @@ import (
 // Lengths of tables on a terminal; pages and files have more.
 const (
 	printedModels = 10
-	// leastModel is the probability below which models are not printed.
+	// leastModel is the probability below which a model is not printed.
 	leastModel = 1e-4
-	// Up to fewPredictors are printed one and all, of more the printedPredictors most probable.
+	// Of at most fewPredictors predictors all are printed; of more predictors the printedPredictors
+	// most probable ones are printed.
 	fewPredictors     = 40
 	printedPredictors = 25
 )
 
-// notableQ is the difference between an inclusion probability of q and the corrected one above
-// which both are shown. It changes no conclusion below.
+// notableQ is the least difference between the inclusion probability of the variational family q
+// and the probability corrected by importance weights or chains for which the table shows both. It
+// changes no conclusion.
 const notableQ = 0.05
 
-// withQ reports whether inclusion probabilities of q differ from the corrected ones.
+// withQ reports whether an inclusion probability of the variational family q differs from the
+// corrected one by more than notableQ.
 func (v *selection) withQ() bool {
 	return slices.ContainsFunc(v.result.Inclusion, func(i varsel.Inclusion) bool {
 		return i.Q != nil && math.Abs(float64(*i.Q-i.Certified)) > notableQ
@@ -33,8 +36,9 @@ func (v *selection) withQ() bool {
 }
 
 // coefficientsTable has a row for each coefficient: the probability that its predictor is in the
-// model, and its value on the scale of the table. Few predictors are in the order of the table;
-// many in the order of their probabilities, after the predictors that are always in.
+// model, and its value on the scale of the table. Up to fewPredictors predictors are in the order
+// of the table. More predictors are in the order of their probabilities, after the coefficients
+// that are always in the model.
 func (v *selection) coefficientsTable() *document.Table {
 	r, withQ := v.result, v.withQ()
 	caption := "Predictors: probability to be in the model; coefficient on the scale of the table, averaged over models"
@@ -115,7 +119,7 @@ func (v *selection) modelsTable() *document.Table {
 		switch {
 		case withEvidence && document.Finite(m.LogEvidence):
 			cells = append(cells, document.PlusMinus(m.LogEvidence, m.LogEvidenceSE, 3))
-		case withEvidence: // which draws of improbable models may not resolve
+		case withEvidence: // the draws may not determine the evidence of an improbable model
 			cells = append(cells, "not resolved")
 		}
 		t.Add(append(cells, v.modelName(m.Code), fmt.Sprint(m.Size))...)
@@ -139,7 +143,8 @@ func modelName(code string, predictors []string) string {
 	}
 }
 
-// membersOf are the predictors of a model. A code of another version is an error.
+// membersOf returns the predictors in the model with a code. A code that another version has
+// written may give an error.
 func membersOf(code string, predictors []string) (names []string, err error) {
 	members, err := varsel.ModelMembers(code, len(predictors))
 	for _, k := range members {

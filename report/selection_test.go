@@ -25,7 +25,8 @@ func TestCoefficientOrder(t *testing.T) {
 	require.Equal(t, []int{0, 5, 4, 2, 3, 1, 6}, v.coefficientOrder())
 }
 
-// Few predictors are in the order of the table; of many a terminal shows the most probable.
+// A few predictors are in the order of the table. Of many predictors a terminal shows the most
+// probable ones.
 func TestOrderOfPredictors(t *testing.T) {
 	rows := func(probabilities ...varsel.Number) *document.Table {
 		r := &varsel.Result{}

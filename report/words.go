@@ -12,7 +12,8 @@ import (
 // mostNamed is the number of things that a sentence names.
 const mostNamed = 6
 
-// list joins names in a sentence: a, b and c; of many it names some.
+// list joins names in a sentence, as in "a, b and c". Of more than mostNamed names it gives only
+// some.
 func list(names []string) string {
 	switch n := len(names); {
 	case n == 0:
@@ -25,7 +26,8 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// plusMinus is a number with its standard error, which is left out where it is zero or unknown.
+// plusMinus formats a number x with its standard error se, which is left out if it is zero or
+// unknown.
 func plusMinus(x, se float64) string {
 	if !(se > 0) {
 		return picture.Number(x)

@@ -12,14 +12,16 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Question is the question of a run to the engine.
+// Question holds the settings with which a run asks package vti for an answer.
 type Question struct {
-	// Fit configures training, as returned by [Training.Configure]. With FirstRound the engine
-	// chooses the work ([vti.Solve]); without it trains for Steps and certifies once.
+	// Fit configures training, as returned by [Training.Configure]. If FirstRound is set
+	// [vti.Solve] chooses the amount of work. If it is 0 the run trains for Steps steps and
+	// certifies once.
 	Fit vti.Config
-	// Untrained requests a certificate of the start of Fit, without training.
+	// Untrained requests a certificate of the starting point of Fit, without training.
 	Untrained bool
-	Certify   vti.CertifyConfig
+	// Certify configures certificates.
+	Certify vti.CertifyConfig
 	// Precision, MaxTime and Status are the fields of [vti.SolveConfig].
 	Precision float64
 	MaxTime   time.Duration
@@ -30,25 +32,28 @@ type Question struct {
 	Again bool
 }
 
-// Answer is the answer of the engine.
+// Answer is the answer to a Question.
 type Answer struct {
+	// Posterior is the trained approximation, and Certificate the certified posterior.
 	Posterior   *vti.Posterior
 	Certificate *vti.Certificate
-	// Work is the work behind the answer; zero for a fixed amount of work.
+	// Work describes the work behind the answer. It is zero if the amount of work was fixed.
 	Work Work
 }
 
-// Work describes the work behind an answer, as in results.
+// Work describes the work behind an answer, in the form in which results store it.
 type Work struct {
-	// in order
+	// Rounds holds the rounds of vti.Solve in order.
 	Rounds []Round `json:"rounds,omitempty"`
-	// KL(p ‖ q) in nats, the distance of q alone; absent where the answer needs no draws of q
+	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q, without weights, from
+	// the posterior p. It is absent if the answer needs no draws of q.
 	Divergence *report.Number `json:"divergence,omitempty"`
-	// how to improve an answer that misses the requested precision
+	// Advice is a text on how to improve an answer that is not trusted or misses the requested
+	// precision.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Ask computes the answer, ends the training and marks the times on the clock.
+// Ask computes the answer to q, ends the training (End) and marks the times on the clock.
 func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
 	if q.Again {
 		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision})

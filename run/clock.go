@@ -2,17 +2,17 @@ package run
 
 import "time"
 
-// Seconds are the wall-clock times of a run.
+// Seconds holds the wall-clock times of a run, in seconds.
 type Seconds struct {
-	// Train is the time until the end of training; 0 for runs without training.
+	// Train is the time from the start to the end of training; 0 for runs without training.
 	Train float64 `json:"train"`
-	// Certify is the time from there to the end of certification.
+	// Certify is the time from the end of training to the end of certification.
 	Certify float64 `json:"certify"`
-	// Total is the time of the whole run, with input and output.
+	// Total is the time of the whole run, including input and output.
 	Total float64 `json:"total"`
 }
 
-// Clock measures the parts of a run.
+// Clock measures the times of the parts of a run.
 type Clock struct{ started, trained, certified time.Time }
 
 // NewClock returns a clock that starts now.
@@ -21,17 +21,19 @@ func NewClock() *Clock { return &Clock{started: time.Now()} }
 // Trained marks the end of training.
 func (c *Clock) Trained() { c.trained = time.Now() }
 
-// Certified marks the end of certification. Without this call a run with training certifies until
-// the end; a run without training certifies from the start.
+// Certified marks the end of certification. If it is not called, the certification of a run with
+// training counts until the end of the run. The certification of a run without training counts from
+// the start of the run, and takes no time if Certified is not called.
 func (c *Clock) Certified() { c.certified = time.Now() }
 
-// Solved marks the end of both. training is the time of the training.
+// Solved marks the end of certification, and of training as if the run had begun with it. training
+// is the time spent on training.
 func (c *Clock) Solved(training time.Duration) {
 	c.trained = c.started.Add(training)
 	c.certified = time.Now()
 }
 
-// Seconds returns the times until now.
+// Seconds returns the times of a run that ends now.
 func (c *Clock) Seconds() Seconds {
 	now := time.Now()
 	trained, certified := c.trained, c.certified

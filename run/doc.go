@@ -1,5 +1,5 @@
-// Package run is the skeleton of a run: the common part of the runs of all applications, between
-// the engine and the user's terms.
+// Package run holds the parts that the runs of all applications have in common: training and
+// certification by package vti, with files in the directory of the run.
 //
 //	clock.go     times of its parts
 //	training.go  its checkpoint, for resuming, and its trace

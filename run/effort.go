@@ -14,9 +14,10 @@ import (
 type Effort int
 
 const (
-	// AutoEffort does the necessary work: [vti.Solve].
+	// AutoEffort does the work that the answer needs, by [vti.Solve].
 	AutoEffort Effort = iota
-	// FixedEffort trains for some steps, then certifies once ([vti.Posterior.Certify]).
+	// FixedEffort trains for a given number of steps, then certifies once
+	// ([vti.Posterior.Certify]).
 	FixedEffort
 )
 
@@ -31,39 +32,45 @@ func (e Effort) MarshalText() ([]byte, error) { return efforts.Marshal(e) }
 // UnmarshalText reads the output of MarshalText.
 func (e *Effort) UnmarshalText(text []byte) error { return efforts.Unmarshal(text, e) }
 
-// Budget is the requested quality of an answer and the limit of work, as in records.
+// Budget holds the requested quality of an answer and the limit of work, in the form in which
+// records store them.
 type Budget struct {
 	// Effort is the rule for the amount of work; a number of steps takes precedence.
 	Effort Effort `json:"effort"`
-	// Precision is the requested standard error of probabilities; absent: as in vti.SolveConfig.
+	// Precision is the requested standard error of probabilities; absent (0) stands for the default
+	// of vti.SolveConfig.
 	Precision float64 `json:"precision,omitempty"`
 	Limit
 }
 
-// Limit is the time limit of a run, as in records.
+// Limit is the time limit of a run, in the form in which records store it.
 type Limit struct {
-	// absent: none, or as of vti.SolveConfig
+	// MaxSeconds is the time limit in seconds; absent (0) stands for the default of
+	// vti.SolveConfig.MaxTime, or no limit.
 	MaxSeconds float64 `json:"max_seconds,omitempty"`
 }
 
-// MaxTime is the time limit; 0 for none.
+// MaxTime returns the time limit; 0 for none.
 func (l Limit) MaxTime() time.Duration { return time.Duration(l.MaxSeconds * float64(time.Second)) }
 
-// Round is a round of [vti.Solve], as in results.
+// Round describes a round of [vti.Solve], in the form in which results store it. Fields without a
+// comment are as in vti.SolveRound.
 type Round struct {
 	Work string `json:"work"`
 	Why  string `json:"why"`
-	// training steps so far
+	// Steps is the total number of training steps up to this round.
 	Steps int `json:"steps"`
-	// whether the run may end with this certificate, as opposed to one of few draws
+	// Full reports whether the run may end with the certificate of this round. Other certificates
+	// have few draws.
 	Full    bool          `json:"full"`
 	Verdict vti.Verdict   `json:"verdict"`
 	KHat    report.Number `json:"khat"`
 	ESS     report.Number `json:"ess"`
 	Draws   int           `json:"draws"`
-	// factor by which the number of draws must grow for the precision
+	// Shortage is the factor by which the number of draws must grow for the requested precision.
 	Shortage report.Number `json:"shortage"`
-	// KL(p ‖ q) in nats; null where the answer needs no draws of q
+	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q from the posterior p. It
+	// is null if the answer needs no draws of q.
 	Divergence report.Number `json:"divergence"`
 }
 

@@ -8,20 +8,26 @@ import (
 
 // Head holds the first fields of the answer of a run, in JSON. Applications embed it.
 type Head struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string  `json:"schema"`
-	Command string  `json:"command"`
-	Version string  `json:"version"`
-	Seed    *uint64 `json:"seed,omitempty"`
+	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
+	// schema.
+	Schema string `json:"schema"`
+	// Command is the command that made the run, and Version the version of the module.
+	Command string `json:"command"`
+	Version string `json:"version"`
+	// Seed is the random seed of the run.
+	Seed *uint64 `json:"seed,omitempty"`
+	// Seconds holds the wall-clock times of the run.
 	Seconds Seconds `json:"seconds"`
-	// Answer is the answer in a sentence.
+	// Answer is the answer of the run in one sentence.
 	Answer string `json:"answer"`
 	// ModelCheck reports how well the model describes the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
-	RunDir     string             `json:"run_dir,omitempty"`
+	// RunDir is the directory of the run; absent if it has none.
+	RunDir string `json:"run_dir,omitempty"`
 }
 
-// NewHead returns the head of the answer of a command, whose schema has the name of the command.
+// NewHead returns the Head of the answer of a command. The name of the schema contains the name of
+// the command.
 func NewHead(command string, seed uint64, dir string) Head {
 	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
 }
@@ -34,27 +40,30 @@ func Silent(status func(string)) func(string) {
 	return status
 }
 
-// Took returns the times of the run.
+// Took returns the times of the run (Seconds).
 func (h *Head) Took() Seconds { return h.Seconds }
 
 // Asked holds all settings of a run without training.
 type Asked[O any] struct {
 	Header
-	Options O      `json:"options"`
-	Seed    uint64 `json:"seed"`
+	// Options holds the options of the application.
+	Options O `json:"options"`
+	// Seed is the random seed of the run.
+	Seed uint64 `json:"seed"`
 }
 
-// Unanswerable is an error about a table that appears only during the analysis. Such a run leaves
-// no files.
+// Unanswerable is an error about a table that is found only during the analysis. A run that ends
+// with it leaves no files.
 type Unanswerable struct{ Err error }
 
-// Error returns the text of the error within.
+// Error returns the text of Err.
 func (u *Unanswerable) Error() string { return u.Err.Error() }
 
-// Unwrap returns the error within.
+// Unwrap returns Err.
 func (u *Unanswerable) Unwrap() error { return u.Err }
 
-// Read reads the table of a run and builds its problem.
+// Read reads the table of a run and calls build with the table and the settings, to build the
+// problem to be solved.
 func Read[O, P any](asked *Asked[O], build func(*table.Table, O) (P, error)) (problem P, err error) {
 	t, err := asked.Table()
 	if err != nil {

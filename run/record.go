@@ -11,27 +11,34 @@ import (
 
 // Header holds the first fields of the record of every run. Applications embed it.
 type Header struct {
-	Command  string     `json:"command"`
-	Version  string     `json:"version"`
+	// Command is the command of the run, and Version the version of the module.
+	Command string `json:"command"`
+	Version string `json:"version"`
+	// Started and Finished are the times at which the run began and ended. Finished is absent until
+	// the run has ended.
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Flags are the flags of the command line, by name, with the elements of lists one by one.
+	// Flags holds the values of the flags of the command line, by name. A flag that takes a list
+	// has one string for each element.
 	Flags       map[string][]string `json:"flags,omitempty"`
 	Data        string              `json:"data"`        // absolute path of the table
 	Fingerprint string              `json:"fingerprint"` // SHA-256 of the table
-	// cpu, cuda, xla-cpu or go; absent for runs without a device
-	Device  string   `json:"device,omitempty"`
-	Backend string   `json:"backend,omitempty"` // the name of its backend
+	// Device is "cpu", "cuda", "xla-cpu" or "go". It is absent for runs without a device.
+	Device  string `json:"device,omitempty"`
+	Backend string `json:"backend,omitempty"` // the name of the backend of the device
+	// Seconds holds the wall-clock times of the run.
 	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
-// Head returns the header, for records that embed it.
+// Head returns the header. Records that embed Header thereby have a method for it.
 func (h *Header) Head() *Header { return h }
 
-// Table reads the table. A fingerprint in the header must match; otherwise the header gets one.
+// Table reads the table. If the header has a fingerprint the table must match it. If it has none it
+// gets the fingerprint of the table.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
 
-// ReadTable reads a table and checks its fingerprint, or records it if there is none.
+// ReadTable reads a table and compares its fingerprint with *fingerprint, which it sets if it is
+// empty.
 func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	t, err := table.ReadFile(path)
 	if err != nil {
@@ -40,7 +47,8 @@ func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	return t, SameFingerprint(path, t.Fingerprint, fingerprint)
 }
 
-// SameFingerprint fails if found differs from the recorded fingerprint, which it sets if empty.
+// SameFingerprint returns an error if found differs from the recorded fingerprint. If *recorded is
+// empty it is set to found.
 func SameFingerprint(path, found string, recorded *string) error {
 	if *recorded != "" && found != *recorded {
 		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)
@@ -49,7 +57,8 @@ func SameFingerprint(path, found string, recorded *string) error {
 	return nil
 }
 
-// SameTable fails if two runs analyse different tables.
+// SameTable returns an error if two runs analyse different tables. dirA and dirB are their
+// directories.
 func SameTable(dirA string, a *Header, dirB string, b *Header) error {
 	if a.Fingerprint == b.Fingerprint {
 		return nil
@@ -63,8 +72,8 @@ func WriteRecord(dir string, record any) error {
 	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), record)
 }
 
-// ReadRecord reads the record of the run in dir; R is the record type of an application. It fails
-// if the record is missing or damaged, or lacks a field common to all records.
+// ReadRecord reads the record of the run in dir; R is the record type of an application. It returns
+// an error if the record is missing or damaged, or lacks a field that all records have.
 func ReadRecord[R any](dir string) (*R, error) {
 	record := new(R)
 	if err := rundir.ReadRecord(dir, record); err != nil {
@@ -73,7 +82,8 @@ func ReadRecord[R any](dir string) (*R, error) {
 	return record, nil
 }
 
-// Stored is a finished run in a directory, with the record and result types of an application.
+// Stored holds a finished run that was read from the directory Dir. R and Result are the types of
+// the record and of the result of an application.
 type Stored[R, Result any] struct {
 	Dir    string
 	Record *R

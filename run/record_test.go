@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first reading of a table records its fingerprint, and later readings require it.
+// Reading a table for the first time records its fingerprint, and later readings fail if the table
+// has another fingerprint.
 func TestHeaderInsistsOnItsTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x,y\n1,2\n3,4\n"), 0o644))

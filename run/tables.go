@@ -6,7 +6,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// WriteAnswer writes result.json and tables, by file name, to a run directory, if there is one.
+// WriteAnswer writes result.json and the tables to a run directory. The keys of tables are names of
+// files. If dir is "" it writes nothing.
 func WriteAnswer(dir string, result any, tables map[string][][]string) error {
 	if dir == "" {
 		return nil

@@ -14,15 +14,16 @@ import (
 
 const traceHeader = "step,loss,entropy,gradient_norm,non_finite,skipped,steps_per_second\n"
 
-// trace appends one row per report of a training run to a CSV file.
+// trace writes a CSV file with one row for each report of training.
 type trace struct {
-	// loss is the loss of the last row; NaN without rows.
+	// loss is the loss in the last row; NaN if there are no rows.
 	loss float64
 	file *os.File // nil in a run without a directory
 }
 
-// openTrace starts a trace, or continues one: it drops rows of steps after lastStep, and a last row
-// cut short by a crash. The kept rows are not written again, so that they cannot be lost.
+// openTrace starts a trace, or continues the trace in the file. It drops rows of steps after
+// lastStep, and a last row that a crash cut short. The other rows are not written again, so that
+// they cannot be lost.
 func openTrace(path string, lastStep int) (*trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -49,8 +50,8 @@ func openTrace(path string, lastStep int) (*trace, error) {
 	return &trace{loss, file}, nil
 }
 
-// keptRows returns the length of the part of a trace that ends with the last whole row of a step up
-// to lastStep, and the loss of that row. The length is 0 if content is not a trace.
+// keptRows returns the length in bytes of the part of content that ends with the last complete row
+// of a step up to lastStep, and the loss in this row. The length is 0 if content is not a trace.
 func keptRows(content string, lastStep int) (length int, loss float64) {
 	loss = math.NaN()
 	if !strings.HasPrefix(content, traceHeader) {

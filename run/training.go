@@ -12,14 +12,16 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Training is the training of a run in its directory: a checkpoint for resuming, and a trace.
+// Training holds the files of the training of a run: a checkpoint for resuming, and a trace of
+// reports.
 type Training struct {
+	// Checkpoint is the name of the checkpoint file; "" for a run without a directory.
 	Checkpoint string
 	// Resume reports whether Checkpoint holds a state to continue from.
 	Resume bool
 
 	rows   *trace
-	failed error // errors of rows that could not be written
+	failed error // the errors of rows of the trace that could not be written
 }
 
 // StartTraining opens the trace in the directory of a run, which must exist, and removes partial
@@ -48,19 +50,19 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 	return t, err
 }
 
-// Loss is the loss of the last row of the trace; NaN without rows.
+// Loss returns the loss in the last row of the trace; NaN if there are no rows.
 func (t *Training) Loss() float64 { return t.rows.loss }
 
-// Configure returns fit with the checkpoint of the run and with reports to the trace before
-// fit.Progress. The loss of a report is converted to the units of the response, where the log
-// density is larger by logJacobian.
+// Configure returns fit with the checkpoint of the run, and with reports that go to the trace and
+// then to fit.Progress. It subtracts logJacobian from the loss of each report, which gives the loss
+// in the original units of the response, where the log density is larger by logJacobian.
 func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
 	fit.Checkpoint, fit.Resume, fit.Progress = t.Checkpoint, t.Resume, t.Reports(fit.Progress, logJacobian)
 	return fit
 }
 
-// Reports returns a function that writes reports of training to the trace and then calls shown,
-// unless that is nil, in the units of Configure.
+// Reports returns a function that writes a report of training to the trace and then calls shown,
+// unless shown is nil. It converts the loss as Configure does.
 func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.Info) {
 	return func(info vti.Info) {
 		info.Loss -= logJacobian
@@ -71,5 +73,6 @@ func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.I
 	}
 }
 
-// End closes the trace, and returns the error of training together with the errors of the trace.
+// End closes the trace, and returns err, the error of training, joined with the errors of the
+// trace.
 func (t *Training) End(err error) error { return errors.Join(err, t.failed, t.rows.close()) }

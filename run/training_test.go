@@ -37,7 +37,7 @@ func TestTrainingReportsToTraceAndCaller(t *testing.T) {
 	require.Equal(t, traceHeader+"1,7.5,0,0,0,0,0\n2,6.5,0,0,0,0,0\n", string(content))
 }
 
-// Training returns all errors at its end: its own error and the error of the trace.
+// End returns both errors: the error of training and the error of the trace.
 func TestTrainingEndsWithErrors(t *testing.T) {
 	training, err := StartTraining(t.TempDir(), false)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestTrainingRefusesADamagedCheckpoint(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A run without a directory trains and reports, and keeps no files.
+// A run without a directory trains and calls Progress, and writes no files.
 func TestTrainingWithoutDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	training, err := StartTraining("", true)

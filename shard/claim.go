@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// beat is the interval at which a process that works on a piece appends to its file. silence is the
-// time without growth, by the clock of the observer, after which the process counts as dead. A
-// shared file system may show the size of a file some seconds late.
+// beat is the interval at which a process that works on a piece appends to its claim file. silence
+// is the time without growth of the file, by the clock of the observer, after which the observer
+// takes the process for dead. A shared file system may show the size of a file some seconds late.
 const (
 	beat    = time.Second
 	silence = 15 * time.Second
 )
 
-// claim is the observed state of another process's work on a piece.
+// claim is the state, as last observed, of the claim file of another process for a piece.
 type claim struct {
 	size  int64
-	since time.Time // time of the last observed change; zero: never observed
+	since time.Time // time of the last observed change; zero if never observed
 }
 
-// take claims the piece at path until release is called, unless a living process holds it.
+// take claims the piece at path until release is called. mine is false if a living process has
+// claimed it.
 func (c *claim) take(path string) (release func(), mine bool, err error) {
 	path += ".busy"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -34,7 +35,7 @@ func (c *claim) take(path string) (release func(), mine bool, err error) {
 		if c.alive(path) {
 			return nil, false, nil
 		}
-		_ = os.Remove(path) // another process may have
+		_ = os.Remove(path) // another process may have removed it before; ignore the error
 		file, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	}
 	if errors.Is(err, fs.ErrExist) { // another process was faster
@@ -47,10 +48,11 @@ func (c *claim) take(path string) (release func(), mine bool, err error) {
 	return keepAlive(file, path), true, nil
 }
 
-// alive reports whether the file of a claim has changed lately, or was not observed before.
+// alive reports whether the claim file at path has grown within the time silence, or is observed
+// for the first time.
 func (c *claim) alive(path string) bool {
 	info, err := os.Stat(path)
-	if err != nil { // the process has just ended
+	if err != nil { // the file is gone: the process has just ended
 		*c = claim{}
 		return true
 	}
@@ -60,7 +62,7 @@ func (c *claim) alive(path string) bool {
 	return time.Since(c.since) < silence
 }
 
-// keepAlive appends to the file of a claim until release is called, which removes it.
+// keepAlive appends to a claim file at intervals until release is called, which removes the file.
 func keepAlive(file *os.File, path string) (release func()) {
 	done := make(chan struct{})
 	var ended sync.WaitGroup

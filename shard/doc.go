@@ -2,15 +2,17 @@
 // directory.
 //
 // All processes run the same program, which makes the same decisions from the same numbers. Its
-// expensive steps go through [Map]: pieces that depend only on their input. A process stores its
-// share of the pieces in the directory, and reads the pieces of the others. So each ends with the
-// result of one process that computed everything, to the bit.
+// expensive steps call [Map], which divides them into pieces that depend only on their input. A
+// process stores the pieces that it computes in the directory, and reads the pieces of the other
+// processes. Every process therefore ends with the same result, to the bit, as a process that
+// computes everything.
 //
-// The processes need not run at the same time. A process computes the pieces of its share first and
-// then missing pieces that no process works on: it ends even if no other ever starts, or one is
-// killed. A process claims a piece by a file that grows. Clocks of different machines are never
-// compared, and a piece computed twice has the same bytes. A directory of pieces is also a
-// checkpoint: a stopped computation continues from it.
+// The processes need not run at the same time. A process first computes the pieces of its own
+// share, and then missing pieces that no other process works on. It therefore ends even if no other
+// process ever starts, or if one is killed. While a process works on a piece it keeps appending to
+// a file that claims the piece. Clocks of different machines are never compared. If a piece is
+// computed twice its bytes are the same. The directory is also a checkpoint, from which a stopped
+// computation continues.
 //
 //	own := &shard.Shard{Dir: "pieces", Index: 2, Count: 8}
 //	squares, err := shard.Map(ctx, own, shard.Stage[int, float64]{

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Numbers writes slices of numbers to a key, each after its length.
+// Numbers writes slices of numbers to w, each preceded by its length. It is used in Stage.Key.
 func Numbers[T int | int32 | float64](w io.Writer, slices ...[]T) {
 	for _, values := range slices {
 		encoded := make([]byte, 0, 8*(len(values)+1))
@@ -23,6 +23,6 @@ func Numbers[T int | int32 | float64](w io.Writer, slices ...[]T) {
 			}
 			encoded = binary.LittleEndian.AppendUint64(encoded, bits)
 		}
-		_, _ = w.Write(encoded) // a digest never fails
+		_, _ = w.Write(encoded) // writing to a hash does not fail
 	}
 }

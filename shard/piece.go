@@ -20,7 +20,8 @@ type pieceHeader struct {
 	Stage   string `json:"stage"`
 }
 
-// piecePath is the file of a piece, by a hash of stage and input: no two pieces share a file.
+// piecePath returns the path of the file of a piece. It contains a hash of stage and input, so that
+// no two pieces share a file.
 func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%q", stage)
@@ -29,14 +30,15 @@ func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
 	return filepath.Join(s.Dir, name[:2], name+".piece")
 }
 
-// readPiece reads a piece; false if it is missing or incomplete, as after a loss of power.
+// readPiece reads the piece at path into value. It returns false if the file is missing, or
+// incomplete, for example after a loss of power.
 func readPiece(path string, value any) bool {
 	var header pieceHeader
 	content, err := pieceFormat.Read(path, &header)
 	return err == nil && gob.NewDecoder(bytes.NewReader(content)).Decode(value) == nil
 }
 
-// writePiece stores a piece, whole or not at all.
+// writePiece stores a piece in a file that is either complete or absent.
 func writePiece(path, stage string, value any) error {
 	return pieceFormat.Write(path, pieceHeader{pieceFormat.Version, stage}, func(w io.Writer) error {
 		return gob.NewEncoder(w).Encode(value)

@@ -11,12 +11,14 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Shard is the part of one process in a computation. nil is the whole computation, without files.
+// Shard describes the part of one process in a computation. A nil *Shard stands for the whole
+// computation, without files.
 type Shard struct {
-	// Dir is the directory of the pieces of one computation: same program, settings and data.
+	// Dir is the directory of the pieces. All processes that use it must have the same program,
+	// settings and data.
 	Dir string
-	// Index is the number of this process among Count, from 0. A Count of 1 reads the stored pieces
-	// and computes the rest.
+	// Index is the number of this process, from 0, among Count processes. A process with Count 1
+	// reads the stored pieces and computes all other pieces.
 	Index, Count int
 	// Status, if not nil, is called with a description of the pieces that Map waits for.
 	Status func(text string)
@@ -24,17 +26,20 @@ type Shard struct {
 	computed, read atomic.Int64
 }
 
-// Computed is the number of pieces that this process has computed.
+// Computed returns the number of pieces that this process has computed.
 func (s *Shard) Computed() int { return int(s.computed.Load()) }
 
-// Read is the number of pieces that this process found in the directory.
+// Read returns the number of pieces that this process found in the directory.
 func (s *Shard) Read() int { return int(s.read.Load()) }
 
-// Stage is a step of a computation, divided into pieces.
+// Stage describes a step of a computation that is divided into pieces, each with an input of type
+// In and an output of type Out.
 type Stage[In, Out any] struct {
-	// Name describes the pieces; all stages with the same name in a computation do the same.
+	// Name is the name of the stage. Stages with the same name in a computation must have the same
+	// Do.
 	Name string
-	// Key writes all input that determines the output; package gob encodes the output.
+	// Key writes everything that determines the output of a piece to w. Package gob must be able to
+	// encode the output.
 	Key func(w io.Writer, in In)
 	// Do computes a piece. It must not depend on other pieces, nor on the order of calls.
 	Do func(ctx context.Context, in In) (Out, error)
@@ -42,13 +47,14 @@ type Stage[In, Out any] struct {
 	Workers int
 }
 
-// Pauses of Map between checks for pieces of others.
+// Limits of the pauses in which Map waits for pieces of other processes.
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// Map returns the outputs of all inputs, in order, or the error of ctx; finished pieces stay.
+// Map returns the outputs of all inputs, in order, or the first error. It stores finished pieces
+// even if it returns an error.
 func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], inputs []In) ([]Out, error) {
 	outputs := make([]Out, len(inputs))
 	if s == nil {
@@ -101,7 +107,9 @@ type mapping[In, Out any] struct {
 	claims  []claim
 }
 
-// missing lists the unknown pieces: of this shard first, then from another index in each shard.
+// missing returns the indices of the pieces whose outputs are not known yet: first the share of
+// this process, then the other pieces, which every process takes in an order with another
+// beginning.
 func (m *mapping[In, Out]) missing() (list []int) {
 	n := len(m.inputs)
 	for i := m.Index; i < n; i += m.Count {
@@ -117,7 +125,7 @@ func (m *mapping[In, Out]) missing() (list []int) {
 	return list
 }
 
-// try reads a piece, or computes one that no process works on.
+// try reads piece i, or computes it unless another process works on it.
 func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
 	if m.readPiece(i) {
 		return nil
@@ -148,7 +156,7 @@ func (m *mapping[In, Out]) readPiece(i int) bool {
 	return true
 }
 
-// each calls work with 0 to n-1 from workers goroutines, and returns the first error.
+// each calls work(0) to work(n−1) from the given number of goroutines, and returns the first error.
 func each(ctx context.Context, workers, n int, work func(i int) error) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// squares is a stage that counts its calls.
+// squares returns a stage that counts the calls of Do.
 func squares(calls *atomic.Int64) shard.Stage[int, []float64] {
 	return shard.Stage[int, []float64]{
 		Name: "squares",
@@ -39,7 +39,7 @@ func inputs(n int) (list []int) {
 	return list
 }
 
-// requireSame compares to the bit.
+// requireSame requires that all numbers are the same to the bit.
 func requireSame(t *testing.T, want, got [][]float64) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -51,7 +51,7 @@ func requireSame(t *testing.T, want, got [][]float64) {
 	}
 }
 
-// Concurrent shards compute their own pieces, and all end with all pieces.
+// Concurrent processes compute their own pieces, and each ends with all outputs.
 func TestShardsMakeTheSame(t *testing.T) {
 	var alone atomic.Int64
 	want, err := shard.Map(t.Context(), nil, squares(&alone), inputs(30))
@@ -81,7 +81,8 @@ func TestShardsMakeTheSame(t *testing.T) {
 	require.Equal(t, 0, merge.Computed())
 }
 
-// A shard whose others never start computes their pieces too, and does not wait for ever.
+// If the other processes never start, a process computes their pieces too, and does not wait for
+// ever.
 func TestOneShardAloneEnds(t *testing.T) {
 	var calls atomic.Int64
 	s := &shard.Shard{Dir: t.TempDir(), Index: 1, Count: 3}
@@ -91,7 +92,7 @@ func TestOneShardAloneEnds(t *testing.T) {
 	require.EqualValues(t, 7, calls.Load())
 }
 
-// A piece belongs to one stage and input, and a damaged one is computed again.
+// A piece belongs to one stage and input. A damaged piece is computed again.
 func TestPiecesAreNotConfused(t *testing.T) {
 	dir := t.TempDir()
 	s := &shard.Shard{Dir: dir, Count: 1}
@@ -122,7 +123,7 @@ func TestPiecesAreNotConfused(t *testing.T) {
 	require.EqualValues(t, 10, calls.Load())
 }
 
-// A failed or stopped Map leaves the finished pieces, and continues from them.
+// A Map that fails or is stopped leaves its finished pieces, from which a later call continues.
 func TestStoppedMapGoesOn(t *testing.T) {
 	s := &shard.Shard{Dir: t.TempDir(), Count: 1}
 	var calls atomic.Int64
@@ -143,7 +144,7 @@ func TestStoppedMapGoesOn(t *testing.T) {
 	require.EqualValues(t, 5, calls.Load())
 }
 
-// A shard waits for a piece in progress while its process lives.
+// A process waits for a piece that another process computes, as long as the other process lives.
 func TestShardWaitsForOneThatWorks(t *testing.T) {
 	dir := t.TempDir()
 	var calls atomic.Int64
@@ -178,7 +179,7 @@ func TestShardWaitsForOneThatWorks(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The claim of a killed process expires, because its file does not change.
+// The claim of a killed process expires, because its file does not grow.
 func TestDeadClaimsEnd(t *testing.T) {
 	testkit.Long(t)
 	dir := t.TempDir()

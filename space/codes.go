@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// ListModels lists the codes of every model of a countable space in the order of its index.
+// ListModels returns the codes of all models of a space, in the order of their index.
 func ListModels(sp Space) (codes [][]int32) {
 	for code := range Models(sp) {
 		codes = append(codes, slices.Clone(code))
@@ -39,14 +39,15 @@ func CheckCode(sp Space, code []int32) error {
 	return nil
 }
 
-// lister is a space of lists of items (Lists).
+// lister is a space whose models are lists of items, such as [Lists].
 type lister interface {
 	Items() int
 	Set(code []int32) []int32
 }
 
-// Outcomes numbers the features that models can have in common: the members of a list, or the
-// outcomes of sites other than the first. members lists the numbers of a code.
+// Outcomes numbers, from 0 to n−1, the features by which models are described: the possible members
+// of a list or, in other spaces, the outcomes of each site other than its outcome 0. members
+// returns the numbers of the features that a code has.
 func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {

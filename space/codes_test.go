@@ -17,7 +17,8 @@ func TestCodes(t *testing.T) {
 	require.EqualError(t, CheckCode(subsets, []int32{-1, 0}), "site 0: got outcome -1, want 0 to 1")
 }
 
-// Outcomes of a site other than the first have distinct numbers; in lists, the items have them.
+// Each outcome of a site other than outcome 0 has a number of its own. In lists the items have the
+// numbers.
 func TestOutcomes(t *testing.T) {
 	subsets, err := NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)

@@ -1,9 +1,9 @@
 // Package space defines the models and the coordinates of the parameters that each model uses.
 //
 // A model is a row of S categorical sites; site s has Cards()[s] outcomes, numbered from 0. Every
-// model draws its parameters from the same D saturated coordinates and uses some of them. One
-// layout serves every family: a single K-way site is a plain list of K models ([Table]), sites with
-// two outcomes are subsets ([Subsets]), and other packages describe richer families by implementing
+// model draws its parameters from the same D saturated coordinates and uses some of them. A single
+// site with K outcomes describes a plain list of K models ([Table]), and sites with two outcomes
+// describe subsets ([Subsets]). Other packages describe richer families of models by implementing
 // [Space].
 //
 // Notation:
@@ -15,8 +15,8 @@
 //	feats   ξ, δ(m)   the model as input of a network             [B, C] float
 //
 // Models are numbered in mixed radix with site 0 most significant, so that counting through the
-// numbers changes the last site fastest. Functions on graph nodes work on a batch of codes; each
-// has a twin on the host that works on one code, and both follow the same numbering.
+// numbers changes the last site fastest. Functions on graph nodes work on a batch of codes. Each
+// has a counterpart on the host that works on one code, with the same numbering.
 //
 //	s, err := space.NewSubsets(3, []int{0}, [][]int{{1}, {2}}) // an intercept and two predictors
 //	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Featurer is a Space that defines the features of a model for networks.
+// Featurer is a Space that defines itself how a model is described to networks, by features.
 type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
@@ -14,7 +14,7 @@ type Featurer interface {
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
 
-// FeatureDimOf returns C, the width of [Features] for a space.
+// FeatureDimOf returns C, the number of [Features] of a model of a space.
 func FeatureDimOf(s Space) int {
 	if featurer, ok := s.(Featurer); ok {
 		return featurer.FeatureDim()
@@ -22,7 +22,8 @@ func FeatureDimOf(s Space) int {
 	return FeatureDim(s.Cards())
 }
 
-// FeatureDim returns C, the width of [FeaturesOf]: K for a site with K outcomes, but 1 for two.
+// FeatureDim returns C, the number of features by [FeaturesOf]: the sum over sites of the number of
+// outcomes, where a site with two outcomes counts 1.
 func FeatureDim(cards []int) int {
 	dim := 0
 	for _, card := range cards {
@@ -36,8 +37,8 @@ func FeatureDim(cards []int) int {
 }
 
 // Features returns the models as inputs of a network: codes [B, S] int32 -> [B, C] of the given
-// float dtype. Unless the space is a [Featurer], a site with two outcomes is its outcome, 0 or 1,
-// and any other site is one-hot.
+// float dtype. Unless the space is a [Featurer], the feature of a site with two outcomes is its
+// outcome, 0 or 1, and the features of any other site are the one-hot encoding of its outcome.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	if featurer, ok := s.(Featurer); ok {
 		return featurer.Features(codes, dtype)
@@ -45,7 +46,8 @@ func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return FeaturesOf(s.Cards(), codes, dtype)
 }
 
-// FeaturesOf is [Features] for a space given by its outcome counts alone.
+// FeaturesOf returns [Features] for a space of which only the number of outcomes of each site is
+// given.
 func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	AssertCodes("space.Features", codes, len(cards))
 	// Feature c is 1 if site sites[c] has outcome outcomes[c], and 0 otherwise.

@@ -13,10 +13,12 @@ const (
 	maxCount = 1 << 62
 )
 
-// Count returns the number of codes, the product of the outcome counts; ok is false beyond 2^62.
+// Count returns the number of codes: the product of the numbers of outcomes of all sites. ok is
+// false if it exceeds 2^62.
 func Count(s Space) (n int, ok bool) { return CountCodes(s.Cards()) }
 
-// CountCodes is [Count] for a space given by its outcome counts alone.
+// CountCodes returns [Count] for a space of which only the number of outcomes of each site is
+// given.
 func CountCodes(cards []int) (n int, ok bool) {
 	n = 1
 	for _, card := range cards {
@@ -28,13 +30,13 @@ func CountCodes(cards []int) (n int, ok bool) {
 	return n, true
 }
 
-// partial is a space in which only some codes name models ([Lists]).
+// partial is a space in which only some codes are models, such as [Lists].
 type partial interface {
 	CountModels() (n int, ok bool)
 	Models() iter.Seq[[]int32]
 }
 
-// CountModels returns the number of codes of s that name models; ok is false beyond 2^62.
+// CountModels returns the number of codes of s that are models. ok is false if it exceeds 2^62.
 func CountModels(s Space) (n int, ok bool) {
 	if some, is := s.(partial); is {
 		return some.CountModels()
@@ -42,7 +44,7 @@ func CountModels(s Space) (n int, ok bool) {
 	return Count(s)
 }
 
-// Models enumerates the codes of s that name models, in the order of their index. Every step yields
+// Models enumerates the codes of s that are models, in the order of their index. Every step yields
 // the same slice, overwritten: copy it to keep it.
 func Models(s Space) iter.Seq[[]int32] {
 	if some, is := s.(partial); is {
@@ -68,7 +70,7 @@ func All(cards []int) iter.Seq2[int, []int32] {
 				return
 			}
 			site := len(cards) - 1
-			for ; site >= 0; site-- { // an odometer: carry into the site on the left
+			for ; site >= 0; site-- { // count up, and carry into the site on the left
 				code[site]++
 				if int(code[site]) < cards[site] {
 					break
@@ -134,7 +136,8 @@ func Codes(cards []int, index *graph.Node) *graph.Node {
 	return graph.Rem(quotient, graph.Const(g, [][]int32{outcomes}))
 }
 
-// mustStrides returns the difference in index between neighbouring outcomes of each site.
+// mustStrides returns, for each site, the change of the index when the outcome of the site grows by
+// one.
 func mustStrides(where string, cards []int) []int32 {
 	if count := mustCount(where, cards); count > math.MaxInt32 {
 		panic(fmt.Errorf("%s: the space has %d codes, more than an int32 can number", where, count))

@@ -11,15 +11,15 @@ import (
 )
 
 // Lists is the space of subsets of at most k of p items, for k far below p. A model is the
-// ascending list of its members: site t holds the t-th smallest of them, from 0 to p−1, or p if
-// there are fewer members. Other codes name no model; see [Lists.Valid].
+// ascending list of its members: the outcome of site t is the t-th smallest member, an item from 0
+// to p−1, or p if there are fewer members. Other codes are not models; see [Lists.Valid].
 //
-// Coordinates belong to places in the list, not to items: the fixed ones, in every model, come
-// first, then k blocks of Width coordinates. Block t belongs to the t-th member, and a member of
-// width w uses the first w coordinates of its block.
+// Coordinates belong to places in the list, not to items. The fixed coordinates, which every model
+// uses, come first, then k blocks of Width coordinates. Block t belongs to the t-th member, and a
+// member of width w uses the first w coordinates of its block.
 type Lists struct {
 	cards  []int
-	widths []int32 // of each item, and 0 for "no more"
+	widths []int32 // width of each item, and 0 for outcome p (no member)
 	width  int
 	fixed  int
 	birth  *weights
@@ -56,9 +56,10 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	return l, err
 }
 
-// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to
-// weights[j] > 0. It refuses weights below 1e-9 of their sum, where rounding errors dominate; mix
-// small weights with equal ones.
+// WithWeights returns a copy of the space whose [Lists.Move] proposes a new member j with
+// probability in proportion to itemWeights[j] > 0. It returns an error for a weight below 1e-9 of
+// their sum, since rounding errors would dominate. A caller can avoid such weights by a mixture
+// with equal weights.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
@@ -75,10 +76,10 @@ func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 // Weights returns the weights by which [Lists.Move] proposes new members.
 func (l *Lists) Weights() []float64 { return slices.Clone(l.birth.each) }
 
-// Cards returns k times p+1.
+// Cards returns p+1 for each of the k sites.
 func (l *Lists) Cards() []int { return l.cards }
 
-// Dim returns the number of coordinates: the fixed ones and Slots times Width.
+// Dim returns the number of coordinates: Fixed plus Slots times Width.
 func (l *Lists) Dim() int { return l.fixed + l.Slots()*l.width }
 
 // Items returns p, the number of items to choose from.
@@ -90,14 +91,15 @@ func (l *Lists) Slots() int { return len(l.cards) }
 // Fixed returns the number of coordinates in every model, which come first.
 func (l *Lists) Fixed() int { return l.fixed }
 
-// Width returns the number of coordinates of a slot, the width of the widest item.
+// Width returns the number of coordinates in the block of a place, the width of the widest item.
 func (l *Lists) Width() int { return l.width }
 
-// Mask returns the coordinates in use: codes [B, k] int32 -> [B, D] Bool.
+// Mask returns which coordinates each model uses: codes [B, k] int32 -> [B, D] Bool.
 func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Lists.Mask", codes, l.Slots())
 	g := codes.Graph()
-	// of each coordinate; the place of a fixed one is before all others
+	// the slot of each coordinate, and its place within the slot; the place of a fixed coordinate
+	// is before all others
 	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim())
 	for j := range places {
 		places[j] = -1
@@ -105,12 +107,13 @@ func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 			slots[j], places[j] = int32((j-l.fixed)/l.width), int32((j-l.fixed)%l.width)
 		}
 	}
-	// [B, k], gathered flat: GoMLX takes at most one axis of indices more than the table has.
+	// The widths of the members, [B, k]. Indices are flattened, because GoMLX accepts at most one
+	// axis of indices more than the table has.
 	used := graph.Reshape(graph.Gather(graph.Const(g, l.widths), graph.Reshape(codes, -1, 1)), codes.Shape().Dimensions...)
 	return graph.LessThan(graph.Const(g, [][]int32{places}), TakeColumns(used, slots))
 }
 
-// MaskRow is the host twin of Mask for one code.
+// MaskRow returns on the host the mask of one code.
 func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Lists.MaskRow", l.cards, code)
 	dst = maskBuffer("space.Lists.MaskRow", dst, l.Dim())
@@ -120,8 +123,8 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	return dst
 }
 
-// Valid reports whether code names a model: its members ascend, and no member follows the first "no
-// more".
+// Valid reports whether code is a model: its members ascend, and no member follows the first
+// outcome p, which stands for no member.
 func (l *Lists) Valid(code []int32) bool {
 	mustCode("space.Lists.Valid", l.cards, code)
 	for t := 1; t < len(code); t++ {
@@ -138,11 +141,11 @@ func (l *Lists) Size(code []int32) int {
 	return size
 }
 
-// Set returns the members of a valid code in ascending order, as a subslice of it.
+// Set returns the members of a valid code in ascending order, as a subslice of code.
 func (l *Lists) Set(code []int32) []int32 { return code[:l.Size(code)] }
 
-// Code writes the code of a set of different items, in any order, to dst (length k; nil is
-// allocated) and returns it. It panics when the set is too large or an item does not exist.
+// Code writes the code of a set of different items, in any order, to dst (length k) and returns it.
+// If dst is nil it is allocated. It panics when the set is too large or an item does not exist.
 func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	if dst == nil {
 		dst = make([]int32, l.Slots())
@@ -203,7 +206,8 @@ func (l *Lists) Models() iter.Seq[[]int32] {
 	}
 }
 
-// weights are positive numbers with their running sums, for drawing items.
+// weights holds positive numbers and their running sums, for drawing items with probability in
+// proportion to them.
 type weights struct {
 	each []float64
 	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
@@ -238,10 +242,10 @@ func (w *weights) outside(set []int32) float64 {
 }
 
 // draw returns an item that is not in set (ascending, not all items) with probability in proportion
-// to its weight: u is uniform in [0, 1).
+// to its weight. u is uniform in [0, 1).
 func (w *weights) draw(set []int32, u float64) int32 {
 	position := u * w.outside(set)
-	for _, item := range set { // skip the weights of members that lie before
+	for _, item := range set { // skip the weights of members before the point
 		if position < w.upTo[item] {
 			break
 		}
@@ -249,7 +253,7 @@ func (w *weights) draw(set []int32, u float64) int32 {
 	}
 	j, _ := slices.BinarySearch(w.upTo, math.Nextafter(position, math.Inf(1)))
 	item := min(max(int32(j)-1, 0), int32(len(w.each)-1))
-	for slices.Contains(set, item) { // rounding at the edge of a member
+	for slices.Contains(set, item) { // rounding may end within a member of set
 		item = (item + 1) % int32(len(w.each))
 	}
 	return item

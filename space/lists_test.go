@@ -91,7 +91,7 @@ func TestListsErrors(t *testing.T) {
 	require.ErrorContains(t, err, "1 weights for 5 items")
 }
 
-// described is a space that lists its models itself.
+// described is a space of lists that defines its features itself.
 type described struct{ *space.Lists }
 
 func (d described) FeatureDim() int { return 1 }
@@ -137,8 +137,8 @@ func TestListsMoveCarriesCoordinates(t *testing.T) {
 	})
 }
 
-// proposal returns, by definition, the probability that Lists.Move proposes the set to from the set
-// from of some of the items.
+// proposal returns, from the definition, the probability that Lists.Move proposes the set to when
+// the model is the set from.
 func proposal(weights []float64, slots int, from, to []int32) float64 {
 	var added, removed []int32
 	outside := 0.0
@@ -167,8 +167,8 @@ func proposal(weights []float64, slots int, from, to []int32) float64 {
 	return probability
 }
 
-// TestListsMoveIsReversible checks the ratio against its definition, and that some move from the
-// new model restores code and coordinates.
+// TestListsMoveIsReversible checks the log ratio of proposals against its definition, and that some
+// move from the new model restores code and coordinates.
 func TestListsMoveIsReversible(t *testing.T) {
 	weights := []float64{5, 0.3, 1, 2, 0.1}
 	l, err := someLists(t).WithWeights(weights)
@@ -195,8 +195,8 @@ func TestListsMoveIsReversible(t *testing.T) {
 }
 
 // leadsBack tries moves from code until one leads to the earlier model, and reports whether the
-// coordinates are the earlier ones too. The rarest way back, an exchange, has probability 0.1/8.4/9
-// = 0.0013, so that all of 20,000 tries fail once in 10^11.
+// coordinates are the earlier ones too. The least probable way back, an exchange, has probability
+// 0.1/8.4/9 = 0.0013, so that 20,000 tries all fail once in 10^11 runs.
 func leadsBack(l *space.Lists, random *rand.Rand, code []int32, z []float64, before []int32, beforeZ []float64) bool {
 	for range 20_000 {
 		back, moved := slices.Clone(code), slices.Clone(z)

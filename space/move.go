@@ -9,18 +9,18 @@ import (
 // Mover is a Space with small reversible changes of its models.
 type Mover interface {
 	Space
-	// Move proposes another model in place of code (length S), and permutes the reference draw z
-	// (length D): members that stay keep their coordinates of z. Coordinates that a model does not
-	// use hold draws too. It returns the log ratio of the probabilities of the reverse and of this
-	// proposal, or −Inf, with code and z unchanged, when the chosen kind of move is impossible
-	// here.
+	// Move replaces code (length S) by a proposed model, and permutes the reference draw z (length
+	// D) so that members that stay keep their coordinates of z. Coordinates that a model does not
+	// use hold draws too. It returns the log of the probability of the reverse proposal over the
+	// probability of this proposal. If the chosen kind of move is impossible it returns −Inf and
+	// leaves code and z unchanged.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
 
 // Move calls the Move of s if s is a Mover. Otherwise a uniformly chosen site gets another outcome,
-// chosen uniformly; if all sites have two outcomes, half of the moves exchange a site that is on
-// with a site that is off. z does not change, because coordinates belong to the same outcome in
-// every model.
+// chosen uniformly. If all sites have two outcomes, half of the moves instead exchange the outcomes
+// of a site with outcome 1 and a site with outcome 0. z does not change, because a coordinate
+// belongs to the same outcome in every model.
 func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	if mover, ok := s.(Mover); ok {
 		return mover.Move(random, code, z)
@@ -41,8 +41,8 @@ func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float
 	return 0
 }
 
-// exchange switches off a site that is on and on a site that is off, both chosen uniformly. The
-// reverse has the same probability.
+// exchange sets a site of outcome 1 to 0 and a site of outcome 0 to 1, both chosen uniformly. The
+// reverse exchange has the same probability.
 func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	var on, off []int
 	for site, outcome := range code {
@@ -60,7 +60,7 @@ func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	return 0
 }
 
-// Move adds a member drawn by the weights of the items, removes one, or exchanges one, each with
+// Move adds a member drawn by the weights of the items, removes a member, or does both, each with
 // probability 1/3. A new member gets the coordinates of the first unused place.
 func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	size, kind := l.Size(code), random.IntN(3)
@@ -83,7 +83,8 @@ func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio flo
 	return math.Inf(-1)
 }
 
-// insert puts item in its place in a list of size members, with the coordinates of place size.
+// insert inserts item into a list of size members, in ascending order. It gets the coordinates of
+// the unused place with number size.
 func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	place, _ := slices.BinarySearch(code[:size], item)
 	copy(code[place+1:size+1], code[place:size])
@@ -91,7 +92,8 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove takes the member at place out of size members; its coordinates move to the free place.
+// remove removes the member at place from a list of size members and returns it. Its coordinates
+// move to the place that becomes unused.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]
 	copy(code[place:size-1], code[place+1:size])
@@ -100,12 +102,13 @@ func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) 
 	return item
 }
 
-// blocks returns the coordinates of the places from first to last−1.
+// blocks returns the part of z with the coordinates of the places from first to last−1.
 func (l *Lists) blocks(z []float64, first, last int) []float64 {
 	return z[l.fixed+first*l.width : l.fixed+last*l.width]
 }
 
-// rotate moves the first n entries behind the others, or for negative n the last −n before them.
+// rotate moves the first n entries of x to its end or, if n is negative, the last −n entries to its
+// beginning.
 func rotate(x []float64, n int) {
 	if n < 0 {
 		n += len(x)

@@ -15,7 +15,7 @@ import (
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
 // frequencies runs a Metropolis chain with Move on a target over models and returns the share of
-// its time in each. scale multiplies the log ratio of the proposals; only 1 is correct.
+// its steps in each model. scale multiplies the log ratio of the proposals; only 1 is correct.
 func frequencies(s space.Space, start []int32, steps int, scale float64, logTarget func(code []int32) float64) map[string]float64 {
 	random := newRandom(3)
 	code, z := slices.Clone(start), make([]float64, s.Dim())
@@ -31,7 +31,8 @@ func frequencies(s space.Space, start []int32, steps int, scale float64, logTarg
 	return share
 }
 
-// worst returns the largest difference between shares and the normalised target over valid codes.
+// worst returns the largest difference between the share of a model and its normalised target
+// probability, over the given codes.
 func worst(share map[string]float64, codes [][]int32, logTarget func(code []int32) float64) float64 {
 	var total, largest float64
 	for _, code := range codes {
@@ -44,8 +45,8 @@ func worst(share map[string]float64, codes [][]int32, logTarget func(code []int3
 }
 
 // A Metropolis chain keeps its target only if the ratio of the proposals is right. With 300,000
-// steps the standard error of a share of 0.1 is below 0.002 for an autocorrelation time of 10;
-// 0.008 is four of them.
+// steps the standard error of a share of 0.1 is below 0.002 for an autocorrelation time of 10; the
+// tolerance is four standard errors.
 func TestMoveKeepsTheTarget(t *testing.T) {
 	const steps, tolerance = 300_000, 0.008
 	lists := someLists(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// PriorKind names a prior over the subsets of G selectable predictors.
+// PriorKind is the kind of a prior over the subsets of G selectable predictors.
 type PriorKind int
 
 const (
@@ -25,7 +25,8 @@ const (
 	// Beta(A, B). With A = B = 1 every model size has the same probability, so that noise
 	// predictors do not raise the inclusion probability of each predictor (Scott and Berger 2010).
 	BetaBinomialPrior PriorKind = iota
-	// UniformPrior gives every model the same probability, 2^−G: half the predictors are expected.
+	// UniformPrior gives every model the same probability, 2^−G. The expected number of predictors
+	// in a model is then G/2.
 	UniformPrior
 	// BernoulliPrior includes each predictor independently with probability Pi.
 	BernoulliPrior
@@ -82,7 +83,7 @@ func ParsePrior(s string) (Prior, error) {
 	case "bernoulli":
 		p = Prior{Kind: BernoulliPrior, Pi: numbers[0]}
 	case "betabinomial":
-		if numbers[0] == 0 || numbers[1] == 0 { // which stand for 1
+		if numbers[0] == 0 || numbers[1] == 0 { // in a Prior 0 would stand for 1
 			return Prior{}, fmt.Errorf("model prior %q: got %v and %v, want two positive shapes", s, numbers[0], numbers[1])
 		}
 		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
@@ -98,7 +99,7 @@ func ParsePrior(s string) (Prior, error) {
 	return p, p.Validate()
 }
 
-// WithDefaults replaces zeros by their defaults.
+// WithDefaults returns the prior with zero A and B replaced by their default 1.
 func (p Prior) WithDefaults() Prior {
 	if p.Kind == BetaBinomialPrior {
 		p.A = cmp.Or(p.A, 1)
@@ -128,7 +129,7 @@ func (p Prior) String() string {
 	return fmt.Sprintf("Prior(%d)", int(p.Kind))
 }
 
-// Validate reports a parameter outside its range.
+// Validate returns an error that describes a parameter outside its range, or nil.
 func (p Prior) Validate() error {
 	p = p.WithDefaults()
 	if p.MaxSize < 0 {
@@ -176,7 +177,8 @@ func (p Prior) Limit(groups int) int {
 	return groups
 }
 
-// LogProbs returns log p(m) for one model of each size from 0 to groups: −Inf above MaxSize.
+// LogProbs returns log p(m) of one model of each size from 0 to groups. It is −Inf for sizes above
+// MaxSize.
 func (p Prior) LogProbs(groups int) []float64 {
 	if err := p.ValidateFor(groups); err != nil {
 		panic("space: Prior.LogProbs: " + err.Error())
@@ -213,8 +215,9 @@ func (p Prior) LogProbs(groups int) []float64 {
 	return table
 }
 
-// inclusion returns the probability π with which an ExpectedSizePrior includes each predictor: s/G
-// without a limit, otherwise the root of the mean size, which increases with π.
+// inclusion returns the probability π with which an ExpectedSizePrior includes each predictor.
+// Without a limit it is Size over groups. With a limit it is the π at which the mean size, which
+// increases with π, equals Size.
 func (p Prior) inclusion(groups int) float64 {
 	if p.Limit(groups) == groups {
 		return p.Size / float64(groups)
@@ -246,10 +249,11 @@ func LogBinomial(n, k int) float64 {
 	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
-// LogDecisions returns log p of a sequence of decisions with the given numbers of yes and no, each
-// yes with the inclusion probability of a predictor. It serves models whose decisions depend on
-// earlier answers, so that their numbers of decisions differ; a uniform prior gives 0, to be
-// normalised over models. It fails for priors that depend on the number of predictors.
+// LogDecisions returns the log probability of a sequence of yes–no decisions, with yes decisions
+// for and no decisions against, where each decision is like the inclusion of a predictor. It is for
+// models in which decisions depend on earlier decisions, so that their number varies. A
+// UniformPrior gives 0, and the caller has to normalise over models. LogDecisions returns an error
+// for priors that depend on the number of predictors.
 func (p Prior) LogDecisions(yes, no int) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err
@@ -282,7 +286,7 @@ func (p Prior) LogProb(codes *graph.Node) *graph.Node {
 	return graph.Gather(table, graph.InsertAxes(sizes, -1))
 }
 
-// Draw draws a subset of predictors: its size, then a subset of that size.
+// Draw draws a subset of predictors: first its size, then a subset of this size.
 func (p Prior) Draw(groups int, random *rand.Rand) []bool {
 	logProbs := p.LogProbs(groups)
 	size := pick.Func(groups+1, random.Float64(), func(size int) float64 {

@@ -34,12 +34,12 @@ func TestPriorSumsToOne(t *testing.T) {
 func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, -5*math.Ln2, Prior{Kind: UniformPrior}.LogProbs(5)[3], 1e-15)
 	assert.InDelta(t, 2*math.Log(0.2)+3*math.Log(0.8), Prior{Kind: BernoulliPrior, Pi: 0.2}.LogProbs(5)[2], 1e-14)
-	// Beta(1, 1): every size is equally likely, 1/6, and shared by the 10 models of size 2.
+	// Beta(1, 1): every size has probability 1/6, which the 10 models of size 2 share.
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
 }
 
-// TestExpectedSize sums sizes over all subsets: the mean is the requested size, with and without a
-// limit.
+// TestExpectedSize computes the mean size over all subsets: it is the requested size, with and
+// without a limit of the size.
 func TestExpectedSize(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		groups := rapid.IntRange(2, 10).Draw(r, "groups")
@@ -57,11 +57,12 @@ func TestExpectedSize(t *testing.T) {
 	})
 }
 
-// TestLimitedPriorOfManyPredictors checks the sums over sizes where there are too many subsets to
-// visit.
+// TestLimitedPriorOfManyPredictors checks sums over sizes for a number of predictors with too many
+// subsets to enumerate.
 func TestLimitedPriorOfManyPredictors(t *testing.T) {
 	const groups = 10_000
-	// Two sizes only: p(one predictor) / p(none) = π/(1−π), and 10,000 models have one predictor.
+	// With two sizes p(one given predictor) / p(none) = π/(1−π), and 10,000 models have one
+	// predictor.
 	table := Prior{Kind: BernoulliPrior, Pi: 0.001, MaxSize: 1}.LogProbs(groups)
 	odds := 0.001 / 0.999
 	assert.InDelta(t, -math.Log1p(groups*odds), table[0], 1e-10)
@@ -106,14 +107,15 @@ func TestParsePrior(t *testing.T) {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)
 	}
-	// fields left out are betabinomial:1,1
+	// without other fields the prior is betabinomial:1,1
 	assert.Equal(t, "betabinomial:1,1 max:3", Prior{MaxSize: 3}.String())
 	assert.Equal(t, Prior{A: 1, B: 1}.LogProbs(5), Prior{}.LogProbs(5))
 	require.Error(t, Prior{Kind: 7}.Validate())
 	assert.Panics(t, func() { Prior{Kind: BernoulliPrior}.LogProbs(3) })
 }
 
-// TestLogDecisions sums over sequences of decisions; the second decision occurs only after a yes.
+// TestLogDecisions sums probabilities over sequences of decisions in which the second decision
+// follows only a first yes.
 func TestLogDecisions(t *testing.T) {
 	for _, p := range []Prior{{}, {A: 2, B: 0.7}, {Kind: BernoulliPrior, Pi: 0.3}} {
 		sum := 0.0

@@ -9,20 +9,21 @@ import (
 
 // Space is a finite family of models over D saturated coordinates.
 type Space interface {
-	// Cards returns the number of outcomes of each of the S sites. Callers must not change it.
+	// Cards returns the number of outcomes of each of the S sites. Callers must not change the
+	// slice.
 	Cards() []int
 	// Dim returns D, the number of saturated coordinates.
 	Dim() int
-	// Mask returns the coordinates of each model: codes [B, S] int32 -> [B, D] Bool. As a graph
+	// Mask returns which coordinates each model uses: codes [B, S] int32 -> [B, D] Bool. As a graph
 	// function it panics with an error when codes has another shape or dtype.
 	Mask(codes *graph.Node) *graph.Node
 }
 
-// RowMasker is a [Space] that can also return the coordinates of one model without a graph.
+// RowMasker is a [Space] that can also compute the mask of one model without a graph.
 type RowMasker interface {
 	Space
-	// MaskRow writes the coordinates that code (length S) uses into dst (length D) and returns it;
-	// a nil dst is allocated. It panics when a length is wrong or an outcome does not exist.
+	// MaskRow sets dst[d] (length D) to whether code (length S) uses coordinate d, and returns dst.
+	// If dst is nil it is allocated. It panics when a length is wrong or an outcome does not exist.
 	MaskRow(code []int32, dst []bool) []bool
 }
 

@@ -44,7 +44,8 @@ func someTable(t testing.TB) *space.Table {
 	return table
 }
 
-// TestMaskTwins checks for each space that the graph and the host agree on every model.
+// TestMaskTwins checks for each space that Mask in a graph and MaskRow on the host agree on every
+// model.
 func TestMaskTwins(t *testing.T) {
 	single, err := space.NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)
@@ -64,7 +65,7 @@ func TestMaskTwins(t *testing.T) {
 			got := run(t, func(in []*graph.Node) *graph.Node { return s.Mask(in[0]) }, codes)
 			require.Equal(t, want, got)
 
-			dst := slices.Repeat([]bool{true}, s.Dim()) // stale contents must not survive
+			dst := slices.Repeat([]bool{true}, s.Dim()) // earlier contents must be overwritten
 			require.Equal(t, want[0], s.MaskRow(codes[0], dst))
 			require.Panics(t, func() { s.MaskRow(codes[0], make([]bool, s.Dim()+1)) })
 			require.Panics(t, func() { s.MaskRow(append(codes[0], 0), nil) })
@@ -147,7 +148,7 @@ func TestCount(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Encode, Decode, All, Index and Codes use one numbering, whatever the outcome counts.
+// Encode, Decode, All, Index and Codes use the same numbering, whatever the numbers of outcomes.
 func TestNumbering(t *testing.T) {
 	require.Equal(t, 1*12+2*4+3, space.Encode([]int{2, 3, 4}, []int32{1, 2, 3}), "site 0 is most significant")
 	rapid.Check(t, func(t *rapid.T) {
@@ -195,7 +196,7 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { space.Decode([]int{2, 2}, 0, make([]int32, 1)) })
 	require.Panics(t, func() { space.Encode(slices.Repeat([]int{2}, 63), make([]int32, 63)) })
 
-	// Inside a graph the panics carry errors, which the executor returns.
+	// Inside a graph functions panic with errors, which the executor returns.
 	backend := testkit.Backend(t)
 	_, err := graph.ExecOnce(backend, someSubsets(t).Mask, [][]int32{{0, 1}})
 	require.ErrorContains(t, err, "space.Subsets.Mask: want codes of shape [B, 3]")
@@ -222,7 +223,7 @@ func TestFeatures(t *testing.T) {
 	}, [][]int32{{1, 0}, {0, 1}}))
 }
 
-// fakeSpace has cards and no coordinates.
+// fakeSpace is a space with cards but without coordinates.
 type fakeSpace struct{ cards []int }
 
 func (s fakeSpace) Cards() []int                       { return s.cards }

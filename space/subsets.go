@@ -7,20 +7,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Subsets is the space of all subsets of S groups of coordinates: site s has outcome 1 when the
-// model uses the coordinates of group s and 0 otherwise. Some coordinates may be in every model.
+// Subsets is the space of all subsets of S groups of coordinates. Site s has outcome 1 if the model
+// uses the coordinates of group s, and outcome 0 otherwise. Some coordinates may be in every model.
 type Subsets struct {
 	cards  []int
-	owner  []int32 // the site that switches each coordinate; for one always in use, any site
-	always []bool  // coordinates in use in every model
-	fixed  bool    // some coordinate is always in use
+	owner  []int32 // the site of the group of each coordinate; any site for a coordinate in every model
+	always []bool  // whether each coordinate is in every model
+	fixed  bool    // whether some coordinate is in every model
 }
 
 var _ RowMasker = (*Subsets)(nil)
 
 // NewSubsets returns the space with dim coordinates in which the coordinates listed in always are
-// in every model and site s switches the coordinates in groups[s]. Each coordinate must be listed
-// exactly once, and there must be at least one group, none of them empty.
+// in every model, and a model uses the coordinates in groups[s] if its site s has outcome 1. Each
+// coordinate must be listed exactly once, and there must be at least one group, none of them empty.
 func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("space.NewSubsets: dim is %d, want at least 1", dim)
@@ -34,7 +34,7 @@ func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 		always: make([]bool, dim),
 		fixed:  len(always) > 0,
 	}
-	place := make([]string, dim) // where each coordinate was listed
+	place := make([]string, dim) // the list that contains each coordinate, for errors
 	list := func(coordinate int, where string) error {
 		if coordinate < 0 || coordinate >= dim {
 			return fmt.Errorf("space.NewSubsets: coordinate %d in %s is outside 0 to %d", coordinate, where, dim-1)
@@ -69,13 +69,13 @@ func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 	return s, nil
 }
 
-// Cards returns S twos.
+// Cards returns 2 for each of the S sites.
 func (s *Subsets) Cards() []int { return s.cards }
 
 // Dim returns the number of coordinates.
 func (s *Subsets) Dim() int { return len(s.owner) }
 
-// Mask returns the coordinates in use: codes [B, S] int32 -> [B, D] Bool.
+// Mask returns which coordinates each model uses: codes [B, S] int32 -> [B, D] Bool.
 func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Subsets.Mask", codes, len(s.cards))
 	g := codes.Graph()
@@ -86,7 +86,7 @@ func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
 	return mask
 }
 
-// MaskRow is the host twin of Mask for one code.
+// MaskRow returns on the host the mask of one code.
 func (s *Subsets) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Subsets.MaskRow", s.cards, code)
 	dst = maskBuffer("space.Subsets.MaskRow", dst, s.Dim())

@@ -15,9 +15,9 @@ type Table struct {
 
 var _ RowMasker = (*Table)(nil)
 
-// NewTable returns the space whose model k uses the coordinates d with masks[k][d]. The rows must
-// have the same length, and each coordinate must be used by some model. Two models may use the same
-// coordinates. The rows are copied.
+// NewTable returns the space whose model k uses the coordinates d for which masks[k][d] is true.
+// The rows must have the same length, and each coordinate must be used by some model. Two models
+// may use the same coordinates. The rows are copied.
 func NewTable(masks [][]bool) (*Table, error) {
 	if len(masks) == 0 || len(masks[0]) == 0 {
 		return nil, fmt.Errorf("space.NewTable: want at least one model and one coordinate")
@@ -39,19 +39,19 @@ func NewTable(masks [][]bool) (*Table, error) {
 	return &Table{cards: []int{len(rows)}, masks: rows}, nil
 }
 
-// Cards returns the number of models, as the outcome count of the only site.
+// Cards returns the number of models, which is the number of outcomes of the only site.
 func (t *Table) Cards() []int { return t.cards }
 
 // Dim returns the number of coordinates.
 func (t *Table) Dim() int { return len(t.masks[0]) }
 
-// Mask returns the coordinates in use: codes [B, 1] int32 -> [B, D] Bool.
+// Mask returns which coordinates each model uses: codes [B, 1] int32 -> [B, D] Bool.
 func (t *Table) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Table.Mask", codes, 1)
 	return graph.Gather(graph.Const(codes.Graph(), t.masks), codes)
 }
 
-// MaskRow is the host twin of Mask for one code.
+// MaskRow returns on the host the mask of one code.
 func (t *Table) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Table.MaskRow", t.cards, code)
 	dst = maskBuffer("space.Table.MaskRow", dst, t.Dim())

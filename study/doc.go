@@ -5,7 +5,7 @@
 // A [Plan] is a TOML file. It defines a list of tasks, each with a name and a seed that depend only
 // on the input of the task. A task works in a separate directory and ends by an atomic rename. It
 // can therefore be killed anywhere, run twice, or run on another machine. If a task runs twice, the
-// first process to rename its directory wins; the bytes are the same.
+// first process to rename its directory wins; the answers are the same to the byte.
 //
 //	plan, err := study.Read("eqtl.toml")
 //	plan.Run(ctx, study.RunConfig{Launcher: launcher, Jobs: 4})

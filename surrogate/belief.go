@@ -9,28 +9,30 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Belief is a Gaussian belief about the expected reward of each of a number of models.
+// Belief is a multivariate normal belief about the expected rewards of a finite set of models.
 type Belief interface {
 	// Models returns the number of models.
 	Models() int
-	// Observe updates with a batch: rewards[i], finite, is the reward of a draw of models[i].
-	// movement is the distance by which the flow has moved expected rewards since the previous
-	// batch, in nats; its square is added to the variance of the belief. Observe panics when
+	// Observe updates the belief with a batch: rewards[i], finite, is the reward of one draw of
+	// models[i]. movement is the distance by which the flow has moved expected rewards since the
+	// previous batch, in nats; its square is added to the variance of the belief. Observe panics if
 	// lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
-	// Predict writes mean and standard deviation of the models first, first+1, … into mean and sd,
-	// of one length; a nil sd saves time. Several goroutines may predict at once.
+	// Predict writes the mean and standard deviation of the expected rewards of the models first,
+	// first+1, … into mean and sd, which have one length. A nil sd saves time. Several goroutines
+	// may call Predict at once.
 	Predict(first int, mean, sd []float64)
-	// Draw writes a draw of the rewards of all models from the belief into dst.
+	// Draw draws the expected rewards of all models from the belief into dst.
 	Draw(random *rand.Rand, dst []float64)
-	// Noise returns the variance of the reward of a single draw of a model, as learned so far.
+	// Noise returns the learned variance of the reward of a single draw of a model.
 	Noise() float64
-	// State is all that the belief has learned, of fixed length; SetState checks and restores it.
+	// State returns a slice of fixed length with the whole state of the belief. SetState checks a
+	// state and restores it.
 	State() []float64
 	SetState(state []float64) error
 }
 
-// group is the draws of one model in a batch.
+// group summarises the draws of one model in a batch.
 type group struct {
 	model   int
 	count   float64
@@ -62,7 +64,8 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 	return groups
 }
 
-// meanAndVariance is over the groups' means, each model counted once; the variance is at least 1.
+// meanAndVariance returns the mean and variance of the groups' means, with each model counted once.
+// The variance is at least 1.
 func meanAndVariance(groups []group) (mean, variance float64) {
 	for _, group := range groups {
 		mean += group.mean / float64(len(groups))

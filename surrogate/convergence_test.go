@@ -13,18 +13,19 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// regret is the loss of sampling by upper confidence bounds after t batches: E_q[u − f], KL(q ‖
-// q*), and the bound 2β max σ of the theorem (eq. 48).
+// regret measures the loss of sampling by upper confidence bounds after t batches. excess is E_q[u
+// − f], divergence is KL(q ‖ q*) with q* the best distribution, and bound is the theorem's 2β max σ
+// (eq. 48).
 type regret struct{ excess, divergence, bound float64 }
 
 // boundBeta makes the theorem informative for 16 models: its bound fails with probability at most
-// 2·16·exp(−β²/2) = 0.011 (eq. 45). At β = 2 that probability bound is above 1.
+// 2·16·exp(−β²/2) = 0.011 (eq. 45). At β = 2 this upper limit of the probability is above 1.
 const boundBeta = 4
 
 // sampleByBounds runs algorithm 1 on 2⁴ models whose expected rewards f are a draw of a Gaussian
-// process. f then moves by normal steps of standard deviation movement(t), as a flow moves it.
-// Noise is uniform, which is sub-Gaussian, and so is the prior over models. It returns the regrets
-// after 64, 128, …, 4,096 batches of 16 draws.
+// process. After batch t, f moves by normal steps of standard deviation movement(t), in place of
+// the training of a flow. The noise of rewards is uniform, hence sub-Gaussian, and the prior over
+// models is uniform. The function returns the regrets after 64, 128, …, 4,096 batches of 16 draws.
 func sampleByBounds(random *rand.Rand, belief Belief, movement func(t int) float64) []regret {
 	const batch, noise = 16, 1.5
 	models := belief.Models()
@@ -88,12 +89,13 @@ func pick(q []float64, u float64) int {
 	return len(q) - 1
 }
 
-// firstOfRate leaves the regrets before 512 batches out of the rate: the prior of a process then
-// counts as much as many batches.
+// firstOfRate is the index of the regret after 512 batches. The rate is fitted from there on:
+// before, the prior of a process has about the weight of the batches.
 const firstOfRate = 3
 
-// slopes returns the exponents with which excess and divergence fall over a number of runs, with
-// their standard errors, and the share of the times at which the bound fails.
+// slopes returns the exponents of t with which excess and divergence fall, estimated from a number
+// of runs, with their standard errors. failed is the fraction of the times at which the theorem's
+// bound fails.
 func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64) (excess, excessSE, divergence, divergenceSE, failed float64) {
 	t.Helper()
 	const runs = 24
@@ -123,13 +125,13 @@ func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64)
 	return excess, excessSE / math.Sqrt(runs), divergence, divergenceSE / math.Sqrt(runs), failed / checked
 }
 
-// TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 on 2⁴ models. Where the
-// flow converges, as with steps that fall as 1/t, E_q[u − f], which bounds the divergence of q from
-// the best distribution, falls as t^−1/2, and the divergence at least as fast. Errors of exponents
-// are errors between 24 runs, and four are allowed: one seed in 1,800 fails an assertion. A process
-// has an exponent of −0.47 from 512 to 4,096 batches and −0.44 from 64, as its prior counts less
-// and less. Where steps fall as t^−1/4 the exponent differs: the theorem needs its assumption, and
-// the test can fail.
+// TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 on 2⁴ models. If the flow
+// converges, here with steps that fall as 1/t, E_q[u − f] falls as t^−1/2. It bounds the divergence
+// of q from the best distribution, which falls at least as fast. Standard errors of exponents come
+// from 24 runs, and four standard errors are allowed: one seed in 1,800 fails an assertion. A
+// process has an exponent of −0.47 from 512 to 4,096 batches and −0.44 from 64, as its prior counts
+// less and less. If steps fall as t^−1/4 the exponent differs. This shows that the theorem needs
+// its assumption, and that the test can fail.
 func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	diagonal := func() Belief { return NewDiagonal(16) }
 	process := func() Belief { return NewProcess([]int{2, 2, 2, 2}, 0) }
@@ -138,7 +140,7 @@ func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		belief func() Belief
-		prior  float64 // what is left of the prior in the exponent
+		prior  float64 // deviation of the exponent allowed for the prior
 	}{{"diagonal", diagonal, 0}, {"process", process, 0.03}} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name == "process" {

@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// Diagonal is the belief that expected rewards are independent normal variables: a Kalman filter
-// per model, with the flow's movement as process noise. A batch costs O(M + B log B). The first
-// batch, drawn from p(m), sets the mean and the variance of unseen models.
+// Diagonal is the belief that expected rewards are independent normal variables. It runs a Kalman
+// filter for each model, with the flow's movement as process noise. A batch of B draws costs O(M +
+// B log B) for M models. The first batch, drawn from p(m), sets the mean and the variance of models
+// that were never drawn.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -18,7 +19,8 @@ type Diagonal struct {
 
 var _ Belief = (*Diagonal)(nil)
 
-// NewDiagonal returns a belief of standard normal rewards. It panics unless there is a model.
+// NewDiagonal returns a belief in which the expected rewards of the given number of models are
+// standard normal. It panics if models is below 1.
 func NewDiagonal(models int) *Diagonal {
 	if models < 1 {
 		panic(fmt.Sprintf("surrogate.NewDiagonal: %d models", models))
@@ -32,8 +34,9 @@ func (d *Diagonal) Models() int { return len(d.mean) }
 // Noise returns the variance of the reward of a single draw.
 func (d *Diagonal) Noise() float64 { return d.noise.value }
 
-// Observe updates with a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε²
-// and μ' = v'(μ/v + nȳ/σ_ε²), which equals the update by one draw after the other.
+// Observe updates the belief with a batch. For a model drawn n times with mean reward ȳ, the mean μ
+// and variance v become μ' = v'(μ/v + nȳ/σ_ε²) and v' with 1/v' = 1/v + n/σ_ε². This equals n
+// updates by one draw each.
 func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Diagonal", len(d.mean), models, rewards)
 	if len(groups) == 0 {
@@ -59,7 +62,7 @@ func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	}
 }
 
-// Predict writes mean and standard deviation of the models from first on.
+// Predict writes the mean and standard deviation of the models first, first+1, ….
 func (d *Diagonal) Predict(first int, mean, sd []float64) {
 	copy(mean, d.mean[first:first+len(mean)])
 	for i := range sd {
@@ -67,19 +70,19 @@ func (d *Diagonal) Predict(first int, mean, sd []float64) {
 	}
 }
 
-// Draw writes independent draws of all models.
+// Draw draws the expected rewards of all models independently.
 func (d *Diagonal) Draw(random *rand.Rand, dst []float64) {
 	for m := range dst {
 		dst[m] = d.mean[m] + math.Sqrt(d.variance[m])*random.NormFloat64()
 	}
 }
 
-// State returns means, variances and the estimate of the noise.
+// State returns the means, the variances and the estimate of the noise.
 func (d *Diagonal) State() []float64 {
 	return slices.Concat(d.mean, d.variance, []float64{d.noise.value, d.noise.moment, d.noise.weight, d.batches})
 }
 
-// SetState restores the numbers from State.
+// SetState restores a state returned by State.
 func (d *Diagonal) SetState(state []float64) error {
 	count := len(d.mean)
 	if len(state) != 2*count+4 {

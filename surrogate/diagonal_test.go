@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// A batch equals one draw after the other in a Kalman filter; averaging precisions and variances
-// does not.
+// TestDiagonalIsAKalmanFilter checks that a batch gives the result of a Kalman filter that takes
+// one draw after the other. The average of precisions, or of variances, gives another result.
 func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	d := NewDiagonal(3)
 	d.Observe([]int{0, 1}, []float64{-3, -5}, 0)
@@ -37,9 +37,10 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	}
 }
 
-// TestNoiseIsLearned estimates the noise from draws of the same model, and from models drawn once a
-// batch. The last fifty batches count, 3,200 draws, so the variance 4 is known to ±0.1 (one
-// standard error); the errors of a belief add to it.
+// TestNoiseIsLearned estimates the noise from repeated draws of the same model, and from models
+// drawn once in each batch. The estimate averages over about fifty batches, 3,200 draws. The
+// variance 4 is therefore known to ±0.1 (one standard error), and the errors of a belief add to
+// this.
 func TestNoiseIsLearned(t *testing.T) {
 	for name, models := range map[string]int{"repeated": 4, "once": 256} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +59,8 @@ func TestNoiseIsLearned(t *testing.T) {
 	}
 }
 
-// TestDiagonalFollowsTheFlow checks that a belief with the flow's movement follows it, and that a
-// belief without it lags behind.
+// TestDiagonalFollowsTheFlow lets expected rewards move. A belief that is told the movement must
+// follow them, and a belief that is not told must lag behind.
 func TestDiagonalFollowsTheFlow(t *testing.T) {
 	miss := func(movement float64) float64 {
 		d := NewDiagonal(1)
@@ -104,9 +105,9 @@ func TestUtilityNames(t *testing.T) {
 	require.ErrorContains(t, new(Utility).UnmarshalText([]byte("greedy")), "want ucb, thompson or mean")
 }
 
-// TestMemoryStaysFlat checks that a million batches leave beliefs at their size: the heap grows by
+// TestMemoryStaysFlat checks that beliefs do not grow over a million batches. The heap may grow by
 // at most a tenth of a megabyte, a hundredth of the memory for one number per batch, and the state
-// keeps its length.
+// must keep its length.
 func TestMemoryStaysFlat(t *testing.T) {
 	d, p := NewDiagonal(8), NewProcess([]int{2, 2}, 0)
 	random := rand.New(rand.NewPCG(6, 6))

@@ -3,26 +3,29 @@ package surrogate
 import "math"
 
 const (
-	// leastNoise is a lower bound, in nats², for targets that the flow fits exactly. The numbers
-	// here are not tuned.
+	// leastNoise is a lower bound of the noise variance, in nats², for targets that the flow fits
+	// exactly. The numbers here are not tuned.
 	leastNoise = 1e-6
-	// noiseMemory is the share of earlier batches in the estimate, a memory of about fifty.
+	// noiseMemory is the factor by which the weight of earlier batches decays from batch to batch:
+	// the estimate averages over about fifty batches.
 	noiseMemory = 0.98
-	// surprise bounds, in standard deviations, the error that a model can add to the estimate.
+	// surprise bounds, in standard deviations, the prediction error that a model can contribute to
+	// the estimate.
 	surprise = 5
 )
 
-// noise is the learned variance of a reward given its model, by expectation and maximisation: a
-// batch adds the expected squared distance of its draws from f(m), given the draws. For a model
-// drawn n times, with v the prior variance of f(m), this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 −
-// g)v) with the gain g = v/(v + σ_ε²/n). It is never negative, and σ_ε² itself where nothing was
-// known of f(m).
+// noise is the learned variance σ_ε² of a reward given its model, estimated by expectation and
+// maximisation. A batch adds the expected squared distance of its draws from f(m), given the draws.
+// For a model drawn n times with mean reward ȳ, and with μ and v the mean and variance of f(m)
+// before the batch, this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with the gain g = v/(v +
+// σ_ε²/n). It is never negative, and tends to σ_ε² as v grows with n = 1.
 type noise struct {
 	value          float64
-	moment, weight float64 // decaying sums; weight is in draws
+	moment, weight float64 // decaying sums; weight counts draws
 }
 
-// learn takes in a batch: predict returns mean and variance of the prediction of each group.
+// learn updates the estimate with a batch. predict returns the predicted mean and variance of the
+// expected reward of groups[i], before the batch.
 func (n *noise) learn(groups []group, predict func(i int) (mean, variance float64)) {
 	n.moment *= noiseMemory
 	n.weight *= noiseMemory
@@ -37,11 +40,12 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
 
-// guessed is the weight of the first guess of the noise, in draws. Not tuned.
+// guessed is the weight of the initial guess of the noise, in draws. Not tuned.
 const guessed = 4
 
-// start takes in the first batch, which has no predictions: a guess, and the spread of draws of the
-// same model if there are any.
+// start updates the estimate with the first batch, for which there are no predictions. It combines
+// a guess, from the spread of rewards, with the variance among draws of the same model if there are
+// any.
 func (n *noise) start(groups []group, spread float64) {
 	n.moment, n.weight = guessed*math.Min(1, spread), guessed
 	for _, group := range groups {

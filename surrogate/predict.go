@@ -10,21 +10,23 @@ import (
 )
 
 // lookup holds the tables shared by predictions for consecutive codes. The covariance of a code
-// with the inducing codes is the product of one factor over its first sites, which consecutive
-// codes have in common, and one over its last sites, which are few enough to tabulate.
+// with an inducing code is a product of two factors. The factor of the first sites is the same for
+// many consecutive codes. The last sites have few combinations of outcomes, so their factor is
+// tabulated.
 type lookup struct {
-	split   int        // number of first sites
-	tail    *mat.Dense // [T, M_u]: covariances over the last sites by their index, s² included
+	split   int        // [T, M_u]: factors of the T ends, times s²
+	tail    *mat.Dense // [T, M_u]: the factor of each of the T combinations of the last sites, times s²
 	weights []float64  // L⁻ᵀ E[w]
-	// R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹: σ² = (1 + W)s² − |Rᵀ k(c)|²; nil until a standard
-	// deviation is needed
+	// unknown is R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹. The variance of code c is (1 + W)s² −
+	// |Rᵀ k(c)|². It is nil until a standard deviation is needed.
 	unknown *mat.Dense
 }
 
-// mostTail bounds the table of the last sites. Not tuned.
+// mostTail bounds the number T of combinations of the tabulated last sites. Not tuned.
 const mostTail = 1 << 10
 
-// lookup returns the tables of the present belief, for standard deviations too if wanted.
+// lookup returns the tables of the present belief. They include the table for standard deviations
+// if wanted.
 func (p *Process) lookup(wanted bool) *lookup {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -59,7 +61,7 @@ func (p *Process) lookup(wanted bool) *lookup {
 	return p.cached
 }
 
-// root returns R with R Rᵀ = a, whose eigenvalues are not negative except for rounding.
+// root returns R with R Rᵀ = a. The eigenvalues of a may be negative only by rounding.
 func root(a *mat.SymDense) *mat.Dense {
 	var cholesky mat.Cholesky
 	size := a.SymmetricDim()
@@ -78,7 +80,8 @@ func (p *Process) unwhiten(w mat.Vector) []float64 {
 	return mat.Col(nil, 0, solve(p.lower.TTri(), w))
 }
 
-// covariances returns the covariances of models from first on with inducing codes: [count, M_u].
+// covariances returns the covariances of the models first, first+1, … with the inducing codes:
+// [count, M_u].
 func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
 	size, inducing := l.tail.Dims()
 	out := mat.NewDense(count, inducing, nil)
@@ -103,7 +106,7 @@ func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
 	return out
 }
 
-// squares returns the squared norms of the rows of a b.
+// squares returns the squared norms of the rows of the product a b.
 func squares(a, b *mat.Dense) []float64 {
 	var product mat.Dense
 	product.Mul(a, b)
@@ -117,8 +120,8 @@ func squares(a, b *mat.Dense) []float64 {
 	return out
 }
 
-// Predict writes mean and standard deviation of the models from first on. Before any observation
-// both are the moments of a standard normal variable.
+// Predict writes the mean and standard deviation of the models first, first+1, …. Before any
+// observation they are 0 and 1.
 func (p *Process) Predict(first int, mean, sd []float64) {
 	if p.lower == nil {
 		for i := range mean {
@@ -149,9 +152,10 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Draw draws the rewards of the inducing codes jointly, all others independently given these.
+// Draw draws the expected rewards of the inducing codes jointly, and then all other models
+// independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
-	// a stream for each chunk, whichever thread works on it
+	// Each chunk has its own random stream, so that the result does not depend on the threads.
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
 	for i := range seeds {
 		seeds[i] = random.Uint64()
@@ -188,7 +192,8 @@ func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	})
 }
 
-// stateHeader is the count of numbers of a state before the numbers of sites and inducing codes.
+// stateHeader is the number of entries at the start of a state that do not depend on the numbers of
+// sites and inducing codes.
 const stateHeader = 8
 
 // State returns the kernel, the belief at the inducing codes, and the estimate of the noise.
@@ -214,7 +219,7 @@ func (p *Process) stateSize() int {
 	return stateHeader + len(p.cards) + 4*p.capacity + p.capacity*(p.capacity+1)/2
 }
 
-// SetState restores the numbers from State.
+// SetState restores a state returned by State.
 func (p *Process) SetState(state []float64) error {
 	if len(state) != p.stateSize() || !(state[7] >= 0 && int(state[7]) <= p.capacity) {
 		return fmt.Errorf("surrogate: a process over %d sites with up to %d inducing codes has a state of %d numbers, got %d", len(p.cards), p.capacity, p.stateSize(), len(state))

@@ -12,13 +12,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultInducing is the default bound on inducing codes of a [Process]. Not tuned.
+// DefaultInducing is the default upper bound of the number of inducing codes of a [Process]. Not
+// tuned.
 const DefaultInducing = 256
 
-// relearnEvery bounds the batches between choices of codes and kernel. Not tuned.
+// relearnEvery is the largest number of batches between two choices of the inducing codes and the
+// kernel. Not tuned.
 const relearnEvery = 128
 
-// block is the number of observations that enter the posterior at once. Not tuned.
+// block is the number of observations by which the posterior is updated at once. Not tuned.
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over
@@ -40,7 +42,7 @@ type Process struct {
 	kernel   kernel
 	constant float64   // μ_0
 	walk     float64   // W
-	seen     []summary // of the inducing codes
+	seen     []summary // of the draws of each inducing code
 	codes    [][]int32 // of the inducing codes
 	lower    *mat.TriDense
 	mean     *mat.VecDense // E[w]
@@ -49,10 +51,11 @@ type Process struct {
 	batches  float64
 
 	lock   sync.Mutex
-	cached *lookup // of the belief as it is; nil: none made yet
+	cached *lookup // tables of the present belief; nil until a prediction needs them
 }
 
-// summary is the history of one inducing code by itself: a Kalman filter without a prior.
+// summary holds the estimate of the expected reward of one code from its own draws alone: a Kalman
+// filter without a prior.
 type summary struct {
 	model          int
 	mean, variance float64
@@ -60,10 +63,9 @@ type summary struct {
 
 var _ Belief = (*Process)(nil)
 
-// NewProcess returns the belief about all codes with the given outcome counts before any
-// observation. inducing bounds the number of inducing codes, 0 stands for DefaultInducing. It
-// panics when a count is below 1, when there are no counts, or when the number of codes does not
-// fit an int.
+// NewProcess returns the belief, before any observation, about all codes with the given outcome
+// counts. inducing bounds the number of inducing codes; 0 stands for DefaultInducing. It panics if
+// there are no counts, if a count is below 1, or if the number of codes does not fit an int.
 func NewProcess(cards []int, inducing int) *Process {
 	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
 	for _, card := range cards {
@@ -88,7 +90,7 @@ func (p *Process) Models() int { return p.count }
 // Noise returns the variance of the reward of a single draw.
 func (p *Process) Noise() float64 { return p.noise.value }
 
-// Observe updates with a batch.
+// Observe updates the belief with a batch; see [Belief].
 func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Process", p.count, models, rewards)
 	if len(groups) == 0 {
@@ -198,8 +200,9 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most the given number of candidates, ordered by model. Half of them are the best,
-// which get most of q(m); the other half are spread over the others, by rank.
+// choose keeps at most the given number of candidates, in the order of their models. Half of them
+// are the ones with the largest rewards, which get most of q(m). The other half are spread evenly
+// over the ranks of the remaining candidates.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
@@ -231,7 +234,8 @@ func choose(candidates []summary, most int) (chosen, left []summary) {
 	return chosen, left
 }
 
-// condition takes in observations: eq. 25 and 26 at the inducing codes, a block at a time.
+// condition updates the belief by observations (eq. 25 and 26 at the inducing codes), a block at a
+// time.
 func (p *Process) condition(observed []summary) {
 	for first := 0; first < len(observed); first += block {
 		part := observed[first:min(first+block, len(observed))]
@@ -270,7 +274,8 @@ func (p *Process) condition(observed []summary) {
 	}
 }
 
-// solve returns T⁻¹ b. Factors are never singular, only badly conditioned, which jitter bounds.
+// solve returns T⁻¹ b for a triangular T. Cholesky factors are never singular here, only badly
+// conditioned, and jitter bounds their condition numbers.
 func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	x := new(mat.Dense)
 	var conditioned mat.Condition
@@ -280,8 +285,8 @@ func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	return x
 }
 
-// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance given the inducing codes,
-// (1 + W)(s² − a·a).
+// whiten returns a = L⁻¹ k(c) of each code c as a column, and the variance of f(c) given its values
+// at the inducing codes, (1 + W)(s² − a·a).
 func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) {
 	whitened = solve(p.lower, p.kernel.matrix(p.codes, codes))
 	rest = make([]float64, len(codes))

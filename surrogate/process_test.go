@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// dense is exact regression: all observations at once, each at its own time, under the kernel
-// k(c,c') (1 + W at the earlier of both times).
+// dense computes exact regression from all observations at once. Each observation has its own time,
+// and the kernel between two of them is k(c,c') times 1 + W at the earlier of the two times.
 func dense(p *Process, observed []summary, walks []float64, now float64) (mean, variance []float64) {
 	count := len(observed)
 	codes := make([][]int32, count)
@@ -54,9 +54,9 @@ func dense(p *Process, observed []summary, walks []float64, now float64) (mean, 
 	return mean, variance
 }
 
-// TestProcessIsExactRegression has every code as an inducing code: the belief must equal exact
-// regression, batch after batch, with movement in between; a belief that ignores the movement does
-// not.
+// TestProcessIsExactRegression makes every code an inducing code. The belief must then equal exact
+// regression after each batch, with movement between batches. A belief that ignores the movement
+// does not.
 func TestProcessIsExactRegression(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -105,8 +105,8 @@ func TestProcessIsExactRegression(t *testing.T) {
 	}
 }
 
-// The derivative of the marginal likelihood against differences, and its value against the log
-// density of a normal vector.
+// TestMarginalLikelihood compares the derivative of the marginal likelihood with finite
+// differences, and its value with the log density of a normal vector.
 func TestMarginalLikelihood(t *testing.T) {
 	p := NewProcess([]int{2, 3, 2, 2}, 0)
 	random := stream.Rand(2, "marginal")
@@ -130,13 +130,13 @@ func TestMarginalLikelihood(t *testing.T) {
 	}
 }
 
-// additive is a function of 10 bits of which three matter, two of them jointly.
+// additive is a function of 10 bits. Three of the bits matter, two of them jointly.
 func additive(model int) float64 {
 	x := func(bit int) float64 { return float64(model >> bit & 1) }
 	return -100 + 8*x(9) - 5*x(4) + 3*x(4)*x(0)
 }
 
-// TestProcessSharesStrength observes a few dozen of 1,024 codes: the process must find the relevant
+// TestProcessSharesStrength observes a few dozen of 1,024 codes. The process must find the relevant
 // sites and predict the other codes.
 func TestProcessSharesStrength(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 100)
@@ -160,7 +160,7 @@ func TestProcessSharesStrength(t *testing.T) {
 	require.Less(t, math.Sqrt(square), 0.6, "the rewards of all models have a standard deviation of 4.9")
 	require.Less(t, scaled, 2.0)
 	relevance := p.kernel.relevance
-	for s, r := range relevance { // site 0 is bit 9
+	for s, r := range relevance { // site 0 is the highest bit, bit 9
 		if s == 0 || s == 5 || s == 9 {
 			require.Greater(t, r, 0.002, "site %d", s)
 		} else {
@@ -170,7 +170,7 @@ func TestProcessSharesStrength(t *testing.T) {
 	require.InDelta(t, 0.09, p.Noise(), 0.09, "on its way from a first guess of 1")
 }
 
-// Far from all observations, the belief is the prior.
+// TestProcessFarAway checks that the belief about a code far from all observations is the prior.
 func TestProcessFarAway(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2}, 1)
 	p.kernel = kernel{scale: 9, relevance: []float64{20, 20, 20}}
@@ -184,8 +184,9 @@ func TestProcessFarAway(t *testing.T) {
 	require.InDeltaSlice(t, []float64{3, 3}, sd, 1e-6)
 }
 
-// TestProcessLongRun changes models and movement over a long run: the covariance must stay positive
-// definite and the state of one size. A belief restored on the way must end with the same bits.
+// TestProcessLongRun changes models and movement over a long run. The covariance must stay positive
+// definite, and the state must keep its length. A belief restored during the run must end with the
+// same bits.
 func TestProcessLongRun(t *testing.T) {
 	cards := []int{2, 3, 2, 2, 2, 2}
 	whole, first := NewProcess(cards, 24), NewProcess(cards, 24)
@@ -215,8 +216,8 @@ func TestProcessLongRun(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-// TestProcessDraw compares draws with the predicted mean and variance: 4,000 draws, 5 standard
-// errors of each of 8 models, a false alarm in 1e5.
+// TestProcessDraw compares draws with the predicted mean and variance. With 4,000 draws of each of
+// 8 models and a tolerance of 5 standard errors, a false alarm has probability 1e-5.
 func TestProcessDraw(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2}, 5)
 	random := stream.Rand(4, "draw")

@@ -7,19 +7,22 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// fitIterations bounds the search from the previous kernel. Not tuned.
+// fitIterations bounds the iterations of the search for a kernel, which starts from the previous
+// kernel. Not tuned.
 const fitIterations = 15
 
 // Weak normal priors on log r_s and log s², for batches with little information about the kernel.
 // Not tuned.
 const (
-	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of the covariance
-	// of log s², about ten times the variance of the observations
+	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of s²
+	// scaleSpread is the standard deviation of log s², whose prior is centred at about ten times
+	// the variance of the observations.
 	scaleSpread = 2.0
 )
 
-// fitKernel returns the kernel of largest posterior probability for observations of distinct codes
-// with known variances, and its constant mean (generalised least squares).
+// fitKernel returns the kernel of largest posterior probability given observations of distinct
+// codes with known variances. It also returns the constant mean of the process, estimated by
+// generalised least squares.
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
 	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
 	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
@@ -32,13 +35,13 @@ func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best
 	}
 	result, _ := optimize.Minimize(problem, x, &optimize.Settings{MajorIterations: fitIterations}, &optimize.LBFGS{})
 	if result != nil && !math.IsNaN(result.F) && !math.IsInf(result.F, 0) {
-		x = result.X // a search that ended early has still only gone down
+		x = result.X // a search that ended early still has not gone up
 	}
 	f.evaluate(x)
 	return kernelAt(x), f.mean
 }
 
-// spread is the variance of the observations, at least 1.
+// spread returns the variance of the observations, or 1 if the variance is smaller.
 func (kernel) spread(values []float64) float64 {
 	groups := make([]group, len(values))
 	for i, value := range values {
@@ -56,14 +59,14 @@ func kernelAt(x []float64) kernel {
 	return k
 }
 
-// marginal is −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log s²,
-// log r_1, …).
+// marginal computes −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log
+// s², log r_1, …).
 type marginal struct {
 	codes             [][]int32
 	values, variances []float64
 	scaleCentre       float64
 
-	x           []float64 // where the rest was computed
+	x           []float64 // the point for which the other fields were computed
 	value, mean float64
 	gradient    []float64
 }
@@ -82,7 +85,7 @@ func (f *marginal) evaluate(x []float64) {
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(noisy) {
-		f.value = math.Inf(1) // no kernel there
+		f.value = math.Inf(1) // the kernel cannot be factorised at this point
 		return
 	}
 	inverse := mat.NewSymDense(count, nil)
@@ -102,7 +105,8 @@ func (f *marginal) evaluate(x []float64) {
 	alpha.MulVec(inverse, residual)
 	f.value = (mat.Dot(residual, alpha) + cholesky.LogDet()) / 2
 
-	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the optimal mean adds nothing.
+	// With θ an entry of x and α = K⁻¹(values − mean), ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij)
+	// ∂K_ij/∂θ. The dependence of the optimal mean on θ adds nothing.
 	for i := range count {
 		row := pure.RawRowView(i)
 		for j := range i + 1 {

@@ -8,15 +8,17 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Utility is the kind of u(m) in eq. 14.
+// Utility is the rule that computes the utility u(m) of eq. 14 from a belief about the expected
+// reward of m.
 type Utility int
 
 const (
-	// UCB is the upper confidence bound μ + βσ (eq. 27).
+	// UCB is the upper confidence bound μ + βσ, with μ and σ the mean and standard deviation of the
+	// belief (eq. 27).
 	UCB Utility = iota
 	// Thompson is a draw from the belief.
 	Thompson
-	// Mean is μ alone: no exploration beyond draws of p(m) exp μ.
+	// Mean is μ, without any bonus for exploring: models are explored only as draws of p(m) exp μ.
 	Mean
 )
 
@@ -31,11 +33,12 @@ func (u Utility) MarshalText() ([]byte, error) { return utilities.Marshal(u) }
 // UnmarshalText reads a name written by MarshalText.
 func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(text, u) }
 
-// chunk is the number of models that one thread predicts at a time. Not tuned.
+// chunk is the number of models for which one thread computes predictions at a time. Not tuned.
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil
-// dst is allocated. Only UCB uses beta, and only Thompson random. Processors share the work.
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst; a
+// nil dst is allocated. beta is used by UCB only, and random by Thompson only. The work is shared
+// among processors.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, b.Models())
@@ -48,7 +51,7 @@ func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float
 		return dst
 	}
 	inChunks(len(dst), func(first, end int) {
-		var sd []float64 // nil: not needed
+		var sd []float64 // nil: standard deviations are not needed
 		if u == UCB {
 			sd = make([]float64, end-first)
 		}
@@ -60,7 +63,8 @@ func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float
 	return dst
 }
 
-// inChunks calls work for consecutive ranges that cover 0 … count−1, several at once.
+// inChunks splits the range from 0 to count−1 into consecutive ranges, and calls work for several
+// of these at once.
 func inChunks(count int, work func(first, end int)) {
 	parallel.Run((count+chunk-1)/chunk, func(i int) { work(i*chunk, min((i+1)*chunk, count)) })
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// A trained network refuses to be overwritten, and refuses unsuitable tables. A selection that
-// begins with it has a certificate for the table; exact answers stay exact.
+// The file of a trained network is not overwritten, and unsuitable tables are refused. A selection
+// that starts from the network has a certificate for its own table. An answer that is exact without
+// the network is exact with it.
 func TestAmortizeAndFrom(t *testing.T) {
 	dir := t.TempDir()
 	network := filepath.Join(dir, "network.vti")
@@ -34,7 +35,7 @@ func TestAmortizeAndFrom(t *testing.T) {
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "--steps", "9")
 	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "leave out --steps")
-	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "-q", "--held-out", "0") // is finished
+	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "-q", "--held-out", "0") // its training is finished
 	require.Zero(t, got.status, got.stderr)
 
 	hald := testdata(t, "hald.csv")

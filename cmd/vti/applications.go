@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/selection"
 )
 
-// applications holds all applications of vti. No other place names them.
+// applications holds all applications of vti. All other code finds an application in this list.
 var applications = application.Registry{
 	selection.Application(), graphs.Application(), hierarchies.Application(), numbers.Mixtures(), numbers.Changes(), numbers.Orders(),
 }

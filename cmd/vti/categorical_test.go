@@ -79,8 +79,8 @@ func TestCategorical(t *testing.T) {
 	}
 }
 
-// The posterior without the only row of a category still has the category. Without levels it would
-// be one of two categories, and not know the response of the row.
+// If the only row of a category is left out, the category still exists in the repeated run. Without
+// the flag --levels the run would have one category less, and could not predict that row.
 func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", "x,z,id,y\n-1,0.3,1,a\n0.2,-1,2,b\n0.4,0.5,3,a\n2.5,0.1,4,\"c, d\"\n-0.3,1.1,5,b\n-0.7,-0.4,6,a\n1.1,0.9,7,b\n0.6,-0.2,8,b\n")

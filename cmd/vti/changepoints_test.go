@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// The first line after the problem has the answer, and JSON has the same.
+// The first line after the description of the problem has the answer, and JSON has the same answer.
 func TestChangepoints(t *testing.T) {
 	rows := []string{"week,cases"}
 	for i, count := range []string{"2", "1", "3", "2", "0", "2", "1", "9", "8", "11", "7", "10", "9", "8"} {
@@ -49,7 +49,8 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
-	// Steps without noise show only during the sums: nothing of the run is left.
+	// That there is no noise shows only during the sums, after the directory has been created:
+	// nothing of the run remains.
 	rows := []string{"t,y"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))

@@ -114,8 +114,8 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// Chains over graphs agree with the sums over all, and resume from the start of a round with the
-// same answer. Sums cannot be resumed.
+// Chains over graphs agree with sums over all graphs. They can be resumed from the start of a round
+// with the same answer. Sums cannot be resumed.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
@@ -148,7 +148,7 @@ func TestRjmcmcDag(t *testing.T) {
 	require.Len(t, result.Edges, 3)
 }
 
-// A truth with a cycle is used unchanged, and the answer names the cycle.
+// A true graph with a cycle is used unchanged, and the answer names the cycle.
 func TestDagTruthWithACycle(t *testing.T) {
 	emptyDir(t, "data.csv", collider(20))
 	require.NoError(t, os.WriteFile("truth.csv", []byte("node,a,b,c\na,0,1,0\nb,0,0,1\nc,1,0,0\n"), 0o644))

@@ -42,7 +42,8 @@ func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// mustRun runs a command line that must give an answer: tiny settings do not always earn trust.
+// mustRun runs a command line that must give an answer. The answer need not be trusted, because the
+// settings of tests are tiny.
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := vtiCommand(t, args...)

@@ -21,7 +21,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// groups returns a table of a line with a height for each group; z has no effect.
+// groups returns a table of a line whose intercept varies by group; the column z has no effect.
 func groups(counts bool) string {
 	random := rand.New(rand.NewPCG(9, 10))
 	text := "y,x,z,g\n"
@@ -125,8 +125,8 @@ func decodeHbm(t *testing.T, text string) *hbmAnswer {
 	return &result
 }
 
-// A selection finds the terms behind the data, and leaves the files that it names. The same seed
-// gives the same numbers.
+// A selection finds the terms that the data were simulated from, and writes the files that it
+// names. The same seed gives the same numbers.
 func TestHbmSelect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -169,7 +169,7 @@ func TestHbmSelect(t *testing.T) {
 	require.Equal(t, first.Varying, resumed.Varying)
 }
 
-// Counts of one grouping need no training, and a repeated run gives the same answer.
+// Counts with one grouping need no training, and a repeated run gives the same answer.
 func TestHbmPoisson(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -209,7 +209,8 @@ func TestHbmWithoutGroups(t *testing.T) {
 	require.Equal(t, result.Effects, resumed.Effects)
 }
 
-// Families of plates give the same kind of answer, and their runs continue from their checkpoints.
+// Variational families for the effects of groups give the same kind of answer as the marginal
+// family, and their runs continue from their checkpoints.
 func TestHbmFamilies(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))
@@ -276,7 +277,8 @@ func TestHbmInfer(t *testing.T) {
 	require.Contains(t, bad.stderr, "answer is a run of vti hbm infer, which cannot be resumed by vti hbm")
 }
 
-// So does a model for many tables and a choice of terms: here by the sums of a single table.
+// An amortized model with a selection of terms answers for other tables too; here it is compared
+// with the sums for a single table.
 func TestHbmInferSelection(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))

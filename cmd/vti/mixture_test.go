@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/mixture"
 )
 
-// The first line after the problem has the answer, and JSON has the same.
+// The first line after the description of the problem has the answer, and JSON has the same answer.
 func TestMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// A run overwrites no foreign file: neither a table named like a file of the run, nor another
-// result.
+// A run overwrites no file that it has not written itself: neither a table that is named like a
+// file of the run, nor the result of another run.
 func TestNothingForeignIsOverwritten(t *testing.T) {
 	for name, test := range map[string]struct{ file, args, want string }{
 		"the table":          {"models.csv", "varsel models.csv --target y --out .", ". holds models.csv, which the run would overwrite: choose another --out"},

@@ -125,7 +125,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// mostLines is two screens.
+// mostLines is the largest number of lines that a command may print, two screens.
 const mostLines = 100
 
 // emptyNumbers matches probabilities and errors of 0.0000, intervals of zero, NaN and Inf.

@@ -17,8 +17,9 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// The density of left-out rows under the posterior of the others is a ratio of evidences, p(y) over
-// p(y of the others), if no prior depends on the table.
+// The predictive density of left-out rows given the other rows is a ratio of evidences: the
+// evidence of all rows divided by the evidence of the other rows. This holds if no prior depends on
+// the table.
 func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	lines := []string{"id,x,z,y\n"}
 	for i := range 12 {

@@ -49,7 +49,7 @@ func browser(t *testing.T) context.Context {
 	return nil
 }
 
-// watched collects the complaints and requests of a page.
+// watched collects the error messages and the network requests of a page.
 type watched struct {
 	mutex    sync.Mutex
 	messages []string
@@ -141,7 +141,7 @@ func openReport(ctx context.Context, t *testing.T, path string) time.Duration {
 	return time.Duration(timing * float64(time.Millisecond))
 }
 
-// mostReport is the largest size of a page, to pass as an attachment.
+// mostReport is the largest size of a page in bytes, with which it can be sent as an attachment.
 const mostReport = 2 << 20
 
 // The pages of all kinds of runs, in a real browser, need no network and complain about nothing.
@@ -256,7 +256,7 @@ func chainTable() string {
 	return text
 }
 
-// Errors name the fault of a report's directories.
+// An error of vti report names the directory and its fault.
 func TestReportRefuses(t *testing.T) {
 	emptyDir(t, "", "")
 	got := vtiCommand(t, "report", "nothing")

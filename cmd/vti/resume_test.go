@@ -282,7 +282,8 @@ func TestStepsPerLaunch(t *testing.T) {
 	}
 }
 
-// All commands have one policy: repeated flags must agree with the record; others fail by name.
+// All commands treat --resume alike: repeated flags must agree with the record, and an error names
+// those that do not.
 func TestResumePolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tempered chains report exchanges, and an evidence within 5 errors of the closed form: a false
-// alarm in 1e6 runs.
+// Tempered chains report exchanges, and an evidence within 5 standard errors of the closed form;
+// the test fails by chance once in 10⁶ runs.
 func TestTemperedChainsReportEvidence(t *testing.T) {
 	data := testdata(t, "hald.csv")
 	problem := []string{data, "--target", "y", "--sigma", "2.4", "--json"}

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/studies"
 )
 
-// Groups of commands in the help.
+// Groups that the help lists commands under.
 const (
 	answerGroup = "answer"
 	useGroup    = "use"
@@ -21,7 +21,7 @@ const (
 
 func rootCommand(a *shell.App) *cobra.Command { return commandsOf(a, applications) }
 
-// commandsOf returns the root of the commands of the given applications.
+// commandsOf returns the root command of a program with the given applications.
 func commandsOf(a *shell.App, all application.Registry) *cobra.Command {
 	a.Pages = all.Page
 	root := &cobra.Command{

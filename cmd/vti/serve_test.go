@@ -137,7 +137,7 @@ func TestServeFromUploadToReport(t *testing.T) {
 		tabTo("form[action$=compare] button"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("article", chromedp.ByQuery), chromedp.Location(&place), shots(t, "compared")))
 	require.Contains(t, place, "/compared/varsel-")
 
-	// What does not fit is said, with a way back.
+	// If the settings of a run are refused, the page shows the error and a way back.
 	var text string
 	require.NoError(t, chromedp.Run(ctx, tabTo("nav.bar a:first-child"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".runs"),
 		tabTo(".names a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"),

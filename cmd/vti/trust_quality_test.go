@@ -23,9 +23,10 @@ type exampleAnswer struct {
 	stated, exact, off float64
 }
 
-// TestExamples runs the plain command, seeds 1 to 3, on tables for which an earlier version was
-// trusted and wrong or gave no answer: each is right, or not trusted. Exact numbers are from
-// enumerations and quadratures that are independent of this program.
+// TestExamples runs commands without further flags, with seeds 1 to 3, on tables for which an
+// earlier version gave a trusted wrong answer or no answer. Every answer must be right or not
+// trusted. The exact numbers are from enumerations and quadratures that are independent of this
+// program.
 //
 //	go test -v -tags quality -run TestExamples -timeout 1h ./cmd/vti -args -examples DIR
 func TestExamples(t *testing.T) {

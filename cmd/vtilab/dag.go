@@ -45,7 +45,8 @@ among N processes.`,
   vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// a directory begun without --dtype does not name it
+			// Without --dtype the record of the study does not name the type, so that earlier
+			// directories continue.
 			if dtype != dtypes.Float32 {
 				b.DType = dtype
 			}
@@ -67,7 +68,7 @@ among N processes.`,
 	return cmd
 }
 
-// sizeList are numbers of rows, or of predictors.
+// sizeList is a flag that takes numbers of rows, or of predictors.
 type sizeList []int
 
 func (s sizeList) String() string {
@@ -78,7 +79,8 @@ func (s sizeList) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseSizes reads sizes.
+// parseSizes returns a function that parses a list of sizes. unit names them in errors, and least
+// is the smallest size allowed.
 func parseSizes(unit string, least int) func(text string) (sizeList, error) {
 	return func(text string) (list sizeList, err error) {
 		for part := range strings.SplitSeq(text, ",") {
@@ -92,7 +94,7 @@ func parseSizes(unit string, least int) func(text string) (sizeList, error) {
 	}
 }
 
-// structureList are methods of finding graphs.
+// structureList is a flag that takes methods of searching for graphs.
 type structureList []dag.Method
 
 func (s structureList) String() string {
@@ -103,7 +105,7 @@ func (s structureList) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseStructures reads methods that a benchmark can compare.
+// parseStructures parses a list of methods that a benchmark can compare.
 func parseStructures(text string) (list structureList, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		var m dag.Method

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// tested is the JSON object of vtilab devices.
+// tested is the object that vtilab devices prints as JSON.
 type tested struct {
 	Check     []checkLine     `json:"check,omitempty"`
 	Benchmark []benchmarkLine `json:"benchmark,omitempty"`
@@ -70,7 +70,7 @@ product and a large array on the same device. It stops when memory runs out.`,
 	return cmd
 }
 
-// deviceTest selects the devices to test.
+// deviceTest holds the flags that select the devices to test.
 type deviceTest struct {
 	device gpu.Kind
 	plugin string

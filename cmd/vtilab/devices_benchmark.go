@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/lab/devices"
 )
 
-// benchmarkLine is the speed of a device: its limits, and training steps in each size.
+// benchmarkLine holds the speed of a device: its limits, and the speed of training for each size.
 type benchmarkLine struct {
 	Device         string           `json:"device"`
 	Description    string           `json:"description"`
@@ -27,13 +27,14 @@ type benchmarkLine struct {
 	StepsPerLaunch int              `json:"steps_per_launch"`
 	Limits         devices.Limits   `json:"limits"`
 	Timings        []devices.Timing `json:"timings"`
-	Stopped        string           `json:"stopped,omitempty"` // reason why sizes were left out
+	Stopped        string           `json:"stopped,omitempty"` // why the benchmark left out sizes
 }
 
-// mostBenchmarkNodes is the largest graph whose families are a table.
+// mostBenchmarkNodes is the largest number of nodes of a graph for which the scores of all parent
+// sets fit in a table.
 const mostBenchmarkNodes = 12
 
-// benchmarkFlags are the sizes to time.
+// benchmarkFlags holds the flags with the sizes to time.
 type benchmarkFlags struct {
 	flows                      []string
 	predictors, nodes, batches []int
@@ -51,7 +52,7 @@ func (f *benchmarkFlags) register(cmd *cobra.Command) {
 	cli.RegisterFloatType(cmd, &f.dtype)
 }
 
-// sizes checks the flags.
+// sizes returns the sizes that the flags ask for, or an error if they are invalid.
 func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	sizes := devices.Sizes{Flows: f.flows, Batches: f.batches, DType: f.dtype, StepsPerLaunch: f.launch}
 	for _, flow := range f.flows {
@@ -67,7 +68,7 @@ func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	}
 	for _, nodes := range f.nodes {
 		switch {
-		case nodes == 0: // no graphs
+		case nodes == 0: // the benchmark has no graphs
 		case nodes < 2 || nodes > mostBenchmarkNodes:
 			return sizes, fmt.Errorf("--nodes: expected whole numbers from 2 to %d, or 0, found %d", mostBenchmarkNodes, nodes)
 		default:
@@ -77,11 +78,12 @@ func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	if least := slices.Min(append(slices.Clone(f.batches), 2)); least < 2 {
 		return sizes, fmt.Errorf("--batches: expected whole numbers from 2, found %d", least)
 	}
-	slices.Sort(sizes.Batches) // the time of one sets the number of steps of the next
+	slices.Sort(sizes.Batches) // the time of one batch size sets the number of steps for the next
 	return sizes, nil
 }
 
-// benchmark times devices. A device ends early when memory runs out.
+// benchmark times devices. The benchmark of a device ends early if the memory of the device runs
+// out.
 func (d *deviceTest) benchmark(ctx context.Context, a *shell.App, f *benchmarkFlags) ([]benchmarkLine, error) {
 	sizes, err := f.sizes()
 	if err != nil {

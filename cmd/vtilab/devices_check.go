@@ -16,20 +16,21 @@ import (
 	"github.com/transdim/vti/lab/devices"
 )
 
-// checkLine is the result of a check for one subject.
+// checkLine is the result of a check for one subject, such as one density, on one device.
 type checkLine struct {
 	Device  string `json:"device"`
 	DType   string `json:"dtype"`
 	Subject string `json:"subject"`
-	// Differences are the largest differences, relative to the larger of 1 and the reference, by
-	// class of numbers. Tolerances are their bounds.
+	// Differences holds, for each class of numbers, the largest difference from the reference,
+	// relative to the larger of 1 and the reference. Tolerances holds the largest differences that
+	// pass.
 	Differences map[string]report.Number `json:"differences"`
 	Tolerances  map[string]report.Number `json:"tolerances"`
 	Agrees      bool                     `json:"agrees"`
 	Error       string                   `json:"error,omitempty"`
 }
 
-// check compares devices with the interpreter. Disagreement sets the exit status.
+// check compares devices with GoMLX's interpreter. If one disagrees the exit status says so.
 func (d *deviceTest) check(ctx context.Context, a *shell.App) ([]checkLine, error) {
 	shown := progress(a, d.quiet)
 	defer shown.End()
@@ -68,7 +69,8 @@ func (d *deviceTest) check(ctx context.Context, a *shell.App) ([]checkLine, erro
 	return lines, nil
 }
 
-// addComparison adds a comparison to the line of its subject, the last one or a new one.
+// addComparison adds a comparison to the last line if that is about the same subject, else to a new
+// line.
 func addComparison(lines []checkLine, kind gpu.Kind, c devices.Comparison) []checkLine {
 	dtype := strings.ToLower(c.DType.String())
 	last := len(lines) - 1
@@ -128,7 +130,7 @@ func printCheck(w io.Writer, lines []checkLine) {
 		troubles.String(), agree, len(lines))
 }
 
-// toleranceRow shows the tolerances.
+// toleranceRow returns the row of a table with the tolerances for a float type.
 func toleranceRow(dtype dtypes.DType) []string {
 	cells := []string{"", strings.ToLower(dtype.String()), "tolerance"}
 	tolerances := devices.Tolerances(dtype)

@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/lab/papers"
 )
 
-// paperFlags are the part of a study to measure, and the place of its numbers.
+// paperFlags holds the flags that select a part of a study to measure, and the directory of the
+// results.
 type paperFlags struct {
 	lab    papers.Lab
 	only   string
@@ -58,7 +59,7 @@ func paperCommand(a *shell.App) *cobra.Command {
 	return cmd
 }
 
-// studyList are the studies for the help.
+// studyList returns the list of the studies for the help.
 func studyList() string {
 	var text strings.Builder
 	for _, s := range papers.All() {
@@ -136,7 +137,7 @@ func measurePaper(a *shell.App, ctx context.Context, f *paperFlags, study *paper
 	return nil
 }
 
-// studyOf finds a study by the words of the command line.
+// studyOf returns the study that the arguments of the command line name.
 func studyOf(args []string) (*papers.Study, error) {
 	if !slices.Contains(papers.Papers, args[0]) {
 		return nil, fmt.Errorf("unknown paper %q: expected one of %s, or all", args[0], strings.Join(papers.Papers, ", "))

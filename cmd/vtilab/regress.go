@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/lab/regress"
 )
 
-// regressFlags are the flags of vtilab regress.
+// regressFlags holds the flags of vtilab regress.
 type regressFlags struct {
 	binary, paired, against, out, only, data string
 	compare, times                           bool
 	jobs, shift, most                        int
 }
 
-// regressCommand compares the answers of two builds.
+// regressCommand returns the command that compares the answers of two builds.
 func regressCommand() *cobra.Command {
 	var f regressFlags
 	command := &cobra.Command{
@@ -90,7 +90,7 @@ func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	for name := range before { // those that were not asked for, or without data
+	for name := range before { // runs that the flags did not select, or whose data are missing
 		if _, ran := now[name]; !ran {
 			delete(before, name)
 		}
@@ -98,7 +98,7 @@ func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, before, now)
 }
 
-// records makes the runs with one binary or two.
+// records makes the runs with one program or with two, and returns their answers.
 func (f *regressFlags) records(cmd *cobra.Command) ([]regress.Record, error) {
 	only, err := regexp.Compile(f.only)
 	if err != nil {

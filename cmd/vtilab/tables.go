@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/lab/timing"
 )
 
-// tablesFlags are the flags of commands that answer tables of a list by vti, and measure it.
+// tablesFlags holds the flags of commands that run vti on the tables of a list, and measure its
+// times or answers.
 type tablesFlags struct {
 	vti         measured
 	data, only  []string
@@ -23,7 +24,8 @@ type tablesFlags struct {
 	json, quiet bool
 }
 
-// register registers the flags; repetitions is the name of the number of seeds.
+// register registers the flags. The argument repetitions is the name of the flag for the number of
+// seeds.
 func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -36,7 +38,7 @@ func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
-// measurement is the measurement that the flags ask for. The caller calls done at the end.
+// measurement returns the measurement that the flags ask for. The caller calls done at the end.
 func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func(), err error) {
 	program, err := f.vti.program()
 	if err != nil {
@@ -57,7 +59,8 @@ func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func
 	}, nil
 }
 
-// chosen are the tables whose names begin with one of the flag's texts, or all without the flag.
+// chosen returns the tables whose names begin with one of the texts of the flag, or all tables if
+// the flag was not given.
 func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, err error) {
 	var names []string
 	for _, t := range all {
@@ -72,7 +75,7 @@ func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, er
 	return tables, nil
 }
 
-// progress shows the progress of a command, unless quiet.
+// progress returns a display of progress on standard error, which shows nothing if quiet is set.
 func progress(a *shell.App, quiet bool) *console.Progress {
 	return console.NewProgress(a.Stderr, quiet)
 }

@@ -35,7 +35,8 @@ compare processor times.`,
 	return cmd
 }
 
-// runTimes measures and prints a line for each table as soon as it is known.
+// runTimes measures the chosen tables, and prints a line for each table as soon as its times are
+// known.
 func runTimes(a *shell.App, cmd *cobra.Command, f *tablesFlags, fixed int) error {
 	cases, err := chosen(f, timing.Cases(), func(c timing.Case) string { return c.Name })
 	if err != nil {
@@ -57,7 +58,8 @@ func runTimes(a *shell.App, cmd *cobra.Command, f *tablesFlags, fixed int) error
 	return nil
 }
 
-// measureTimes measures cases one after the other, and prints lines unless the answer is JSON.
+// measureTimes measures cases one after the other. It prints a line for each unless the answer is
+// JSON.
 func measureTimes(a *shell.App, ctx context.Context, m timing.Measurement, cases []timing.Case, quiet bool) (timings []timing.Timing, err error) {
 	const header, line = "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s\n", "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s"
 	if !quiet {
@@ -97,7 +99,8 @@ func errorText(value *float64) string {
 	return fmt.Sprintf("%.4f", *value)
 }
 
-// fixedText is the verdict with fixed effort, and the ratio of the times.
+// fixedText returns the verdict of the run with fixed effort, and the ratio of its time to the
+// other.
 func fixedText(t timing.Timing) string {
 	if t.FixedVerdict == nil {
 		return ""

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// parsed is a flag whose text is read by a function of another package.
+// parsed is a flag whose text is parsed by a function of another package.
 type parsed[T fmt.Stringer] struct {
 	Value *T
 	Parse func(string) (T, error)

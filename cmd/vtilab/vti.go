@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// measured is the measured vti command.
+// measured is a flag that names the vti program to measure.
 type measured struct{ path string }
 
 func (m *measured) register(cmd *cobra.Command) {

@@ -59,7 +59,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Every command measures something small.
+// Every command runs on a small problem.
 func TestMeasurements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds vti and runs it")

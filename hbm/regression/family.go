@@ -29,9 +29,9 @@ type FamilyRun struct {
 	Fit hbm.Config
 	// Members is the number of groups in a training step, of the grouping in which all other
 	// groupings are nested. Without such a grouping it is the number of rows. 0 stands for all.
-	// With Fit.Amortize a step uses whole tables.
+	// With Fit.Amortize each step uses whole simulated tables.
 	Members int
-	// Certify configures certification.
+	// Certify configures the check of the trained family by importance weights.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string

@@ -1,5 +1,6 @@
-// Package atomicfile writes files that are either whole or absent: content goes to a temporary name
-// in the same folder, is flushed to the disk, and takes its final name only then.
+// Package atomicfile writes files that are either complete or absent. Content goes to a temporary
+// file in the same folder and is flushed to the disk. Only then is the file renamed to its final
+// name.
 package atomicfile
 
 import (
@@ -15,19 +16,19 @@ import (
 // suffix ends the names of temporary files, which also begin with a dot.
 const suffix = ".vti-part"
 
-// File is a file under construction. It takes its name when Commit succeeds.
+// File is a file under construction. It appears at its path when Commit succeeds.
 type File struct {
 	*os.File
 	path string
 }
 
-// Create starts a file that will be at path.
+// Create starts a file that Commit will put at path.
 func Create(path string) (*File, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+suffix)
 	if err != nil {
 		var failed *fs.PathError
 		if errors.As(err, &failed) {
-			err = failed.Err // without the temporary name
+			err = failed.Err // the error without the temporary name
 		}
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -35,7 +36,7 @@ func Create(path string) (*File, error) {
 }
 
 // Commit puts the content at the file's path with permissions 0644, replacing any older file. After
-// an error no new file is left behind, and an older one is untouched.
+// an error there is no new file, and an older file is unchanged.
 func (f *File) Commit() error {
 	for _, step := range []func() error{
 		func() error { return f.Chmod(0o644) }, // CreateTemp keeps files private
@@ -58,7 +59,7 @@ func (f *File) Abort() {
 	_ = os.Remove(f.Name())
 }
 
-// Write calls write with a buffered writer and, when it succeeds, puts the content at path.
+// Write calls write with a buffered writer. If write succeeds, Write puts the content at path.
 func Write(path string, write func(w io.Writer) error) error {
 	file, err := Create(path)
 	if err != nil {
@@ -75,7 +76,7 @@ func Write(path string, write func(w io.Writer) error) error {
 	return file.Commit()
 }
 
-// Sweep removes the temporary files that a process killed in the middle of writing has left in dir.
+// Sweep removes the temporary files in dir that were left by a process killed while it was writing.
 func Sweep(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, ".*"+suffix))
 	for _, path := range left {

@@ -1,4 +1,5 @@
-// Package budget divides the time limit of a run, --max-time, among its parts, for all commands.
+// Package budget divides the time limit of a run, --max-time, among the stages of the run, for all
+// commands.
 package budget
 
 import (
@@ -7,42 +8,46 @@ import (
 	"time"
 )
 
-// Part is a part of a run, as the share of its time after which the part ends; the later parts need
-// the rest. Not tuned: they divide the time, and certificates show the result.
+// Part is a stage of a run, given as the fraction of the run's time limit at which the stage ends.
+// The rest of the time is for later stages. Not tuned: they divide the time, and certificates show
+// the result.
 type Part float64
 
 const (
-	// Collapsed posteriors leave time for all other methods.
+	// Collapsed is the search over models with parameters integrated out. It leaves time for all
+	// other methods.
 	Collapsed Part = 0.6
-	// Training of the flow of models leaves time for a certificate, and Births for weights.
+	// Training is the training of a flow; it leaves time for a certificate. Births are reversible
+	// jump chains; they leave time for importance weights.
 	Training Part = 0.7
 	Births   Part = 0.9
-	// FamilyTraining, of families over all effects, leaves as much to draws, which certify.
+	// FamilyTraining is the training of one flow for all effects of a hierarchy. It leaves the same
+	// time to the draws that certify it.
 	FamilyTraining Part = 0.5
-	// Whole is everything: no new work starts.
+	// Whole is the whole time limit: after it no new work starts.
 	Whole Part = 1
 )
 
-// Time is the time limit of a run from its start, without end if Limit is 0. Work that every answer
-// needs may take longer.
+// Time is the start and the time limit of a run. If Limit is 0 there is no limit. Work that every
+// answer needs may exceed the limit.
 type Time struct {
 	Began time.Time
 	Limit time.Duration
 }
 
-// Start is the time of a run that begins now.
+// Start returns the Time of a run that begins now.
 func Start(limit time.Duration) Time { return Time{time.Now(), limit} }
 
-// Or is a time that is limited by default.
+// Or returns t, or if t has no limit, t with the given limit.
 func (t Time) Or(limit time.Duration) Time {
 	t.Limit = cmp.Or(t.Limit, limit)
 	return t
 }
 
-// Of returns the time of a part and all parts before it; 0 without a limit.
+// Of returns the time from the start of the run to the end of a part, or 0 without a limit.
 func (t Time) Of(p Part) time.Duration { return time.Duration(float64(p) * float64(t.Limit)) }
 
-// End is when a part ends; the zero time without a limit.
+// End returns the time at which a part ends, or the zero time without a limit.
 func (t Time) End(p Part) (end time.Time) {
 	if t.Limit > 0 {
 		end = t.Began.Add(t.Of(p))
@@ -50,15 +55,15 @@ func (t Time) End(p Part) (end time.Time) {
 	return end
 }
 
-// Over reports whether the time is over.
+// Over reports whether the limit has passed.
 func (t Time) Over() bool { return Passed(t.End(Whole)) }
 
-// Fits reports whether there is time for work of the given length.
+// Fits reports whether work of the given length would end before the limit.
 func (t Time) Fits(work time.Duration) bool {
 	return t.Limit == 0 || time.Since(t.Began)+work <= t.Limit
 }
 
-// Context returns a context that ends with a part.
+// Context returns a context that is cancelled at the end of a part.
 func (t Time) Context(ctx context.Context, p Part) (context.Context, context.CancelFunc) {
 	if t.Limit == 0 {
 		return context.WithCancel(ctx)
@@ -66,5 +71,5 @@ func (t Time) Context(ctx context.Context, p Part) (context.Context, context.Can
 	return context.WithDeadline(ctx, t.End(p))
 }
 
-// Passed reports whether the end of a part, if there is one, has come.
+// Passed reports whether end is set and has come.
 func Passed(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }

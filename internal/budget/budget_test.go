@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTimeIsDivided checks that the parts of a minute end one after the other, and that none ends
-// without a limit.
+// TestTimeIsDivided checks that the parts of a run of one minute end one after the other, and that
+// without a limit no part ends.
 func TestTimeIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited, unlimited := Start(time.Minute), Start(0)

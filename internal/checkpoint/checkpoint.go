@@ -1,10 +1,10 @@
-// Package checkpoint reads and writes the files that hold the state of a run: whole or absent,
-// versioned, and protected by a checksum. The callers define the state: package rjmcmc stores
-// chains, and variables.go the trained variables of everything else.
+// Package checkpoint reads and writes the files that hold the state of a run. A file is complete or
+// absent, has a version, and is protected by a checksum. The callers define the state: package
+// rjmcmc stores chains, and variables.go stores the trained variables of every other kind of run.
 //
 // A file holds, in this order: the magic bytes of its format, the length of the header (uint32),
-// the header (JSON with a number "version"), the payload, and the SHA-256 of all before it. Numbers
-// are little endian.
+// the header (JSON with a number "version"), the payload, and the SHA-256 of all bytes before the
+// checksum. Numbers are little endian.
 package checkpoint
 
 import (
@@ -24,15 +24,16 @@ import (
 
 // Format is a kind of checkpoint file.
 type Format struct {
-	// Name is the name of the file in errors: "vti checkpoint".
+	// Name is the name of the format in errors, such as "vti checkpoint".
 	Name  string
 	Magic string
-	// Version is the one version that is read. Headers that are written must have it as "version".
+	// Version is the only version that Read accepts. Headers passed to Write must have it as
+	// "version".
 	Version int
 }
 
-// Write stores a header, which must encode as a JSON object, and the payload that the function
-// writes, in the file at path.
+// Write stores a header and a payload in the file at path. The header must encode as a JSON object;
+// the function payload writes the payload.
 func (f Format) Write(path string, header any, payload func(w io.Writer) error) error {
 	encoded, err := json.Marshal(header)
 	if err != nil {
@@ -55,8 +56,8 @@ func (f Format) Write(path string, header any, payload func(w io.Writer) error) 
 	})
 }
 
-// Read verifies the file at path, decodes its header and returns its payload. A file that is not
-// there is an error that wraps [io/fs.ErrNotExist].
+// Read verifies the file at path, decodes its header and returns its payload. If the file does not
+// exist, the error wraps [io/fs.ErrNotExist].
 func (f Format) Read(path string, header any) (payload []byte, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -91,8 +92,9 @@ func (f Format) Read(path string, header any) (payload []byte, err error) {
 	return body[preamble+length:], nil
 }
 
-// CheckSettings fails unless two JSON objects, the settings stored in the file at path and the
-// settings of the current run, are equal: a checkpoint continues only the run that wrote it.
+// CheckSettings returns an error unless two JSON objects are equal: the settings stored in the file
+// at path and the settings of the current run. A checkpoint can continue only the run that wrote
+// it.
 func CheckSettings(path string, stored, current json.RawMessage) error {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(stored, &a) != nil || json.Unmarshal(current, &b) != nil {

@@ -37,7 +37,8 @@ func TestRoundTrip(t *testing.T) {
 	assert.Equal(t, "payload", string(payload))
 }
 
-// Every damaged byte, every truncation, and files of another kind are refused.
+// TestDamageIsRefused changes each byte of a file, cuts the file at each length, and reads files of
+// another kind. Each of them must be an error.
 func TestDamageIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, format.Write(path, header{3, "a note"}, bytesOf("payload")))
@@ -61,7 +62,8 @@ func TestDamageIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "got checkpoint format version 3, want version 4")
 }
 
-// A payload that fails leaves the file as it was.
+// TestFailedWriteKeepsTheFile checks that an error while writing the payload leaves an older file
+// unchanged.
 func TestFailedWriteKeepsTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, format.Write(path, header{3, "kept"}, bytesOf("payload")))
@@ -80,9 +82,9 @@ func TestCheckSettings(t *testing.T) {
 	assert.ErrorContains(t, CheckSettings("file", json.RawMessage(`[]`), json.RawMessage(`{}`)), "cannot be read")
 }
 
-// FuzzRead checks that any bytes are an error, or the header and the payload of a file, which are
-// the same after writing and reading. The checksum is repaired, because otherwise no damage would
-// get further.
+// FuzzRead checks that reading any bytes gives either an error, or a header and a payload that are
+// the same after writing and reading them again. The test repairs the checksum, because otherwise
+// every damaged input would fail at the checksum.
 func FuzzRead(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "state")
 	require.NoError(f, format.Write(path, header{3, "a note"}, bytesOf("payload")))

@@ -2,34 +2,36 @@ package checkpoint
 
 import "time"
 
-// Times between checkpoints. A run that is killed loses at most this much work.
+// These constants set the times between checkpoints. A run that is killed loses the work since its
+// last checkpoint.
 const (
-	// DefaultInterval is the usual longest time between checkpoints.
+	// DefaultInterval is the usual upper bound of the time between checkpoints.
 	DefaultInterval = 30 * time.Second
-	// first checkpoint after the start, so that a short run that is killed loses little; the time
-	// between checkpoints doubles from there.
+	// first is the time from the start to the first checkpoint. It is short, so that a short run
+	// that is killed loses little. The time between checkpoints doubles from there.
 	first = 2 * time.Second
-	// share bounds the share of the time for writing.
+	// share is the largest fraction of the time that is spent on writing checkpoints.
 	share = 0.05
 )
 
-// Schedule decides by the clock when to write checkpoints. nil never does.
+// Schedule decides by the clock when to write checkpoints. For a nil Schedule no checkpoint is ever
+// due.
 type Schedule struct {
 	next           time.Time
 	pause, longest time.Duration // time from one checkpoint to the next
 }
 
-// NewSchedule starts now. Checkpoints are due after two seconds, and then at intervals that double
-// up to longest; where writing takes long, at longer ones.
+// NewSchedule returns a schedule that starts now. The first checkpoint is due after two seconds.
+// The intervals then double up to longest, and are longer if writing takes long.
 func NewSchedule(longest time.Duration) *Schedule {
 	pause := min(first, longest)
 	return &Schedule{next: time.Now().Add(pause), pause: pause, longest: longest}
 }
 
-// Due reports whether a checkpoint is to be written now.
+// Due reports whether a checkpoint should be written now.
 func (s *Schedule) Due() bool { return s != nil && !time.Now().Before(s.next) }
 
-// Wrote is called after a checkpoint with the time of the writing.
+// Wrote records that a checkpoint was written, and the time that writing took.
 func (s *Schedule) Wrote(took time.Duration) {
 	if s == nil {
 		return

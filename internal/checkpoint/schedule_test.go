@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The first checkpoint comes after two seconds, later ones at twice the time of the one before up
-// to the longest, and further apart where writing takes long.
+// TestSchedule checks that the first checkpoint is due after two seconds, that intervals then
+// double up to the longest, and that they are longer if writing takes long.
 func TestSchedule(t *testing.T) {
 	var never *Schedule
 	never.Wrote(time.Second)

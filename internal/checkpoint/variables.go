@@ -12,10 +12,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// variablesFormat is the format of the files that hold trained variables. The payload is the values
-// of the variables in the header's order. The step number and every random state are variables or
-// header fields, so a run that starts from a checkpoint takes exactly the steps of the interrupted
-// run.
+// variablesFormat is the format of the files that hold trained variables. The payload holds the
+// values of the variables in the order of the header. The step number and the state of every random
+// generator are variables or fields of the header. A run that starts from a checkpoint therefore
+// takes exactly the steps of the interrupted run.
 var variablesFormat = Format{Name: "vti checkpoint", Magic: "vti.post", Version: 1}
 
 // variablesHeader describes the content of a file of variables.
@@ -35,13 +35,13 @@ type savedVariable struct {
 	Trainable bool   `json:"trainable"`
 }
 
-// Info describes a file of variables.
+// Info describes a file of trained variables.
 type Info struct {
 	// Step is the number of training steps taken.
 	Step int
 	// Settings are the settings of the run that wrote the file, as JSON.
 	Settings json.RawMessage
-	// Plan is the progress of vti.Solve; nil without it.
+	// Plan is the progress of vti.Solve; nil if the run is not a run of Solve.
 	Plan json.RawMessage
 }
 
@@ -52,7 +52,7 @@ func ReadInfo(path string) (Info, error) {
 	return Info{header.Step, header.Settings, header.Plan}, err
 }
 
-// WriteVariables stores every variable of ctx that has a value in the file at path, with info.
+// WriteVariables stores info and every variable of ctx that has a value in the file at path.
 func WriteVariables(path string, ctx *context.Context, info Info) error {
 	header := variablesHeader{Version: variablesFormat.Version, Step: info.Step, Settings: info.Settings, Plan: info.Plan}
 	var payload bytes.Buffer
@@ -79,7 +79,8 @@ func WriteVariables(path string, ctx *context.Context, info Info) error {
 }
 
 // RestoreVariables creates the variables of the file in ctx, which must be empty, and returns the
-// step. The settings of the file must equal the given ones ([CheckSettings]).
+// number of training steps taken. The settings in the file must equal the given ones
+// ([CheckSettings]).
 func RestoreVariables(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
 	var header variablesHeader
 	payload, err := variablesFormat.Read(path, &header)
@@ -90,7 +91,7 @@ func RestoreVariables(path string, ctx *context.Context, settings json.RawMessag
 		return 0, err
 	}
 	defer func() {
-		if p := recover(); p != nil { // GoMLX panics on names and shapes that cannot be
+		if p := recover(); p != nil { // GoMLX panics on invalid names and shapes
 			err = fmt.Errorf("%s: damaged checkpoint: %v", path, p)
 		}
 	}()

@@ -12,11 +12,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// cells reads the values of a column of a file.
+// cells decodes the values of one column of a file.
 type cells struct {
 	column *parquet.Column
 	kind   Kind
-	number func(parquet.Value) float64 // of the kinds Double and Bool
+	number func(parquet.Value) float64 // for the kinds Double and Bool
 }
 
 func newCells(column *parquet.Column, element format.SchemaElement) cells {
@@ -82,7 +82,8 @@ func (c cells) typeName() string {
 	return c.column.Type().String()
 }
 
-// decimals reads decimal numbers, which are rounded to the nearest float64.
+// decimals returns a function that converts values of decimal type, with the given scale, to the
+// nearest float64.
 func decimals(kind parquet.Kind, scale int) func(parquet.Value) float64 {
 	return func(v parquet.Value) float64 {
 		var digits string

@@ -23,19 +23,20 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Magic begins every Parquet file.
+// Magic is the first four bytes of every Parquet file.
 const Magic = "PAR1"
 
-// GroupRows is the number of rows of a row group, which bounds memory.
+// GroupRows is the number of rows of a row group. It bounds the memory of writers and readers.
 const GroupRows = 1 << 16
 
-// MostColumns are the columns that a file may have.
+// MostColumns is the largest number of columns of a file.
 const MostColumns = parquet.MaxColumnIndex
 
 // Kind is the type of the values of a column.
 type Kind int
 
-// The kinds that are written. Other is any type that is read neither as numbers nor as text.
+// The kinds that can be written are listed first. Other is any type that is read neither as numbers
+// nor as text.
 const (
 	Other Kind = iota
 	Double
@@ -54,7 +55,8 @@ type Column struct {
 	Optional bool
 }
 
-// node is the column in the schema of a file. Texts and small integers get dictionaries.
+// node returns the column's node in the schema of a file. Texts and small integers are dictionary
+// encoded.
 func (c Column) node() (node parquet.Node) {
 	switch c.Kind {
 	case Double:
@@ -78,13 +80,13 @@ func (c Column) node() (node parquet.Node) {
 	return node
 }
 
-// table is a schema whose columns keep their order; parquet.Group sorts columns by name.
+// table is a schema whose columns keep their order. A parquet.Group would sort columns by name.
 type table struct {
 	parquet.Group
 	order []string
 }
 
-// Fields are the columns in order.
+// Fields returns the columns in order.
 func (t table) Fields() []parquet.Field {
 	fields := t.Group.Fields()
 	places := make(map[string]int, len(t.order))
@@ -96,29 +98,32 @@ func (t table) Fields() []parquet.Field {
 }
 
 const (
-	// pageBytes are the bytes of the pages of all columns that a writer has open, and mostPageBytes
-	// and leastPageBytes bound the pages of one column.
+	// pageBytes is the total size of the pages that a writer holds open for all columns.
+	// mostPageBytes and leastPageBytes bound the size of a page of one column.
 	pageBytes, mostPageBytes, leastPageBytes = 64 << 20, 256 << 10, 4 << 10
-	// dictionaryBytes bound a dictionary; larger ones are not used.
+	// dictionaryBytes is the largest size of a dictionary. A column with a larger dictionary is
+	// written without one.
 	dictionaryBytes = 1 << 20
-	// pendingValues, and at most pendingRows, are collected for the pages.
+	// pendingValues is the number of values, and pendingRows the largest number of rows, that a
+	// writer collects before it passes them to the library.
 	pendingValues, pendingRows = 1 << 18, 256
 )
 
-// Writer writes a file, cell by cell in the order of the columns. The methods that add a cell panic
-// when the column has another kind. The bytes of a file depend on its rows alone.
+// Writer writes a file cell by cell, in the order of the columns. The methods that add a cell panic
+// if the column has another kind. The bytes of a file depend only on its rows.
 type Writer struct {
 	columns []Column
 	file    *parquet.GenericWriter[any]
 	pages   []*parquet.ColumnWriter
-	pending [][]parquet.Value // of each column
-	column  int               // of the next cell
-	rows    int               // in the row group
-	batch   int               // rows that are pending at most
-	err     error             // the first one
+	pending [][]parquet.Value // values not yet written, by column
+	column  int               // index of the column of the next cell
+	rows    int               // number of rows in the row group so far
+	batch   int               // largest number of pending rows
+	err     error             // the first error
 }
 
-// NewWriter starts a file with the metadata. Closing the writer ends the file and leaves out open.
+// NewWriter starts a file with the given columns and metadata. Closing the writer completes the
+// file but does not close out.
 func NewWriter(out io.Writer, columns []Column, metadata map[string]string) (*Writer, error) {
 	if len(columns) == 0 || len(columns) > MostColumns {
 		return nil, fmt.Errorf("got %d columns, want at least one column and at most %d", len(columns), MostColumns)
@@ -144,22 +149,22 @@ func NewWriter(out io.Writer, columns []Column, metadata map[string]string) (*Wr
 	return w, nil
 }
 
-// Double adds a number.
+// Double adds a float64 cell.
 func (w *Writer) Double(v float64) { w.add(Double, parquet.DoubleValue(v)) }
 
-// Int32 adds an integer.
+// Int32 adds a 32-bit integer cell.
 func (w *Writer) Int32(v int32) { w.add(Int32, parquet.Int32Value(v)) }
 
-// Int64 adds an integer.
+// Int64 adds a 64-bit integer cell.
 func (w *Writer) Int64(v int64) { w.add(Int64, parquet.Int64Value(v)) }
 
-// Uint64 adds an integer without a sign.
+// Uint64 adds an unsigned 64-bit integer cell.
 func (w *Writer) Uint64(v uint64) { w.add(Uint64, parquet.Int64Value(int64(v))) }
 
-// Bool adds a truth value.
+// Bool adds a boolean cell.
 func (w *Writer) Bool(v bool) { w.add(Bool, parquet.BooleanValue(v)) }
 
-// Text adds a text.
+// Text adds a text cell.
 func (w *Writer) Text(v string) { w.add(Text, parquet.ByteArrayValue([]byte(v))) }
 
 // Null adds a missing value to an optional column.
@@ -195,7 +200,7 @@ func (w *Writer) append(v parquet.Value) {
 	}
 }
 
-// EndGroup ends a row group, which also ends by itself after GroupRows rows.
+// EndGroup ends a row group. A row group also ends by itself after GroupRows rows.
 func (w *Writer) EndGroup() {
 	if w.flush(); w.err == nil {
 		w.err = w.file.Flush()
@@ -212,8 +217,8 @@ func (w *Writer) flush() {
 	}
 }
 
-// Close ends the file. It reports the first error of all calls, and panics when the last row is not
-// whole.
+// Close completes the file. It returns the first error of all calls, and panics if the last row is
+// not complete.
 func (w *Writer) Close() error {
 	if w.column > 0 {
 		panic(fmt.Sprintf("columnar.Writer.Close: got %d cells of the last row, want %d", w.column, len(w.columns)))

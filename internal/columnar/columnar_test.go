@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The same rows are the same bytes, also where the texts of a column are long and all different, so
-// that the writer gives up its dictionary.
+// TestSameRowsAreTheSameBytes checks that equal rows give equal files. This includes a column of
+// long and distinct texts, for which the writer gives up its dictionary.
 func TestSameRowsAreTheSameBytes(t *testing.T) {
 	columns := []Column{{Name: "text", Kind: Text}, {Name: "number", Kind: Double}}
 	const rows = 5000
@@ -46,7 +46,8 @@ func TestSameRowsAreTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestRoundTrip reads written columns, in order, with missing values and over row groups.
+// TestRoundTrip writes columns with missing values and over several row groups, and reads them back
+// in order.
 func TestRoundTrip(t *testing.T) {
 	columns := []Column{
 		{Name: "z, \"odd\"\n", Kind: Double}, {Name: "a", Kind: Double, Optional: true}, {Name: "i", Kind: Int32}, {Name: "j", Kind: Int64, Optional: true},
@@ -127,7 +128,8 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// FuzzRead checks that any bytes are an error or columns with a value for each row.
+// FuzzRead checks that reading any bytes gives either an error or columns with a value for each
+// row.
 func FuzzRead(f *testing.F) {
 	var content bytes.Buffer
 	w, err := NewWriter(&content, []Column{{Name: "t", Kind: Text, Optional: true}, {Name: "x", Kind: Double}, {Name: "b", Kind: Bool}}, nil)

@@ -14,9 +14,10 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// File is an open file. Its methods are not safe for use by several goroutines at once.
+// File is an open Parquet file. Its methods must not be called from several goroutines at once.
 type File struct {
-	// Columns are the columns in order. The kind of numbers is Double, however a file stores them.
+	// Columns lists the columns in order. All numbers have the kind Double, whatever their type in
+	// the file.
 	Columns []Column
 
 	source *parquet.File
@@ -24,15 +25,15 @@ type File struct {
 	closer io.Closer
 }
 
-// Values are the values of a column, numbers or texts.
+// Values holds the values of a column, which are either numbers or texts.
 type Values struct {
-	// Numbers are NaN where missing. Booleans are 0 and 1.
+	// Numbers holds NaN for missing values, and 0 and 1 for booleans.
 	Numbers []float64
-	// Missing reports which numbers are missing; nil: none.
+	// Missing reports for each number whether it is missing. nil: none is missing.
 	Missing []bool
-	// Codes are the places of texts among the different ones, −1 where missing.
+	// Codes holds for each text its index in Texts, and −1 for a missing text.
 	Codes []int32
-	// Texts are the different texts, in the order in which they appear.
+	// Texts lists the distinct texts, in the order of their first occurrence.
 	Texts []string
 }
 
@@ -54,10 +55,12 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// NewFile reads from the first size bytes of source, which stays open.
+// NewFile returns a File that reads the first size bytes of source. Closing the File does not close
+// source.
 func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	defer recoverDamage(&err)
-	// the library allocates the size of metadata that the last bytes give
+	// The library allocates the size of the metadata that the last bytes of the file claim. A
+	// damaged size would exhaust memory.
 	var length [4]byte
 	if _, err := source.ReadAt(length[:], max(0, size-8)); err == nil && int64(binary.LittleEndian.Uint32(length[:])) > size {
 		return nil, damaged(errors.New("it ends before its metadata do"))
@@ -67,7 +70,7 @@ func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 		return nil, damaged(err)
 	}
 	f = &File{source: opened}
-	element := 1 // the first one is the root
+	element := 1 // the first element is the root
 	for _, column := range opened.Root().Columns() {
 		c := newCells(column, opened.Metadata().Schema[element])
 		element += nodes(column)
@@ -102,26 +105,27 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Groups is the number of row groups.
+// Groups returns the number of row groups.
 func (f *File) Groups() int { return len(f.source.RowGroups()) }
 
-// Rows is the number of rows of a row group.
+// Rows returns the number of rows of a row group.
 func (f *File) Rows(group int) int { return int(f.source.RowGroups()[group].NumRows()) }
 
-// Metadata is the value of a key in the metadata of the file.
+// Metadata returns the value of a key in the metadata of the file.
 func (f *File) Metadata(key string) (value string, ok bool) { return f.source.Lookup(key) }
 
-// TypeName names the type of a column in the words of the format.
+// TypeName returns the name of a column's type as the Parquet format spells it.
 func (f *File) TypeName(column int) string { return f.cells[column].typeName() }
 
 const (
-	// readValues are the values that are read at once.
+	// readValues is the number of values that are read at once.
 	readValues = 1024
-	// reservedRows bounds the allocation for a damaged number of rows.
+	// reservedRows is the largest number of rows for which memory is allocated in advance, since
+	// the number of rows in a damaged file may be wrong.
 	reservedRows = 1 << 20
 )
 
-// Read returns a column of some row groups, one after the other.
+// Read returns the values of a column in some row groups, one group after the other.
 func (f *File) Read(column int, groups ...int) (values *Values, err error) {
 	defer recoverDamage(&err)
 	d := &decoder{cells: f.cells[column], codes: map[string]int32{}}
@@ -154,10 +158,10 @@ func (f *File) Read(column int, groups ...int) (values *Values, err error) {
 type decoder struct {
 	Values
 	cells
-	rows       int              // to the end of the row group
-	codes      map[string]int32 // of the texts
+	rows       int              // number of rows up to the end of the row group
+	codes      map[string]int32 // index in Texts of each text
 	dictionary parquet.Dictionary
-	entries    []int32 // codes of the texts of the dictionary, −1 before they appear
+	entries    []int32 // index in Texts of each dictionary entry; −1 before its first use
 }
 
 func (d *decoder) len() int { return len(d.Numbers) + len(d.Codes) }

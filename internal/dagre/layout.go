@@ -16,37 +16,37 @@ var source string
 
 var program = sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("dagre.min.js", source, false) })
 
-// Point is a place; y grows downward.
+// Point is a point of the drawing; y grows downward.
 type Point struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 }
 
-// Node is a box.
+// Node is the size of a node, which is drawn as a box.
 type Node struct{ Width, Height float64 }
 
-// Edge joins two nodes by their numbers. Edges of more Weight are kept shorter and straighter; 0
-// stands for 1.
+// Edge joins two nodes, given by their indices. Edges with a larger Weight are kept shorter and
+// straighter; 0 stands for 1.
 type Edge struct {
 	From, To int
 	Weight   int
-	// LabelWidth and LabelHeight are kept free for a label on the edge.
+	// LabelWidth and LabelHeight are the size of the space kept free for a label of the edge.
 	LabelWidth, LabelHeight float64
 }
 
-// Drawing is the places of all parts of a drawing.
+// Drawing holds the places of all parts of a drawing.
 type Drawing struct {
 	Width, Height float64
-	// Nodes are the middles of the boxes.
+	// Nodes holds the centres of the boxes.
 	Nodes []Point
-	// Routes run from one box to another, in the order of the edges; Labels are the middles of
-	// their labels.
+	// Routes holds a polyline from box to box for each edge, in the order of the edges. Labels
+	// holds the centres of the edges' labels.
 	Routes [][]Point
 	Labels []Point
 }
 
-// Distances between things, in the units of the sizes. nodeGap leaves room for the rounded corners
-// of an edge that passes between two nodes.
+// These are distances in the units of the sizes of nodes. nodeGap leaves room for the rounded
+// corners of an edge that passes between two nodes.
 const (
 	nodeGap  = 22
 	edgeGap  = 14
@@ -82,8 +82,8 @@ type graphEdge struct {
 	Y      float64 `json:"y"`
 }
 
-// missing defines the functions of a browser that dagre needs and goja lacks. The values that it
-// copies are plain objects of numbers and texts.
+// missing defines the functions of a browser that dagre needs and goja lacks. The values that dagre
+// copies are plain objects of numbers and texts, so JSON can copy them.
 const missing = `globalThis.structuredClone = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value));`
 
 const script = `(function (text) {
@@ -100,8 +100,8 @@ const script = `(function (text) {
   });
 })`
 
-// Lay places a graph. No two edges may join the same two nodes in the same direction, and none a
-// node with itself.
+// Lay places a graph. No two edges may join the same two nodes in the same direction, and no edge
+// may join a node with itself.
 func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
 	in := graph{Edges: []graphEdge{}, Gaps: [4]float64{nodeGap, edgeGap, layerGap, margin}}
 	for _, n := range nodes {
@@ -132,7 +132,8 @@ func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
 	return d, nil
 }
 
-// widen makes room for routes without labels, which dagre does not count.
+// widen extends the drawing to include routes that dagre does not count in its size, the routes of
+// edges without labels.
 func (d *Drawing) widen() {
 	left, right := float64(margin), d.Width-margin
 	for _, route := range d.Routes {
@@ -148,15 +149,15 @@ func (d *Drawing) widen() {
 	d.Width = right - left + 2*margin
 }
 
-// Wide drawings are made higher, by at most mostStretch, until they are no more than pageShape
-// times as wide as high: edges between neighbouring layers that run nearly level cannot be
+// Drawings wider than pageShape times their height are stretched vertically, by a factor of at most
+// mostStretch. In a wide drawing, edges between neighbouring layers are nearly level and cannot be
 // distinguished.
 const (
 	pageShape   = 1.4
 	mostStretch = 3
 )
 
-// stretch moves layers apart, with the edges that lead from one to the next.
+// stretch moves layers apart, and with them the edges that lead from one layer to the next.
 func (d *Drawing) stretch(edges []graphEdge) {
 	by := math.Min(mostStretch, d.Width/(pageShape*d.Height))
 	top, bottom := math.Inf(1), math.Inf(-1)

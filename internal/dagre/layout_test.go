@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crosses reports whether a segment runs through the inside of a box.
+// crosses reports whether the segment from a to b runs through the inside of a box.
 func crosses(a, b, middle Point, n Node) bool {
 	const inside = 0.5
 	from, to := 0.0, 1.0
@@ -30,7 +30,7 @@ func crosses(a, b, middle Point, n Node) bool {
 	return from < to
 }
 
-// random is a graph with cycles, isolated nodes and long edges.
+// random returns a random graph with cycles, isolated nodes and long edges.
 func random(nodes, edges int, seed uint64) (list []Node, joined []Edge) {
 	source := rand.New(rand.NewPCG(seed, 1))
 	for range nodes {
@@ -47,8 +47,9 @@ func random(nodes, edges int, seed uint64) (list []Node, joined []Edge) {
 	return list, joined
 }
 
-// No edge runs through a node, no two nodes overlap, edges begin and end at the rims of their
-// nodes, and everything is inside.
+// TestNothingRunsThroughNodes checks that no edge runs through a node, that no two nodes overlap,
+// that edges begin and end at the borders of their nodes, and that everything lies inside the
+// drawing.
 func TestNothingRunsThroughNodes(t *testing.T) {
 	for seed := range uint64(20) {
 		nodes, edges := random(4+int(seed), 3+2*int(seed), seed)
@@ -81,7 +82,7 @@ func onRim(point, middle Point, n Node) bool {
 	return math.Abs(math.Abs(point.Y-middle.Y)-n.Height/2) < 1e-9 && math.Abs(point.X-middle.X) <= n.Width/2
 }
 
-// The same graph is drawn in the same way each time.
+// TestTheSameEachTime checks that the same graph is drawn in the same way each time.
 func TestTheSameEachTime(t *testing.T) {
 	nodes, edges := random(12, 20, 3)
 	first, err := Lay(nodes, edges)
@@ -101,8 +102,8 @@ func TestNoNodesNoEdges(t *testing.T) {
 	require.PanicsWithValue(t, "dagre.Lay: edge from 0 to 0 of 1 nodes is a loop, or there twice, or of no node", func() { _, _ = Lay([]Node{{1, 1}}, []Edge{{From: 0, To: 0}}) })
 }
 
-// A node with many others below it is drawn higher than its layers need, and its routes still end
-// at the rims of nodes.
+// TestWideDrawingsAreStretched checks that a node with many nodes below it is drawn higher than its
+// layers need, and that its routes still end at the borders of nodes.
 func TestWideDrawingsAreStretched(t *testing.T) {
 	nodes, edges := make([]Node, 13), make([]Edge, 0, 12)
 	for k := range nodes {

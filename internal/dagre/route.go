@@ -8,10 +8,10 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// band is the range of heights of a layer of nodes.
+// band is the vertical range of a layer of nodes.
 type band struct{ top, bottom float64 }
 
-// bands are the layers: nodes whose middles are at one height are in one.
+// bands returns the layers of nodes. Nodes whose centres are at one height are in one layer.
 func (d *Drawing) bands(nodes []Node) (list []band) {
 	order := rank.Order(len(nodes), func(a, b int) int { return cmp.Compare(d.Nodes[a].Y, d.Nodes[b].Y) })
 	for _, k := range order {
@@ -25,14 +25,14 @@ func (d *Drawing) bands(nodes []Node) (list []band) {
 	return list
 }
 
-// clearance is the distance above and below a layer over which edges run straight.
+// clearance is the distance above and below a layer of nodes within which edges run straight.
 const clearance = 4
 
-// port is where an edge meets a box.
+// port is a point at which an edge meets a box.
 type port struct {
 	edge  int
-	first bool    // of the edge
-	next  float64 // where it goes from there, across
+	first bool    // whether it is the first point of the edge
+	next  float64 // x coordinate of the edge's next point
 }
 
 // route finds the routes of edges from the places that dagre keeps free for them.
@@ -49,7 +49,7 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 			switch {
 			case pair != nil:
 				d.Routes[k] = append(d.Routes[k], pair...)
-			case e.LabelWidth > 0: // else nothing is in the way between two layers
+			case e.LabelWidth > 0: // an edge without a label has no obstacle between two layers
 				d.Routes[k] = append(d.Routes[k], point)
 			}
 		}
@@ -90,7 +90,7 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 }
 
 // through returns the two points between which a route runs straight through the layer of nodes
-// around one of its points; nil if the point lies in no layer.
+// around at, a point of the route. It returns nil if at lies in no layer.
 func through(bands []band, point Point, down bool) []Point {
 	for _, b := range bands {
 		if point.Y > b.top-clearance && point.Y < b.bottom+clearance {
@@ -104,7 +104,7 @@ func through(bands []band, point Point, down bool) []Point {
 	return nil
 }
 
-// straightened leaves out points on the line between their neighbours.
+// straightened removes points that lie on the line between their neighbours.
 func straightened(points []Point) []Point {
 	kept := points[:1:1]
 	for k := 1; k+1 < len(points); k++ {
@@ -116,7 +116,7 @@ func straightened(points []Point) []Point {
 	return append(kept, points[len(points)-1])
 }
 
-// rounded turns corners into arcs. An arc stays within corner of its corner.
+// rounded replaces corners by arcs. An arc stays within the distance corner of its corner.
 func rounded(points []Point) []Point {
 	const corner, steps = 9.0, 6
 	out := points[:1:1]
@@ -134,7 +134,7 @@ func rounded(points []Point) []Point {
 	return append(out, points[len(points)-1])
 }
 
-// toward returns the point at a distance from a toward b, at most half of the way.
+// toward returns the point at distance way from a towards b, but at most halfway.
 func toward(a, b Point, way float64) Point {
 	length := math.Hypot(b.X-a.X, b.Y-a.Y)
 	if length == 0 {

@@ -1,6 +1,7 @@
-// Package dense has Cholesky factors of small dense matrices, in slices that callers keep. gonum's
-// mat.Cholesky also bounds the condition and allocates: it takes fifty times as long for five rows
-// and three times as long for fifty. internal/sparse factorises sparse and large matrices.
+// Package dense computes Cholesky factors of small dense matrices, in slices that the caller owns.
+// gonum's mat.Cholesky also bounds the condition number and allocates memory: it takes fifty times
+// the time for five rows and three times the time for fifty. Package internal/sparse factorises
+// sparse and large matrices.
 package dense
 
 import (
@@ -10,19 +11,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Factor is the lower triangle L of a positive definite matrix A = L Lᵀ.
+// Factor is the lower triangular L of a positive definite matrix A = L Lᵀ.
 //
-// It lies row by row in a slice [n·n] with the reciprocals 1/L_ii on its diagonal: systems multiply
-// by them one after the other, where each would wait for a division. Entries above the diagonal are
-// not read. Copies share the slice.
+// It is stored row by row in a slice [n·n], with the reciprocals 1/L_ii on its diagonal. Solving a
+// system then multiplies by them, which takes less time than dividing. Entries above the diagonal
+// are not read. Copies of a Factor share the slice.
 type Factor struct {
 	n int
 	l []float64
 }
 
-// Factorize overwrites the lower triangle of a symmetric matrix [n·n] by its factor. It is not ok
-// where the matrix is not positive definite, or has no finite factor: where a pivot is at most a
-// share of its diagonal entry. A share of 0 stands for any positive pivot.
+// Factorize overwrites the lower triangle of a symmetric matrix [n·n] by its factor. ok is false if
+// a pivot is at most share times its diagonal entry, or if the factor is not finite. A share of 0
+// accepts every positive pivot.
 func Factorize(a []float64, n int, share float64) (f Factor, ok bool) {
 	f = Factor{n, a}
 	for i := range n {
@@ -42,7 +43,8 @@ func Factorize(a []float64, n int, share float64) (f Factor, ok bool) {
 // short is the length up to which a loop is faster than a call of floats.Dot.
 const short = 16
 
-// dot is Σ a_i b_i over the elements of a, in four sums that do not wait for each other.
+// dot returns Σ a_i b_i over the elements of a. It adds into four independent sums, which a
+// processor can compute at the same time.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	if len(a) > short {
@@ -63,10 +65,10 @@ func dot(a, b []float64) float64 {
 
 func (f Factor) row(i int) []float64 { return f.l[i*f.n:][:i+1] }
 
-// Clone is a factor in a slice of its own.
+// Clone returns a copy of the factor in a slice of its own.
 func (f Factor) Clone() Factor { return Factor{f.n, slices.Clone(f.l)} }
 
-// Order is the number of rows.
+// Order returns the number of rows.
 func (f Factor) Order() int { return f.n }
 
 // At returns L_ij for j ≤ i.
@@ -77,7 +79,8 @@ func (f Factor) At(i, j int) float64 {
 	return f.l[i*f.n+j]
 }
 
-// LogDet returns log |A|. Entries of the diagonal are roots, so that products of two are finite.
+// LogDet returns log |A|. Diagonal entries of L are square roots, so that products of two of them
+// do not overflow.
 func (f Factor) LogDet() (sum float64) {
 	for i := 0; i+1 < f.n; i += 2 {
 		sum -= math.Log(f.l[i*f.n+i] * f.l[(i+1)*f.n+i+1])
@@ -102,9 +105,10 @@ func (f Factor) SolveLower(x []float64) {
 	}
 }
 
-// SolveUpper replaces x by L⁻ᵀ x: standard normal numbers by a draw of precision A.
+// SolveUpper replaces x by L⁻ᵀ x. It turns standard normal numbers into a draw with precision
+// matrix A.
 func (f Factor) SolveUpper(x []float64) {
-	for i := len(x) - 1; i >= 0; i-- { // by rows of L: they are what lies together
+	for i := len(x) - 1; i >= 0; i-- { // L is read by rows, which are contiguous
 		row := f.row(i)
 		v := x[i] * row[i]
 		x[i] = v
@@ -115,7 +119,7 @@ func (f Factor) SolveUpper(x []float64) {
 	}
 }
 
-// MulUpper replaces x by Lᵀ x, whose square is xᵀ A x.
+// MulUpper replaces x by Lᵀ x, whose squared norm is xᵀ A x.
 func (f Factor) MulUpper(x []float64) {
 	for i := range x {
 		row, v := f.row(i), x[i]
@@ -126,7 +130,8 @@ func (f Factor) MulUpper(x []float64) {
 	}
 }
 
-// MulLower replaces x by L x: standard normal numbers by a draw of covariance A.
+// MulLower replaces x by L x. It turns standard normal numbers into a draw with covariance matrix
+// A.
 func (f Factor) MulLower(x []float64) {
 	for i := len(x) - 1; i >= 0; i-- {
 		row := f.row(i)
@@ -134,7 +139,7 @@ func (f Factor) MulLower(x []float64) {
 	}
 }
 
-// Inverse writes A⁻¹ to a slice [n·n], which may not be the slice of the factor.
+// Inverse writes A⁻¹ to a slice [n·n], which must not be the slice of the factor.
 func (f Factor) Inverse(to []float64) {
 	clear(to)
 	for i := range f.n {

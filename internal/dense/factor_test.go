@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// matrix is a positive definite matrix [n·n], row by row, with noise above its diagonal in second.
+// matrix returns a random positive definite matrix [n·n]. lower holds the same matrix row by row,
+// but with random numbers above its diagonal, which must not be read.
 func matrix(n int, random *rand.Rand) (whole *mat.SymDense, lower []float64) {
 	root := mat.NewDense(n, n+2, nil)
 	for i := range n {
@@ -34,7 +35,8 @@ func matrix(n int, random *rand.Rand) (whole *mat.SymDense, lower []float64) {
 	return whole, lower
 }
 
-// TestFactor compares all functions with gonum's, for orders on both sides of the short loop.
+// TestFactor compares all functions with gonum's, for matrices smaller and larger than the length
+// short.
 func TestFactor(t *testing.T) {
 	random := stream.Rand(1, "dense")
 	for _, n := range []int{1, 2, 5, 8, 17, 40} {
@@ -93,7 +95,7 @@ func TestNoFactor(t *testing.T) {
 	require.False(t, ok, "a pivot of 1e-12 of its entry")
 }
 
-// BenchmarkFactorize compares with gonum.
+// BenchmarkFactorize measures Factorize and gonum's factorisation.
 func BenchmarkFactorize(b *testing.B) {
 	for _, n := range []int{2, 5, 10, 20, 50} {
 		whole, lower := matrix(n, stream.Rand(1, "dense"))

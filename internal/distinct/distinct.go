@@ -1,5 +1,5 @@
-// Package distinct finds rows of a table that agree in everything that a density depends on, so
-// that the density of each distinct row is computed once and counted.
+// Package distinct finds rows of a table that agree in every value on which a density depends. The
+// density of each distinct row is then computed once and counted with its multiplicity.
 package distinct
 
 import (
@@ -12,17 +12,18 @@ import (
 // (docs/benchmarks/constants.md).
 const Share = 0.75
 
-// Rows are the distinct rows of a table.
+// Rows holds the distinct rows of a table.
 type Rows struct {
-	// First [k] is the place of the first of each, and Times [k] the number of its repeats.
+	// First [k] is the index of the first occurrence of each distinct row, and Times [k] the number
+	// of its occurrences.
 	First []int
 	Times []float64
-	// Of [n] is the place of every row of the table among them.
+	// Of [n] holds for every row of the table the index of its distinct row.
 	Of []int
 }
 
-// Of finds them among n rows by the key that appendKey appends for a row. It is nil where they are
-// more than Share of all.
+// Of finds the distinct rows among n rows. Two rows are equal if appendKey appends the same key for
+// both. Of returns nil if the distinct rows are more than the fraction Share of all rows.
 func Of(n int, appendKey func(key []byte, row int) []byte) *Rows {
 	places, d := map[string]int{}, &Rows{Of: make([]int, n)}
 	var key []byte
@@ -43,7 +44,7 @@ func Of(n int, appendKey func(key []byte, row int) []byte) *Rows {
 	return d
 }
 
-// Key appends numbers to a key.
+// Key appends the bytes of values to a key.
 func Key(key []byte, values ...float64) []byte {
 	for _, v := range values {
 		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
@@ -51,7 +52,7 @@ func Key(key []byte, values ...float64) []byte {
 	return key
 }
 
-// At are the values of some rows.
+// At returns the values at some rows.
 func At(values []float64, rows []int) []float64 {
 	some := make([]float64, len(rows))
 	for k, row := range rows {

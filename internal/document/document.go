@@ -9,28 +9,28 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Document describes a run, or several together.
+// Document describes a run, or several runs together.
 type Document struct {
 	ID, Title, Subtitle string
-	// Answer is the answer in sentences, of which a terminal shows the first.
+	// Answer holds the sentences of the answer. A terminal shows only the first.
 	Answer []string
-	// Marks are the verdicts on computation and model, and Next recommends the next step.
+	// Marks holds the verdicts on the computation and on the model. Next recommends the next step.
 	Marks []Mark
 	Next  []string
-	// Sections without anything to show are left out.
+	// Sections lists the parts of the document. A section without content is not shown.
 	Sections []*Section
-	// Folded documents open on a click.
+	// Folded makes a page show only the heading of the document until a reader clicks on it.
 	Folded bool
 }
 
-// Mark is a verdict: its word, its meaning, and reasons for it.
+// Mark is a verdict: its word, its meaning, and the reasons for it.
 type Mark struct {
 	Kind    string // good, fair or bad
 	Name    string
 	Word    string
 	Text    string
 	Reasons []string
-	// Lines are the mark on a terminal.
+	// Lines are the lines that a terminal shows for the mark.
 	Lines []string
 }
 
@@ -38,31 +38,34 @@ type Mark struct {
 type Section struct {
 	ID, Title string
 	Tables    []*Table
-	// Said are sentences below the tables.
+	// Said holds sentences that are shown below the tables.
 	Said []string
 
-	// The fields below are for pages alone. Wide pictures take the whole width; the others share
-	// rows.
+	// Only pages show the fields below. Wide pictures take the whole width of the page; other
+	// pictures share rows.
 	Lead           string
 	Code           string
 	Graph          *Graph
 	Wide, Pictures []*picture.Picture
 	Notes          []string
-	// Draw, if not nil, adds slow content, such as pictures of draws.
+	// Draw, if not nil, adds content that is slow to make, such as pictures of draws.
 	Draw func(ctx context.Context, s *Section)
 }
 
-// Graph is a picture of a graph whose edges a slider shows from a probability on.
+// Graph is a picture of a graph. A slider sets the smallest probability of the edges that are
+// shown.
 type Graph struct {
-	// Picture has the edges that are shown at first; All, with the edges of less probability too,
-	// replaces Picture when the slider asks for them.
+	// Picture has the edges that are shown at first. All also has the edges of smaller probability,
+	// and replaces Picture when a reader moves the slider below Shown.
 	Picture, All *picture.Picture
-	// Lowest is the least probability of an edge in it, Shown where the slider begins.
+	// Lowest is the smallest probability of an edge in All. Shown is the initial position of the
+	// slider.
 	Lowest, Shown float64
 	Legend        []string
 }
 
-// Place adds a picture: where pictures share rows, or, if it is wider than a column, by itself.
+// Place adds a picture. A picture wider than a column gets a row of its own; other pictures share
+// rows.
 func (s *Section) Place(p *picture.Picture) {
 	switch {
 	case p == nil:
@@ -73,8 +76,8 @@ func (s *Section) Place(p *picture.Picture) {
 	}
 }
 
-// Draw makes the content that only a page shows, unless ctx is cancelled. Elements get their names
-// from id.
+// Draw makes the content that only a page shows, unless ctx is cancelled. The identifiers of HTML
+// elements begin with id.
 func (d *Document) Draw(ctx context.Context, id string) error {
 	d.ID = id
 	for _, s := range d.Sections {
@@ -93,7 +96,7 @@ func (d *Document) Draw(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
-// Pictures are all pictures of a document, already drawn.
+// Pictures returns all pictures of a document that have been drawn.
 func (d *Document) Pictures() (list []*picture.Picture) {
 	for _, s := range d.Sections {
 		if s.Graph != nil {
@@ -104,7 +107,7 @@ func (d *Document) Pictures() (list []*picture.Picture) {
 	return list
 }
 
-// Identifier makes a name for the id of an element.
+// Identifier joins parts to a valid id of an HTML element.
 func Identifier(parts ...string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// example has every part of a document except pictures.
+// example returns a document with every kind of content except pictures.
 func example() *Document {
 	t := NewTable("Models", "<~model", "probability", "<interval", "^size").Opened()
 	t.Add("a", "0.9000", "[-1, 2]", "3")
@@ -31,7 +31,8 @@ func example() *Document {
 	}
 }
 
-// A terminal shows the first sentence, verdicts, and the tables and sentences of sections.
+// TestPrint checks that a terminal shows the first sentence, the verdicts, and the tables and
+// sentences of sections.
 func TestPrint(t *testing.T) {
 	var out strings.Builder
 	example().Print(&out)
@@ -53,8 +54,8 @@ It is -3.5.
 `, out.String())
 }
 
-// TestPage checks that a page shows everything else too, with true minus signs, numbers to sort by,
-// and no empty section.
+// TestPage checks that a page also shows all content that a terminal leaves out, with true minus
+// signs and sort keys for numbers, and without empty sections.
 func TestPage(t *testing.T) {
 	d := example()
 	require.NoError(t, d.Draw(context.Background(), "run-1"))
@@ -74,7 +75,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a table of its ends counts the rows between.
+// TestEnds checks that a table of which only the first and last rows are printed states the number
+// of rows between.
 func TestEnds(t *testing.T) {
 	table := NewTable("Levels", "<level")
 	for _, name := range strings.Split("abcdef", "") {

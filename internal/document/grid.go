@@ -8,20 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// TextWidth is the most columns that lines for readers take.
+// TextWidth is the largest width, in characters, of printed lines.
 const TextWidth = 100
 
-// Grid is rows in columns, of which the first row names the columns. A name begins with "<" where
-// the column is text, flush left, rather than numbers, flush right; on a terminal the first column
-// always is. If names begin with "|", only those columns may begin a block below the others where a
-// terminal is too narrow for all. A terminal leaves out columns that begin with "^"; of those that
-// begin with "~" it leaves out the name, and cells that repeat the one above.
+// Grid holds rows of cells, of which the first row names the columns. Marks at the beginning of a
+// column's name set its layout:
+//
+// "<": the column holds text and is flush left. Other columns hold numbers and are flush right. On
+// a terminal the first column is always flush left.
+//
+// "|": if a terminal is too narrow for all columns, a block of columns may be printed below the
+// others. If some names have this mark, such a block may begin only at their columns.
+//
+// "^": a terminal leaves out the column.
+//
+// "~": a terminal leaves out the column's name, and cells that repeat the cell above.
 type Grid struct{ Rows [][]string }
 
-// Add adds a row.
+// Add adds a row of cells.
 func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
-// column is one of a grid.
+// column is a column of a grid.
 type column struct {
 	Name                 string
 	Numeric              bool
@@ -53,7 +60,7 @@ func (g *Grid) columns() (list []column) {
 	return list
 }
 
-// printed are the columns of a terminal, and their cells.
+// printed returns the columns that a terminal shows, and their cells.
 func (g *Grid) printed() (columns []column, rows [][]string) {
 	all := g.columns()
 	rows = make([][]string, len(g.Rows))
@@ -90,7 +97,7 @@ func (g *Grid) printed() (columns []column, rows [][]string) {
 	return columns, rows
 }
 
-// Print prints rows in columns, and columns that do not fit beside the others below them.
+// Print prints rows in columns. Columns that do not fit on a line are printed below the others.
 func (g *Grid) Print(w io.Writer) {
 	if len(g.Rows) == 0 {
 		return
@@ -127,12 +134,13 @@ func (g *Grid) Print(w io.Writer) {
 // proseWidth is the width from which on a last column is text that folds, not a number or interval.
 const proseWidth = 40
 
-// blocks divides columns into blocks that fit into TextWidth, each beginning with the first column.
+// blocks divides columns into blocks of at most TextWidth characters. Each block begins with the
+// first column.
 func blocks(widths []int, columns []column) (list [][]int) {
 	last := len(widths) - 1
 	block, width := []int{0}, 2+widths[0]
 	for j := 1; j <= last; {
-		end, size := j, 0 // of the columns that stay together
+		end, size := j, 0 // end and width of the columns that stay together
 		for ; end == j || end <= last && !columns[end].breaks; end++ {
 			if prose := end == last && !columns[end].Numeric && widths[end] > proseWidth; !prose {
 				size += 2 + widths[end]

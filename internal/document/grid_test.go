@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A table that is too wide continues below, with its first column again.
+// TestWideGrid checks that a table that is too wide continues below, with its first column
+// repeated.
 func TestWideGrid(t *testing.T) {
 	g := &Grid{}
 	g.Add("", "one", "two", "three", "<interval")

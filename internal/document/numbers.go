@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Short writes a number with four digits; "" when there is none.
+// Short writes a number with four digits, and "" if the number is not known.
 func Short[F ~float64](n F) string {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return ""
@@ -22,7 +22,8 @@ func Short[F ~float64](n F) string {
 	return fmt.Sprintf("%.4g", float64(n))
 }
 
-// Interval writes the ends of an interval as [Short] writes numbers; "" when one is unknown.
+// Interval writes the ends of an interval as [Short] writes numbers, and "" if one of them is not
+// known.
 func Interval[F ~float64](low, high F) string {
 	if math.IsNaN(float64(low-high)) || math.IsInf(float64(low-high), 0) {
 		return ""
@@ -30,7 +31,8 @@ func Interval[F ~float64](low, high F) string {
 	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
 }
 
-// PlusMinus writes a number with its standard error, if any, with the given decimals.
+// PlusMinus writes a number with the given decimals, followed by its standard error if there is
+// one.
 func PlusMinus(value, se *report.Number, decimals int) string {
 	if !Finite(value) {
 		return "?"
@@ -42,13 +44,14 @@ func PlusMinus(value, se *report.Number, decimals int) string {
 	return text
 }
 
-// Finite reports whether there is a number, and it is finite.
+// Finite reports whether n is not nil and finite.
 func Finite[F ~float64](n *F) bool {
 	return n != nil && !math.IsNaN(float64(*n)) && !math.IsInf(float64(*n), 0)
 }
 
-// Probability writes a probability with four decimals and its standard error where the decimals
-// show it. A probability nearer to 0 or 1 than the decimals show is not written as 0 or 1.
+// Probability writes a probability with four decimals, and its standard error if it is not zero at
+// these decimals. A probability that is not 0 or 1 is not written as 0 or 1, even if it would be
+// rounded to them.
 func Probability[F ~float64](p, se F) string {
 	const least = 1e-4
 	switch {
@@ -68,7 +71,7 @@ func Probability[F ~float64](p, se F) string {
 	return fmt.Sprintf("%.4f", float64(p))
 }
 
-// InThree is Probability with three decimals, for long tables.
+// InThree writes a probability as [Probability] does but with three decimals, for long tables.
 func InThree(p, se report.Number) string {
 	if p > 0 && p < 0.0005 && !(se >= 0.0005) {
 		if p < 1e-4 {
@@ -85,8 +88,8 @@ func InThree(p, se report.Number) string {
 	return PlusMinus(&p, &se, 3)
 }
 
-// AveragedInterval is an interval of a number that is zero with a probability: it shows that
-// probability where the interval is only zero.
+// AveragedInterval writes an interval of a number that may be exactly zero; zero is the probability
+// of this. If both ends of the interval are zero, it writes zero with its probability.
 func AveragedInterval(low, high, zero report.Number) string {
 	if low == 0 && high == 0 && Finite(&zero) {
 		return "0 (" + strings.TrimPrefix(Probability(zero, report.Number(math.NaN())), ">") + ")"
@@ -94,7 +97,7 @@ func AveragedInterval(low, high, zero report.Number) string {
 	return Interval(low, high)
 }
 
-// TimeText rounds a time to a readable precision.
+// TimeText writes a time in seconds, rounded to a readable precision.
 func TimeText(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -106,7 +109,7 @@ func TimeText(seconds float64) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Counted is a number of things, its digits in groups.
+// Counted writes a count with its noun in the right form; one is the singular of the noun.
 func Counted(n int, one string) string {
 	return Grouped(n) + " " + english.Noun(n, one)
 }

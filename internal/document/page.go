@@ -13,32 +13,33 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Page is an HTML page of documents.
+// Page is an HTML page that shows documents.
 type Page struct {
 	Title, Subtitle, Version string
 	Documents                []*Document
 }
 
-// Filterable reports whether the table is long enough to search in.
+// Filterable reports whether the table has enough rows for a search field.
 func (t *Table) Filterable() bool { return t.Len() > 12 }
 
-// Columns are the columns of the table.
+// Columns returns the columns of the table.
 func (t *Table) Columns() []column { return t.columns() }
 
-// cell is a cell of a table on a page: its text, and its sort key if it is a number.
+// cell is a cell of a table on a page: its text, and a sort key if the text is a number.
 type cell struct {
 	Text, Sort string
 	Numeric    bool
 }
 
 var (
-	// negative is the hyphen of a negative number at the beginning of a cell or within an interval.
+	// negative matches the hyphen of a negative number, at the beginning of a cell or within an
+	// interval.
 	negative = regexp.MustCompile(`(^|[ [(])-(\d)`)
-	// leading is the number that a cell begins with.
+	// leading matches the number at the beginning of a cell.
 	leading = regexp.MustCompile(`^[<>+]?([-−]?\d[\d.]*(?:e[-+]?\d+)?)`)
 )
 
-// Cells are the rows of the table, all of the same length.
+// Cells returns the rows of the table, all of the same length.
 func (t *Table) Cells() [][]cell {
 	columns := t.columns()
 	rows := make([][]cell, t.Len())
@@ -47,7 +48,7 @@ func (t *Table) Cells() [][]cell {
 		for j, text := range row {
 			c := &rows[i][j]
 			c.Text, c.Numeric = negative.ReplaceAllString(text, "$1−$2"), columns[j].Numeric
-			if strings.HasPrefix(text, "[") { // intervals stay on a line
+			if strings.HasPrefix(text, "[") { // an interval must not be broken over two lines
 				c.Text = strings.ReplaceAll(c.Text, " ", "\u00a0")
 			}
 			if number := leading.FindStringSubmatch(text); c.Numeric && number != nil {
@@ -67,21 +68,21 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// flagName is a flag of a command line in escaped text.
+// flagName matches a flag of a command line in escaped text.
 var flagName = regexp.MustCompile(`--[a-z0-9-]*[a-z0-9]`)
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"svg": func(p *picture.Picture) template.HTML { return template.HTML(p.Inline()) },
 	"css": func() template.CSS { return template.CSS(pageCSS) },
 	"js":  func() template.JS { return template.JS(pageJS) },
-	// text keeps the names of flags, which a browser would break after their hyphens, on one line
+	// text keeps the names of flags on one line; a browser would break them after their hyphens.
 	"text": func(s string) template.HTML {
 		return template.HTML(flagName.ReplaceAllString(template.HTMLEscapeString(s), `<span class="flag">$0</span>`))
 	},
 	"said": func(s string) string { return negative.ReplaceAllString(strings.TrimSpace(s), "$1−$2") },
 }).Parse(pageHTML))
 
-// Write writes the page.
+// Write writes the page as HTML.
 func (p *Page) Write(w io.Writer) error {
 	var buffer bytes.Buffer
 	if err := pageTemplate.Execute(&buffer, p); err != nil {
@@ -91,10 +92,10 @@ func (p *Page) Write(w io.Writer) error {
 	return err
 }
 
-// Style is the style of pages, for other pages that look like them.
+// Style returns the CSS of pages, for other pages with the same look.
 func Style() string { return pageCSS }
 
-// ScriptHash is the hash of the script of pages, as a Content-Security-Policy names it.
+// ScriptHash returns the hash of the script of pages, in the form of a Content-Security-Policy.
 func ScriptHash() string {
 	sum := sha256.Sum256([]byte(pageJS))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -6,47 +6,50 @@ import (
 	"slices"
 )
 
-// Medium is where a table is shown.
+// Medium is a medium on which a table is shown.
 type Medium int
 
-// The media.
+// The media are a terminal, a page, or both.
 const (
 	Everywhere Medium = iota
 	Terminal
 	OnPage
 )
 
-// None is the number of printed rows where a terminal shows none.
+// None is the value of Table.Printed for which a terminal shows no rows.
 const None = -1
 
-// Table is a table with a caption. A page shows all rows, to be sorted, and filtered if many.
+// Table is a table with a caption. A page shows all rows and lets readers sort them, and search
+// them if they are many.
 type Table struct {
 	ID, Caption string
-	// Under are lines between the caption and the rows.
+	// Under holds lines between the caption and the rows.
 	Under []string
 	Grid
-	// Open tables are shown at once; the others open on a click.
+	// Open reports whether a page shows the table at once. Otherwise a reader must click on its
+	// caption.
 	Open bool
 	On   Medium
-	// Printed is the most rows that a terminal shows, 0 for all and [None] for none: the first of
-	// them, or with Ends the first and the last. More are lines that it shows instead of the rest.
+	// Printed is the largest number of rows that a terminal shows. 0 stands for all rows and [None]
+	// for no row. The rows shown are the first ones, or if Ends is true the first and the last
+	// ones. More holds lines that a terminal shows instead of the other rows.
 	Printed int
 	Ends    bool
 	More    []string
 }
 
-// NewTable makes a table without rows, whose columns have names in the notation of a [Grid].
+// NewTable returns a table without rows. The names of the columns may have the marks of a [Grid].
 func NewTable(caption string, names ...string) *Table {
 	return &Table{Caption: caption, Grid: Grid{Rows: [][]string{names}}}
 }
 
-// Opened is the table, open.
+// Opened sets Open and returns the table.
 func (t *Table) Opened() *Table {
 	t.Open = true
 	return t
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.Rows) - 1 }
 
 func (t *Table) print(w io.Writer) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Print writes a document for a terminal, in lines that are not folded.
+// Print writes a document for a terminal. Long lines are not broken.
 func (d *Document) Print(w io.Writer) {
 	var text bytes.Buffer
 	if len(d.Answer) > 0 {
-		// pages forbid breaks with it
+		// Pages use this character to forbid line breaks.
 		fmt.Fprintf(&text, "%s\n\n", strings.ReplaceAll(d.Answer[0], "\u2060", ""))
 	}
 	for _, m := range d.Marks {

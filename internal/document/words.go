@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Words that printed answers use without explanation.
+// These are technical words that printed answers use without explanation.
 const (
 	WordQ        = "q"
 	WordKHat     = "k̂"
@@ -20,7 +20,7 @@ const (
 	WordZ = "z"
 )
 
-// Meanings are the meanings of the words, in the order of the list.
+// Meanings lists the meanings of these words.
 var Meanings = []struct{ Word, Meaning string }{
 	{WordQ, "the trained approximation, before importance weights corrected it"},
 	{WordKHat, "how heavy the tail of the importance weights is; averages over them hold up to 0.5, of very many draws up to 0.7"},
@@ -31,7 +31,7 @@ var Meanings = []struct{ Word, Meaning string }{
 	{WordBayesFactor, "the log evidence of an order less that of order 0; a difference of 3 is strong"},
 }
 
-// Explained explains the words used, in one line; no line if there are none.
+// Explained returns a line that explains the given words, or no line if there are no words.
 func Explained(used ...string) (lines []string) {
 	var parts []string
 	for _, m := range Meanings {
@@ -45,7 +45,7 @@ func Explained(used ...string) (lines []string) {
 	return lines
 }
 
-// PrintMeanings explains the words used.
+// PrintMeanings prints the explanation of the given words.
 func PrintMeanings(w io.Writer, used ...string) {
 	for _, line := range Explained(used...) {
 		fmt.Fprintln(w, line)

@@ -7,10 +7,11 @@ import (
 	"unicode"
 )
 
-// ModelColumn is the Parquet column that spells the model; CmdStan files hold numbers alone.
+// ModelColumn is the Parquet column with the model in words. CmdStan files can hold numbers only.
 const ModelColumn = "model"
 
-// Numbered are the columns of numbers: log densities or chain, model, sites and coordinates.
+// Numbered returns the names of the columns of numbers: log densities or chain, model, sites and
+// coordinates.
 func (h Header) Numbered() []string {
 	names := append(h.densities(), "model__")
 	for s := range h.Cards {
@@ -35,7 +36,8 @@ func (h Header) csvColumns() []string {
 	return distinct(names)
 }
 
-// siteColumn is gamma[name of the site], or member[1], member[2], … where models are lists.
+// siteColumn returns the name of the column of site s: gamma[name of the site], or member[1],
+// member[2], … if models are lists.
 func (h Header) siteColumn(s int) string {
 	switch {
 	case h.Items != nil:
@@ -46,8 +48,8 @@ func (h Header) siteColumn(s int) string {
 	return "gamma[" + strconv.Itoa(s+1) + "]"
 }
 
-// plain is a name without characters that readers of CmdStan files take for its end, for an index,
-// or for a quoted cell.
+// plain returns a name without the characters that readers of CmdStan files take for its end, for
+// an index, or for a quoted cell.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,7 +66,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// distinct numbers the names that repeat an earlier one.
+// distinct makes names unique by adding a number to each name that repeats an earlier one.
 func distinct(names []string) []string {
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
@@ -76,8 +78,9 @@ func distinct(names []string) []string {
 	return names
 }
 
-// ModelName spells a code: the names of the sites in it, with their outcomes where a site has more
-// than two, or of the members of a list, joined by plus signs; "(none)" for the empty model.
+// ModelName returns a code in words, joined by plus signs: the names of the sites with an outcome
+// other than 0, with the outcome if a site has more than two, or the members of a list. The empty
+// model is "(none)".
 func (h Header) ModelName(code []int32) string {
 	var members []string
 	for s, outcome := range code {

@@ -14,7 +14,7 @@ func TestColumnsCarryNames(t *testing.T) {
 	assert.Equal(t, "bmi + s.1", h.ModelName([]int32{1, 1}))
 	assert.Equal(t, "(none)", h.ModelName([]int32{0, 0}))
 
-	// Names that differ only in characters that a CSV cannot hold stay different.
+	// Names that differ only in characters that a CSV file cannot hold must stay different.
 	h = Header{Cards: []int{2, 3}, Sites: []string{"a.b", "a_b"}}
 	assert.Equal(t, []string{"log_p__", "log_q__", "model__", "gamma[a_b]", "gamma[a_b] (2)"}, h.csvColumns())
 	assert.Equal(t, "a_b=2", h.ModelName([]int32{0, 2}))

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// headerPrefix begins the first line, which ends with the header.
+// headerPrefix begins the first line of a file. The header follows it on that line.
 const headerPrefix = "# vti_draws "
 
-// writeCSV writes draws with settings under the keys that readers of CmdStan files look up;
-// save_warmup = 0 says that every row counts.
+// writeCSV writes draws. It writes settings under the keys that readers of CmdStan files expect;
+// save_warmup = 0 means that no row is a warm-up draw.
 func writeCSV(w io.Writer, d *Draws) error {
 	text, err := d.marshal()
 	if err != nil {
@@ -54,7 +54,7 @@ func writeCSV(w io.Writer, d *Draws) error {
 	return err
 }
 
-// appendNumber spells v so that reading it gives v again.
+// appendNumber appends the shortest decimal text from which v can be read exactly.
 func appendNumber(line []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -12,7 +12,7 @@ import (
 // Kind is the source of draws.
 type Kind int
 
-// The kinds.
+// The kinds of draws are the following.
 const (
 	IID    Kind = iota // independent draws from an approximation of known density
 	Chains             // draws of Markov chains
@@ -20,41 +20,43 @@ const (
 
 var kinds = enum.New[Kind]("kind of draws", "iid", "chains")
 
-// String returns the name of the kind, as the header of a file spells it.
+// String returns the name of the kind, as it is written in the header of a file.
 func (k Kind) String() string { return kinds.String(k) }
 
-// MarshalText spells the kind as String does; an unknown kind is an error.
+// MarshalText returns the name of the kind. An unknown kind is an error.
 func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
 // UnmarshalText reads text written by MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
-// Header describes the draws of a file.
+// Header describes the draws in a file.
 type Header struct {
-	// Kind decides the columns of the log densities.
+	// Kind determines the columns of log densities.
 	Kind Kind `json:"kind"`
-	// Cards is the number of outcomes of each of the S sites, at least one site.
+	// Cards holds the number of outcomes of each of the S sites. There is at least one site.
 	Cards []int `json:"cards"`
-	// Sites names the sites; nil or S names.
+	// Sites holds the names of the S sites, or is nil.
 	Sites []string `json:"sites,omitempty"`
-	// Items, where models are lists, names the items that the outcomes 1, 2, … of a site stand for:
-	// the members of a model are its outcomes other than 0.
+	// Items is set if models are lists of items. It names the items that the outcomes 1, 2, … of a
+	// site stand for. The members of a model are its outcomes other than 0.
 	Items []string `json:"items,omitempty"`
-	// Coordinates names the D coordinates.
+	// Coordinates holds the names of the D coordinates.
 	Coordinates []string `json:"coordinates"`
-	// Variables names their columns; nil stands for beta[coordinate].
+	// Variables holds the names of the columns of the coordinates. nil stands for beta[coordinate].
 	Variables []string `json:"variables,omitempty"`
-	// DensityScale names the coordinates of the log densities if not of the file: "standardised".
+	// DensityScale names the scale of the parameters to which log densities refer, such as
+	// "standardised", if it is not the scale of the parameters in the file.
 	DensityScale string `json:"density_scale,omitempty"`
-	// Covered is the total probability of the models in the sample; 0: all models.
+	// Covered is the total probability of the models that can occur in the sample. 0 stands for all
+	// models.
 	Covered float64 `json:"covered,omitempty"`
-	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
+	// Seed, BurnIn and Thin are settings of the run. They are for information only.
 	Seed   uint64 `json:"seed"`
 	BurnIn int    `json:"burn_in,omitempty"`
 	Thin   int    `json:"thin,omitempty"`
 }
 
-// Validate reports the first inconsistency.
+// Validate returns an error that describes the first inconsistency.
 func (h Header) Validate() error {
 	if h.Kind != IID && h.Kind != Chains {
 		return fmt.Errorf("unknown kind of draws %d", int(h.Kind))
@@ -76,7 +78,7 @@ func (h Header) Validate() error {
 	return nil
 }
 
-// densities are the names of the columns before model__.
+// densities returns the names of the columns before model__.
 func (h Header) densities() []string {
 	if h.Kind == Chains {
 		return []string{"lp__", "chain__"}
@@ -84,8 +86,8 @@ func (h Header) densities() []string {
 	return []string{"log_p__", "log_q__"}
 }
 
-// ModelNumber is the mixed-radix number of a code, as in the column model__: NaN when numbers of
-// that space do not all fit a float64.
+// ModelNumber returns the mixed-radix number of a code, as in the column model__. It returns NaN if
+// float64 cannot represent all numbers of the space.
 func (h Header) ModelNumber(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()
@@ -108,7 +110,7 @@ func (h Header) countable() bool {
 	return true
 }
 
-// fileHeader is the header as files carry it.
+// fileHeader is the header in the form in which files store it.
 type fileHeader struct {
 	Version int `json:"version"`
 	Header
@@ -135,7 +137,7 @@ func unmarshalHeader(text string) (Header, error) {
 	return h.Header, nil
 }
 
-// Draws are N draws.
+// Draws holds N draws.
 type Draws struct {
 	Header
 	LogP  []float64 // [N]
@@ -145,7 +147,7 @@ type Draws struct {
 	Theta []float64 // [N*D] row-major, 0 where inactive
 }
 
-// Len is N.
+// Len returns the number of draws N.
 func (d *Draws) Len() int { return len(d.LogP) }
 
 // check panics unless the draws have the shapes of the header.
@@ -167,15 +169,16 @@ func (d *Draws) check() {
 	}
 }
 
-// Code is the model of draw i, length S.
+// Code returns the model of draw i, of length S.
 func (d *Draws) Code(i int) []int32 { return d.Codes[i*len(d.Cards) : (i+1)*len(d.Cards)] }
 
-// Values are the parameters of draw i, length D.
+// Values returns the parameters of draw i, of length D.
 func (d *Draws) Values(i int) []float64 {
 	return d.Theta[i*len(d.Coordinates) : (i+1)*len(d.Coordinates)]
 }
 
-// appendRow adds a draw; cells are in the order of the columns after the log densities.
+// appendRow adds a draw. cells holds its values in the order of the columns after the log densities
+// and the model number.
 func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	d.LogP = append(d.LogP, first)
 	if d.Kind == Chains {

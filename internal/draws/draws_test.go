@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// sample makes n draws; every third coordinate is inactive.
+// sample returns n random draws, in which every third coordinate is inactive.
 func sample(kind Kind, cards []int, dim, n int, seed uint64) *Draws {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	d := &Draws{Header: Header{Kind: kind, Cards: cards, Coordinates: []string{}, Seed: seed, BurnIn: 10, Thin: 2}}
@@ -65,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file is left")
 }
 
-// TestOlderParquet reads files of the library that this project once wrote with.
+// TestOlderParquet reads files that an earlier version of this project wrote with another library.
 func TestOlderParquet(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
 		got, err := Read(filepath.Join("testdata", kind.String()+"-arrow-go.parquet"))
@@ -126,9 +126,10 @@ log_p__,log_q__,model__,gamma[a],gamma[b],beta[one],beta[a]
 `, string(text))
 }
 
-// cmdStan reads a CmdStan CSV as its readers do: comments anywhere, key = value settings, one row
-// of names, all cells floats; a column name is a variable, or a variable and 1-based indices after
-// dots. The result is variable -> element -> row.
+// cmdStan reads a CmdStan CSV file by the rules of its readers: comments anywhere, settings of the
+// form key = value, one row of names, and cells that are all floats. A column name is a variable,
+// or a variable followed by 1-based indices after dots. variables holds for each variable its
+// elements, and for each element its rows.
 func cmdStan(t *testing.T, text string) (settings map[string]string, variables map[string][][]float64) {
 	settings, variables = map[string]string{}, map[string][][]float64{}
 	var names []string
@@ -170,7 +171,7 @@ func cmdStan(t *testing.T, text string) (settings map[string]string, variables m
 	return settings, variables
 }
 
-// TestReadableAsCmdStan checks that every number of the draws is in the CSV, to its last bit.
+// TestReadableAsCmdStan checks that the CSV file contains every number of the draws exactly.
 func TestReadableAsCmdStan(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
 		dir := t.TempDir()
@@ -217,7 +218,7 @@ func TestDamagedParquet(t *testing.T) {
 	assert.ErrorContains(t, err, "draws.parquet: damaged Parquet file")
 
 	rng := rand.New(rand.NewPCG(1, 1))
-	for range 300 { // never a panic, whatever byte is wrong
+	for range 300 { // one byte is wrong at a time; reading must not panic
 		bad := append([]byte{}, good...)
 		bad[4+rng.IntN(len(bad)-4)] ^= byte(1 + rng.IntN(255))
 		require.NoError(t, os.WriteFile(path, bad, 0o600))
@@ -225,7 +226,7 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// TestWrongParquet checks that columns, metadata and numbers that cannot belong to draws are errors
+// TestWrongParquet checks that columns, metadata and numbers that are invalid for draws give errors
 // that name them.
 func TestWrongParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ParquetFile)
@@ -310,7 +311,8 @@ func TestWrongShapesPanic(t *testing.T) {
 	assert.Panics(t, func() { _ = WriteBoth(t.TempDir(), &bad) })
 }
 
-// FuzzRead checks that any file is an error or draws, which are the same after writing and reading.
+// FuzzRead checks that reading any file gives either an error or draws that are the same after
+// writing and reading them again.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, ParquetFile)

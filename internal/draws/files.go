@@ -10,18 +10,19 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// The files of draws in a run directory.
+// These are the names of the files of draws in the directory of a run.
 const (
 	ParquetFile = "draws.parquet"
 	CSVFile     = "draws.csv"
 )
 
-// Write writes draws to a directory as Parquet. The file appears under its name when it is
-// complete; until then an older file of that name is untouched. It panics when the draws do not
-// have the shapes of the header, or an outcome does not exist.
+// Write writes draws to a directory as a Parquet file. The file appears under its name when it is
+// complete; until then an older file of that name is unchanged. Write panics if the draws do not
+// have the shapes that the header implies, or if an outcome does not exist.
 func Write(dir string, d *Draws) error { return d.write(filepath.Join(dir, ParquetFile), writeParquet) }
 
-// WriteBoth writes draws to a directory in both formats, each as [Write] does, if there is one.
+// WriteBoth writes draws to a directory as Parquet and as CSV, each as [Write] does. It does
+// nothing if dir is empty.
 func WriteBoth(dir string, d *Draws) error {
 	if dir == "" {
 		return nil

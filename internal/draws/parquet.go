@@ -11,7 +11,8 @@ import (
 
 const headerKey = "vti_draws"
 
-// parquetColumns gives integers to chain__ and the sites, text to the model, doubles to the rest.
+// parquetColumns returns the columns of a Parquet file: integers for chain__ and the sites, text
+// for the model, and doubles for all others.
 func (h Header) parquetColumns() (columns []columnar.Column) {
 	first := len(h.densities()) + 1 // column of the first site
 	for i, name := range append(h.Numbered(), ModelColumn) {
@@ -54,7 +55,7 @@ func writeParquet(w io.Writer, d *Draws) error {
 	return out.Close()
 }
 
-// readParquet reads a file of writeParquet by row groups. Errors name the row.
+// readParquet reads a file that writeParquet wrote, one row group at a time. Errors name the row.
 func readParquet(f *os.File) (*Draws, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -91,7 +92,7 @@ func readParquet(f *os.File) (*Draws, error) {
 }
 
 func (d *Draws) appendGroup(file *columnar.File, group int) error {
-	numbers := make([][]float64, len(file.Columns)-1) // the spelled model comes last
+	numbers := make([][]float64, len(file.Columns)-1) // the last column is the model in words
 	for column := range numbers {
 		values, err := file.Read(column, group)
 		if err != nil {

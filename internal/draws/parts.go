@@ -2,15 +2,15 @@ package draws
 
 import "fmt"
 
-// Part is a parameter of draws of type T. With a Count it is Count parameters of one name, numbered
-// from 1; parameters that a draw lacks are 0.
+// Part is a parameter of draws of type T. If Count is set it is a list of Count parameters with one
+// name, numbered from 1. Parameters that a draw lacks are 0.
 type Part[T any] struct {
 	Name  string
 	Count int
 	Of    func(draw T, number int) float64
 }
 
-// Fill adds the coordinates of parts to the header, and their values in a list of draws.
+// Fill adds the coordinates of parts to the header of d, and their values in each draw of a list.
 func Fill[T any](d *Draws, list []T, parts []Part[T]) {
 	for _, part := range parts {
 		if part.Count == 0 {
@@ -29,8 +29,8 @@ func Fill[T any](d *Draws, list []T, parts []Part[T]) {
 	}
 }
 
-// Each returns the function Of of a Part with a Count: value picks the number from an element of
-// the draw's list.
+// Each returns a function for the field Of of a Part with a Count. list returns the elements of a
+// draw, and value the parameter of an element.
 func Each[T, E any](list func(draw T) []E, value func(element E) float64) func(draw T, number int) float64 {
 	return func(draw T, number int) float64 {
 		if elements := list(draw); number < len(elements) {

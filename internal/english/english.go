@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// integer is any whole number that counts things.
+// integer is a type of whole numbers.
 type integer interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint64
 }
 
-// Count is a number of things: "1 row" and "2 rows" of "row".
+// Count returns a number with its noun: "1 row" or "2 rows" for the noun "row".
 func Count[N integer](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one))
 }
 
-// Noun is the form of a noun for n things; its plural has to be regular.
+// Noun returns the form of a noun for n things. The plural of the noun has to be regular.
 func Noun[N integer](n N, one string) string {
 	return Form(n, one, plural(one))
 }
 
-// Form is one of two forms of a word: the first for one thing, the second for any other number.
+// Form returns one if n is 1 and many otherwise.
 func Form[N integer](n N, one, many string) string {
 	if n == 1 {
 		return one
@@ -29,7 +29,7 @@ func Form[N integer](n N, one, many string) string {
 	return many
 }
 
-// List joins the first most texts by commas and counts the rest: "a, b and 7 more".
+// List joins the first most texts by commas and counts the remaining ones: "a, b and 7 more".
 func List(texts []string, most int) string {
 	if more := len(texts) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), more)

@@ -21,16 +21,16 @@ import (
 	"strings"
 )
 
-// Names are the names of the values 0, 1, … of a type, in order.
+// Names holds the names of the values 0, 1, … of a type, in order.
 type Names[T ~int] struct {
 	noun  string
 	names []string
 }
 
-// New takes a noun for the values in errors, and their names.
+// New returns Names with the given names. Errors call the values by the noun in the first argument.
 func New[T ~int](noun string, names ...string) Names[T] { return Names[T]{noun, names} }
 
-// String returns the name of a value; of an unknown one it says which type and number it is.
+// String returns the name of a value. For an unknown value it returns the type and the number.
 func (n Names[T]) String(value T) string {
 	if value < 0 || int(value) >= len(n.names) {
 		return fmt.Sprintf("%T(%d)", value, int(value))
@@ -38,7 +38,7 @@ func (n Names[T]) String(value T) string {
 	return n.names[value]
 }
 
-// Parse returns the value of a name. Other text is an error that lists the names.
+// Parse returns the value with the given name. If there is none, the error lists all names.
 func (n Names[T]) Parse(text string) (T, error) {
 	if at := slices.Index(n.names, text); at >= 0 {
 		return T(at), nil
@@ -46,7 +46,7 @@ func (n Names[T]) Parse(text string) (T, error) {
 	return 0, fmt.Errorf("unknown %s %q; want %s", n.noun, text, n.Choice())
 }
 
-// Check returns an error for a value without a name.
+// Check returns an error if the value has no name.
 func (n Names[T]) Check(value T) error {
 	if value < 0 || int(value) >= len(n.names) {
 		return fmt.Errorf("got the %s %s, want %s", n.noun, n.String(value), n.Choice())
@@ -54,19 +54,20 @@ func (n Names[T]) Check(value T) error {
 	return nil
 }
 
-// Marshal is MarshalText of a value: its name. A value without one is an error.
+// Marshal implements MarshalText: it returns the name of a value, and an error if the value has no
+// name.
 func (n Names[T]) Marshal(value T) ([]byte, error) { return []byte(n.String(value)), n.Check(value) }
 
-// Unmarshal is UnmarshalText to a value.
+// Unmarshal implements UnmarshalText: it sets value to the value with the given name.
 func (n Names[T]) Unmarshal(text []byte, value *T) (err error) {
 	*value, err = n.Parse(string(text))
 	return err
 }
 
-// List returns the names in order.
+// List returns all names in order.
 func (n Names[T]) List() []string { return slices.Clone(n.names) }
 
-// Choice lists the names in words: "mean, slope or rate".
+// Choice returns all names as a phrase: "mean, slope or rate".
 func (n Names[T]) Choice() string {
 	last := len(n.names) - 1
 	if last < 1 {

@@ -1,3 +1,4 @@
 // Package evaluate evaluates a target and an approximation q(m) q(θ | m) of it on a device, batch
-// by batch. Graphs are compiled once; their inputs and outputs are slices of the host.
+// by batch. Graphs are compiled once. Their inputs and outputs are slices in the memory of the
+// host.
 package evaluate

@@ -18,7 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Evaluator evaluates a target and an approximation q(m) q(θ | m); only training changes it.
+// Evaluator evaluates a target and an approximation q(m) q(θ | m). Only training changes its
+// variables.
 type Evaluator struct {
 	Graphs
 	Target    Target
@@ -28,20 +29,20 @@ type Evaluator struct {
 	Batch     int          // rows of every graph
 	Seed      uint64
 	Untrained bool // the flow is its anchor alone
-	// NoQuadratics leaves the quadratics of the target, if it has them, out of the flow.
+	// NoQuadratics makes the flow ignore the quadratics of the target, if the target has them.
 	NoQuadratics bool
 }
 
-// Sizes are the rows of a batch, the sites of a code and the coordinates of theta.
+// Sizes returns the number of rows of a batch, of sites of a code, and of coordinates of theta.
 func (e *Evaluator) Sizes() (batch, sites, dim int) {
 	sp := e.Target.Space()
 	return e.Batch, len(sp.Cards()), sp.Dim()
 }
 
-// Random is an independent stream of random numbers for every name.
+// Random returns a stream of random numbers for a name. Streams of different names are independent.
 func (e *Evaluator) Random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
 
-// Run executes a graph over the variables.
+// Run executes a graph on the variables of the evaluator.
 func (e *Evaluator) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
 	if e.Untrained {
 		name = "untrained " + name
@@ -50,7 +51,7 @@ func (e *Evaluator) Run(name string, graphFn any, args ...any) ([]*tensors.Tenso
 	return outputs, e.Explain(err)
 }
 
-// Explain adds to an error about memory which batch would fit.
+// Explain adds the batch size that would fit into memory to an error, if the error is about memory.
 func (e *Evaluator) Explain(err error) error {
 	var failure *gpu.Failure
 	if !errors.As(err, &failure) || !failure.OutOfMemory {
@@ -62,12 +63,13 @@ func (e *Evaluator) Explain(err error) error {
 	return err
 }
 
-// DrawCodes draws one batch of models [B*S] from q(m).
+// DrawCodes draws one batch of codes [B*S] from q(m).
 func (e *Evaluator) DrawCodes(random *rand.Rand) ([]int32, error) {
 	return e.DrawCodesFrom("draw", e.Models, random)
 }
 
-// DrawCodesFrom draws one batch of models [B*S] from a distribution with a name of its own.
+// DrawCodesFrom draws one batch of codes [B*S] from another distribution. name identifies its
+// graph.
 func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random *rand.Rand) ([]int32, error) {
 	batch, sites, _ := e.Sizes()
 	uniforms := make([]float64, batch*sites)
@@ -95,14 +97,16 @@ func (e *Evaluator) LogModel(codes [][]int32) ([]float64, error) {
 	return e.LogModelOf("models", e.Models, codes)
 }
 
-// LogModelOf evaluates the log density of a distribution with a name of its own.
+// LogModelOf evaluates the log probability of each code under another distribution. name identifies
+// its graph.
 func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, codes [][]int32) ([]float64, error) {
 	return e.OverCodes(name, codes, func(ctx *context.Context, codes *Node) []*Node {
 		return []*Node{Float64(distribution.LogProb(ctx.In(ModelScope), codes))}
 	})
 }
 
-// OverCodes evaluates a function of codes, batch by batch.
+// OverCodes evaluates a function of codes, batch by batch. name identifies the graph of the
+// function.
 func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*context.Context, *Node) []*Node) ([]float64, error) {
 	batch, sites, _ := e.Sizes()
 	values := make([]float64, 0, len(codes))
@@ -120,7 +124,7 @@ func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*contex
 	return values, nil
 }
 
-// Pushed are parameters drawn from the flow, with their densities.
+// Pushed holds parameters drawn from the flow, with their densities.
 type Pushed struct {
 	Theta    []float64 // [B*D], 0 where inactive
 	LogQ     []float64 // log q(θ | m) [B]
@@ -129,9 +133,10 @@ type Pushed struct {
 	Active   []float64 // number of active coordinates [B]
 }
 
-// Push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates
-// both densities. The last stage of the flow and the densities are in float64: sums over rows of a
-// table in float32 have errors that would distort the weights.
+// Push maps one batch of reference draws z [B*D] for codes [B*S] through the flow and evaluates log
+// q(θ | m) and log η(θ | m) at the result. The last stage of the flow and the densities are
+// computed in float64: sums over rows of a table in float32 have errors that would distort the
+// importance weights.
 func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("push", func(ctx *context.Context, codes, z *Node) []*Node {
@@ -153,7 +158,8 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	}, nil
 }
 
-// Pull is Push for parameters theta [B*D]: it maps them back, and evaluates at theta.
+// Pull maps parameters theta [B*D] back through the flow and evaluates the same densities as Push
+// at theta.
 func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("pull", func(ctx *context.Context, codes, theta *Node) []*Node {
@@ -175,14 +181,14 @@ func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	}, nil
 }
 
-// PushGraph maps z [B,D] through the flow: θ [B,D], log q(θ | m) [B] and log η(θ | m) [B], all of
-// dtype: the dtype of z in training, Float64 for certification.
+// PushGraph maps z [B,D] through the flow. It returns θ [B,D], log q(θ | m) [B] and log η(θ | m)
+// [B], all of type dtype. Training uses the dtype of z, and certification Float64.
 func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
 	theta, logDet := e.FlowOf(codes, mask, dtype).ToParams(ctx.In(FlowScope), mask, e.Features(codes), z)
 	return theta, LogConditional(mask, ConvertDType(z, dtype), logDet), LogJoint(e.Target, codes, mask, theta)
 }
 
-// LogProb is log q(m) + log q(θ | m) of each row: a code and a row of theta [n,D].
+// LogProb returns log q(m) + log q(θ | m) for each code and the corresponding row of theta [n,D].
 func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
 	batch, sites, dim := e.Sizes()
 	logQ := make([]float64, 0, len(codes))
@@ -203,14 +209,14 @@ func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 	return logQ, nil
 }
 
-// DensityGraph is log q(m) + log q(θ | m) of codes [B,S] and theta [B,D] as float64. [B]
+// DensityGraph returns log q(m) + log q(θ | m) [B] in float64 for codes [B,S] and theta [B,D].
 func (e *Evaluator) DensityGraph(ctx *context.Context, codes, theta *Node) *Node {
 	mask := e.Target.Space().Mask(codes)
 	z, logDet := e.FlowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(FlowScope), mask, e.Features(codes), theta)
 	return Add(e.Models.LogProb(ctx.In(ModelScope), codes), LogConditional(mask, Float64(z), logDet))
 }
 
-// typed is a flow that computes in a fixed type for any type of the noise.
+// typed is a flow that computes in a fixed type, whatever the type of its input.
 type typed struct {
 	Flow
 	dtype dtypes.DType
@@ -224,13 +230,14 @@ func (t typed) ToBase(ctx *context.Context, mask, feats, theta *Node) (z, logDet
 	return t.Flow.ToBase(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(theta, t.dtype))
 }
 
-// Features returns the features of the models, in the type of the flow. [B,C]
+// Features returns the features of the models [B,C], in the type of the flow.
 func (e *Evaluator) Features(codes *Node) *Node {
 	return space.Features(e.Target.Space(), codes, e.DType)
 }
 
-// FlowOf returns the flow for the models of one batch: a flow of package cosmic with the quadratics
-// of the target, if it has them, and with an anchor of dtype; any other flow computes in dtype.
+// FlowOf returns the flow for the models of one batch. A flow of package cosmic gets the quadratics
+// of the target, if the target has them, and an anchor that computes in dtype. Any other flow
+// computes in dtype as a whole.
 func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	flow, ok := e.Flow.(*cosmic.Flow)
 	if !ok {
@@ -242,7 +249,8 @@ func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	if dtype != e.DType {
 		flow = flow.EndingIn(dtype)
 	}
-	// a flow that is part of a larger one has the anchor of its training
+	// A flow that is a part of a larger flow has the kind of anchor with which the larger one was
+	// trained.
 	placement := flow.Config().Placement
 	if quadratic, ok := e.Target.(quadraticTarget); ok && !e.NoQuadratics && (placement == nil || placement.Given) {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))

@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// TestExplain checks that only errors about memory name a batch that would fit.
+// TestExplain checks that a batch size that would fit is added to errors about memory and to no
+// other errors.
 func TestExplain(t *testing.T) {
 	e := &Evaluator{Batch: 1000}
 	require.NoError(t, e.Explain(nil))

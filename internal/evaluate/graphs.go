@@ -12,13 +12,14 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Scopes of the variables that an evaluation reads.
+// These are the scopes of the variables that an evaluation reads.
 const (
 	FlowScope  = "flow"
 	ModelScope = "models"
 )
 
-// Graphs are functions of variables on a device, each compiled the first time its name is used.
+// Graphs holds functions of variables on a device. Each is compiled the first time its name is
+// used.
 type Graphs struct {
 	Device    *gpu.Device
 	Variables *context.Context
@@ -26,7 +27,7 @@ type Graphs struct {
 	compiled map[string]*context.Exec
 }
 
-// Run executes a graph.
+// Run executes the graph with the given name.
 func (g *Graphs) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
 	exec, ok := g.compiled[name]
 	if !ok {
@@ -42,16 +43,17 @@ func (g *Graphs) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, 
 	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
 }
 
-// LogConditional is log q(θ | m) = Σ_active log N(z; 0, 1) − logDet (eq. 5, active part). [B]
+// LogConditional returns log q(θ | m) = Σ_active log N(z; 0, 1) − logDet [B], the active part of
+// eq. 5.
 func LogConditional(mask, z, logDet *Node) *Node {
 	logNormal := AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))
 	return Sub(ReduceSum(Where(mask, logNormal, ZerosLike(z)), -1), logDet)
 }
 
-// Float64 converts to the type of densities that are compared or summed over models.
+// Float64 converts x to float64, the type of densities that are compared or summed over models.
 func Float64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
 
-// Clone is a copy of the value of a variable.
+// Clone returns a copy of the value of a variable.
 func Clone(variable *context.Variable) (*tensors.Tensor, error) {
 	value, err := variable.Value()
 	if err != nil {

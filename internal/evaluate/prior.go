@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// LargestModel finds, site by site, the outcome that switches on most coordinates.
+// LargestModel returns a code with a large number of active coordinates, and its mask. It chooses,
+// site by site, the outcome that activates the most coordinates.
 func LargestModel(sp space.RowMasker) (code []int32, mask []bool) {
 	cards := sp.Cards()
 	code, mask = make([]int32, len(cards)), make([]bool, sp.Dim())
@@ -34,8 +35,8 @@ func LargestModel(sp space.RowMasker) (code []int32, mask []bool) {
 	return code, sp.MaskRow(code, mask)
 }
 
-// LogPriors evaluates log p(m) of every model in the order of its index, in chunks. It returns nil,
-// for a uniform start, if the models cannot be listed.
+// LogPriors evaluates log p(m) of every model in the order of its index, in chunks. If the models
+// cannot be listed it returns nil; a distribution then starts from the uniform one.
 func LogPriors(device *gpu.Device, target Target) ([]float64, error) {
 	cards := target.Space().Cards()
 	count, ok := space.CountCodes(cards)

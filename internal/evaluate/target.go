@@ -10,36 +10,37 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the density to evaluate, as in vti.Target.
+// Target is the density to evaluate; see vti.Target.
 type Target interface {
 	Space() space.Space
 	LogPrior(codes *graph.Node) *graph.Node
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// ModelDistribution is q(m), as in vti.ModelDistribution.
+// ModelDistribution is q(m); see vti.ModelDistribution.
 type ModelDistribution interface {
 	LogProb(ctx *context.Context, codes *graph.Node) *graph.Node
 	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
 }
 
-// Flow is the map of q(θ | m), as in vti.Flow.
+// Flow is the map of q(θ | m); see vti.Flow.
 type Flow interface {
 	ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
 	ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
-// quadraticTarget is vti.QuadraticTarget.
+// quadraticTarget is a target with quadratics; see vti.QuadraticTarget.
 type quadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
-// LogPrior is the prior of a target as a graph: codes [B,S] -> [B].
+// LogPrior returns the log prior of a target as a graph: codes [B,S] -> [B].
 func LogPrior(target Target, codes *graph.Node) *graph.Node {
 	return perRow(target, "LogPrior", codes, target.LogPrior(codes))
 }
 
-// LogJoint is the density of a target as a graph: [B,S], [B,D], [B,D] -> [B].
+// LogJoint returns the log joint density of a target as a graph: codes [B,S], mask [B,D], theta
+// [B,D] -> [B].
 func LogJoint(target Target, codes, mask, theta *graph.Node) *graph.Node {
 	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
 }

@@ -28,8 +28,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Constants of the adaptation, checked on the densities of the tests: other choices cost a share of
-// the effective draws, never the correctness of the estimate.
+// These constants control the adaptation. They were checked on the densities of the tests: other
+// choices reduce the number of effective draws but do not bias the estimate.
 const (
 	starts        = 3   // modes that are searched for
 	rounds        = 5   // of adaptation
@@ -49,23 +49,27 @@ const (
 	dearGain      = 0.05 // nats, below which a search that is dear ends
 )
 
-// Problem is a density to integrate.
+// Problem describes a density to integrate.
 type Problem struct {
 	// Centre and Width [D] describe a wide distribution: most mass lies within a few Widths.
 	Centre, Width []float64
-	// LogDensity is the unnormalised log density at x [D], −Inf where none; calls are concurrent.
+	// LogDensity returns the unnormalised log density at x [D], and −Inf outside of the support. It
+	// is called from several goroutines at once.
 	LogDensity func(x []float64) float64
-	// LogScales, if not nil, are logarithms of functions whose mean squares under the density are
-	// wanted too, such as standard deviations. The proposal then covers the region where the
-	// density times each square lies, which can be far from the density itself.
+	// LogScales, if not nil, returns logarithms of functions of x, such as standard deviations,
+	// whose mean squares under the density are wanted too. The proposal then also covers the
+	// regions in which the density times each square has its mass. They can be far from the mass of
+	// the density itself.
 	LogScales func(x []float64) []float64
 	// Noise is the approximate error of LogDensity. Searches for modes stop at this accuracy, and
-	// curvature comes from differences that rise above it. 0 stands for rounding error.
+	// curvature is computed from differences that are larger than it. 0 stands for rounding error.
 	Noise float64
-	// Dear marks a density that is expensive: one search for a mode, from the best of the first
-	// draws, is enough, and it ends where it gains little. Draws find the modes it has missed.
+	// Dear marks a density that is expensive to evaluate. There is then only one search for a mode,
+	// from the best of the first draws, and it ends when it gains little. Draws find the modes that
+	// it misses.
 	Dear bool
-	// PerRound is the number of draws in each round; 0 stands for 400 plus 200 a coordinate.
+	// PerRound is the number of draws in each round of adaptation; 0 stands for 400 plus 200 for
+	// each coordinate.
 	PerRound int
 }
 
@@ -73,14 +77,14 @@ func (p *Problem) draws() int {
 	return cmp.Or(p.PerRound, perRound+perDim*len(p.Centre))
 }
 
-// Proposal is a distribution near a density.
+// Proposal is a distribution that approximates a density, to draw from.
 type Proposal struct {
 	problem Problem
 	mixture mixture
 }
 
-// Adapt finds a proposal for a problem of one coordinate or more. Cancelling ctx stops it with an
-// error that wraps ctx.Err().
+// Adapt finds a proposal for a problem with at least one coordinate. If ctx is cancelled, it stops
+// with an error that wraps ctx.Err().
 func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, error) {
 	dim := len(problem.Centre)
 	if dim == 0 || len(problem.Width) != dim {
@@ -105,7 +109,8 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	return p, p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random)
 }
 
-// wide is the scale of the wide distribution, and widest the distribution as a component.
+// wide returns the scale matrix of the wide distribution, and widest the wide distribution as a
+// component of a mixture.
 func (p *Problem) wide() *mat.SymDense {
 	wide := mat.NewSymDense(len(p.Width), nil)
 	for i, width := range p.Width {
@@ -122,8 +127,8 @@ func (p *Problem) widest() (*component, error) {
 	return widest, nil
 }
 
-// adapt draws from parts and their defence and fits both to all draws, in rounds, and sets the
-// mixture. At the start all holds the draws of one round from the present mixture.
+// adapt draws from parts and defence, in rounds, and fits both to all draws so far. At the end it
+// sets the mixture. At the start, all must hold the draws of one round from the present mixture.
 func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixture, rounds, draws int, random *rand.Rand) error {
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
@@ -146,8 +151,8 @@ func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixtur
 	return nil
 }
 
-// fitted are parts after some steps of fit, and the defence that goes with them: the widest
-// component, and a loose one about all points.
+// fitted returns parts after some steps of fit, and the defence for them: the widest component, and
+// a broad component around all points.
 func (m mixture) fitted(points [][]float64, weights []float64, widest *component) (parts, defence mixture) {
 	mean, spread := moments(points, weights)
 	for range emSteps {
@@ -178,13 +183,13 @@ func defended(parts, defence mixture) mixture {
 	return m
 }
 
-// balanced returns weights of points drawn in equal numbers from several proposals in turn, each
-// weight by the density of their mixture, and tempered where few points have all the weight; nil if
-// no point has weight. The weighted density is the mean of the normalised density, of its
-// normalised products with each square of LogScales and, where missed is set, of its product with
-// its ratio to the last proposal. The integral of this last product is the mean square of the
-// weights: it is large at a wall, or at a ridge that no component follows, where weights have a
-// heavy tail.
+// balanced returns weights of points drawn in equal numbers from several proposals in turn. Each
+// weight divides by the density of the mixture of the proposals. If few points have all the weight,
+// the weights are tempered. balanced returns nil if no point has weight. The weighted density is
+// the mean of the normalised density, of its normalised products with each square of LogScales and,
+// if missed is set, of its product with its ratio to the last proposal. The integral of this last
+// product is the mean square of the weights. It is large at a wall, or at a ridge that no component
+// follows, where weights have a heavy tail.
 func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed bool) []float64 {
 	logWeights, ratio := make([]float64, len(all.Points)), make([]float64, len(all.Points))
 	for i, x := range all.Points {
@@ -231,7 +236,8 @@ func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed 
 	return combined
 }
 
-// tempered are normalised weights at the largest power with enough points for a covariance; or nil.
+// tempered returns normalised weights raised to the largest power at which enough points for a
+// covariance have weight, or nil if there is none.
 func tempered(logWeights []float64, draws int) []float64 {
 	weights := make([]float64, len(logWeights))
 	for power := 1.0; power > 1e-3; power *= 0.7 {
@@ -282,10 +288,11 @@ func finiteOr(x, fallback float64) float64 {
 	return x
 }
 
-// Mended returns a proposal with one more component, where the weights of a sample from this one
-// are largest: about its heaviest point, as wide as the nearestShare of its points that are nearest
-// (incremental mixture importance sampling; Raftery and Bao 2010). It returns nil where the sample
-// has no such component. An estimate needs a new sample.
+// Mended returns a proposal with one more component, in the region where the weights of a sample
+// from p are largest. The component is centred at the heaviest point, and its width is the spread
+// of the points nearest to it, one of nearestShare points (incremental mixture importance sampling;
+// Raftery and Bao 2010). Mended returns nil if the sample gives no such component. An estimate
+// needs a new sample.
 func (p *Proposal) Mended(s *Sample) *Proposal {
 	weights := s.LogWeights()
 	total := logsum.Of(weights)

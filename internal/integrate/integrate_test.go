@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// problems are densities with known integrals: log Z and the mean of the first coordinate.
+// problems are densities with known integrals. Each has its log integral and the mean of its first
+// coordinate.
 var problems = map[string]struct {
 	dim     int
 	density func(x []float64) float64
@@ -59,9 +60,9 @@ var problems = map[string]struct {
 
 func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 
-// Integrals and means are right within five standard errors, one in two million by chance, on
-// densities that are narrow, correlated, skewed, of two modes, with a long tail and with a wall; a
-// share of the draws is effective.
+// TestIntegrals checks integrals and means to five standard errors, a false alarm in two million.
+// The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. A given
+// share of the draws must be effective.
 func TestIntegrals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -96,7 +97,8 @@ func TestIntegrals(t *testing.T) {
 	}
 }
 
-// The same random numbers give the same draws and weights, whatever the number of processors.
+// TestDeterministic checks that the same random numbers give the same draws and weights, whatever
+// the number of processors.
 func TestDeterministic(t *testing.T) {
 	run := func() *Sample {
 		random := rand.New(rand.NewPCG(3, 1))
@@ -109,7 +111,8 @@ func TestDeterministic(t *testing.T) {
 	require.Equal(t, run(), run())
 }
 
-// A cancelled context ends adaptation and draws within some evaluations of the density.
+// TestCancelled checks that adaptation and draws end within a few evaluations of the density after
+// the context is cancelled.
 func TestCancelled(t *testing.T) {
 	for _, after := range []int32{0, 50, 900, 1100, 3000} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,9 +131,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLogScales has a standard deviation whose square lies far out in the tail of the density, here
-// 4 of its standard deviations away. It is known to the accuracy of the density itself when it is
-// asked for, and not otherwise.
+// TestLogScales has a standard deviation whose square has its mass 4 standard deviations from the
+// mean of the density. If LogScales asks for it, its mean square must be known to the accuracy of
+// the integral; otherwise it is not.
 func TestLogScales(t *testing.T) {
 	const sd, n = 2.0, 20_000
 	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {
@@ -158,9 +161,10 @@ func TestLogScales(t *testing.T) {
 	require.Less(t, share(nil), 0.05)
 }
 
-// TestRidges has two standard deviations that may be zero, here by their logarithms, and a
-// correlation that is as wide as its prior where one of them is zero: each leaves a ridge that
-// falls off slowly on one side. Weights along both ridges have a light tail.
+// TestRidges has the logarithms of two standard deviations that may be zero, and a correlation
+// whose posterior is its prior if one of the standard deviations is zero. Each standard deviation
+// makes a ridge that falls off slowly on one side. The weights along both ridges must have a light
+// tail.
 func TestRidges(t *testing.T) {
 	problem := Problem{Centre: make([]float64, 4), Width: []float64{2, 2, 2, 2}, LogDensity: func(x []float64) float64 {
 		a, b := math.Exp(x[0]), math.Exp(x[1])
@@ -179,8 +183,9 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// TestMended has a proposal that lacks a corner of a density, so that weights have a heavy tail
-// there. After some mending they have none, and the estimate, from new draws, is right.
+// TestMended starts from a proposal that misses a corner of a density, so that its weights have a
+// heavy tail. After some calls of Mended the tail must be light, and the estimate from new draws
+// must be right.
 func TestMended(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	unit := mat.NewSymDense(2, []float64{1, 0, 0, 1})

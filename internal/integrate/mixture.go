@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// component is a multivariate Student t distribution with a share of a mixture.
+// component is a multivariate Student t distribution, with its share of a mixture.
 type component struct {
 	share, degrees float64
 	location       []float64
@@ -17,7 +17,7 @@ type component struct {
 	logConstant    float64      // of the density
 }
 
-// newComponent returns false if the scale matrix is not positive definite.
+// newComponent returns a component. ok is false if the scale matrix is not positive definite.
 func newComponent(share, degrees float64, location []float64, scale *mat.SymDense) (*component, bool) {
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(scale) {
@@ -32,7 +32,8 @@ func newComponent(share, degrees float64, location []float64, scale *mat.SymDens
 	return c, true
 }
 
-// distance is (x − location)ᵀ scale⁻¹ (x − location); work has the length of x.
+// distance returns (x − location)ᵀ scale⁻¹ (x − location). work is scratch memory of the length of
+// x.
 func (c *component) distance(x, work []float64) (sum float64) {
 	for i := range x {
 		rest := x[i] - c.location[i]
@@ -73,7 +74,8 @@ func (c *component) draw(random *rand.Rand) []float64 {
 
 type mixture []*component
 
-// logDensity is the log density at x; terms receives the densities of components times shares.
+// logDensity returns the log density at x. It writes the log densities of components times shares
+// to terms.
 func (m mixture) logDensity(x, work, terms []float64) float64 {
 	for i, c := range m {
 		terms[i] = math.Log(c.share) + c.logDensity(x, work)
@@ -91,9 +93,9 @@ func (m mixture) draw(random *rand.Rand) []float64 {
 	return m[len(m)-1].draw(random)
 }
 
-// fit moves the components of a mixture towards a weighted sample by a step of the EM algorithm for
-// mixtures of t distributions (Peel and McLachlan 2000; for importance sampling Cappé et al. 2008).
-// The weights sum to one. Components that are left with next to nothing go.
+// fit moves the components of a mixture towards a weighted sample by one step of the EM algorithm
+// for mixtures of t distributions (Peel and McLachlan 2000; for importance sampling Cappé et al.
+// 2008). The weights must sum to one. Components whose share becomes too small are removed.
 func (m mixture) fit(points [][]float64, weights []float64, least *mat.SymDense) mixture {
 	dim := len(m[0].location)
 	work, terms := make([]float64, dim), make([]float64, len(m))

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// modes are t distributions at modes found from the centre and the best draws, by the curvature.
+// modes returns t distributions at modes, with scales from the curvature there. Searches start at
+// the centre and at the best draws.
 func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	dim := len(p.problem.Centre)
 	best := rank.Order(len(all.Points), func(a, b int) int { return cmp.Compare(all.LogDensity[b], all.LogDensity[a]) })
@@ -69,7 +70,8 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	return found, nil
 }
 
-// curvature is the inverse Hessian of a function at a minimum, nowhere wider than the widths.
+// curvature returns the inverse Hessian of a function at a minimum. In no direction is it wider
+// than the problem's widths.
 func curvature(minus func([]float64) float64, minimum []float64, problem Problem) *mat.SymDense {
 	dim, width := len(minimum), problem.Width
 	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))
@@ -105,7 +107,8 @@ func curvature(minus func([]float64) float64, minimum []float64, problem Problem
 	return covariance
 }
 
-// split adds components at weighted points far from the others, as wide as the sample.
+// split adds components at weighted points far from the other components. The new components have
+// the covariance of the sample.
 func split(parts mixture, points [][]float64, weights []float64, spread *mat.SymDense, random *rand.Rand) mixture {
 	for len(parts) < mostParts {
 		u, pick := random.Float64(), 0

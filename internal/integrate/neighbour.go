@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// refinements are the rounds of draws and fits that take a proposal to a density nearby: a third of
-// the rounds of a search from nothing.
+// refinements is the number of rounds of draws and fits that adapt a proposal to a similar density.
+// It is a third of the rounds of Adapt.
 const refinements = 2
 
-// Of is the marginal proposal of some coordinates, for a density of these that is much like the
-// density of all.
+// Of returns the marginal proposal of some coordinates. It suits a density of these coordinates
+// that is similar to their marginal density under p.
 func (p *Proposal) Of(places []int, logDensity func(x []float64) float64) *Proposal {
 	moved := &Proposal{problem: Problem{LogDensity: logDensity, Noise: p.problem.Noise}}
 	for _, i := range places {
@@ -44,8 +44,9 @@ func (c *component) project(places []int) *component {
 	return marginal
 }
 
-// Refined is a proposal for the density of p that starts from draws of p, a sample of it alone: it
-// adapts as [Adapt] does, without a search for modes. Nil where no draw has a weight.
+// Refined returns a proposal for the density of p that adapts as [Adapt] does but without a search
+// for modes. It starts from s, a sample of draws from p only. It returns nil if no draw has
+// positive weight.
 func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*Proposal, error) {
 	n := len(s.Points)
 	all := &Sample{s.Points[:n:n], s.LogDensity[:n:n], s.LogProposal[:n:n]}

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// apart is a density of three correlated coordinates around a place, without its constant
-// 1.5 log 2π + log spread³.
+// apart returns the log density of three correlated coordinates around a point, without its
+// constant 1.5 log 2π + log spread³.
 func apart(centre, spread float64) func(x []float64) float64 {
 	return func(x []float64) float64 {
 		sum, last := 0.0, 0.0
@@ -24,8 +24,9 @@ func apart(centre, spread float64) func(x []float64) float64 {
 	}
 }
 
-// The marginal proposal of some coordinates has the integral of the density of all over the others,
-// in any order, and draws from it estimate the integral of its own density.
+// TestMarginalProposal checks that the density of the marginal proposal of some coordinates is the
+// integral of the whole proposal's density over the other coordinates, for any order of the
+// coordinates. Draws from it must estimate the integral of its own density.
 func TestMarginalProposal(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	p, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(1, 0.5)}, random)
@@ -37,7 +38,8 @@ func TestMarginalProposal(t *testing.T) {
 		for x := -60.0; x < 60; x += step {
 			sum += step * math.Exp(p.mixture.logDensity([]float64{point[1], x, point[0]}, work, terms))
 		}
-		// the tail of t distributions with 3 degrees of freedom beyond the grid
+		// The integral leaves out the tail beyond the grid, which is heavy for t distributions with
+		// 3 degrees of freedom.
 		require.InEpsilon(t, sum, math.Exp(marginal.mixture.logDensity(point, work[:2], terms)), 2e-3)
 	}
 	s := &Sample{}
@@ -46,8 +48,9 @@ func TestMarginalProposal(t *testing.T) {
 	require.InDelta(t, math.Log(2*math.Pi), weights.LogMean, 5*weights.LogMeanSE)
 }
 
-// TestRefined refines a proposal for a density far from its own, in its standard deviations, from
-// few draws, of which hardly any is effective; estimates by it are right within five errors.
+// TestRefined refines a proposal for a density many standard deviations away. It starts from few
+// draws, of which hardly any is effective. Estimates with the refined proposal must be right within
+// five standard errors.
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)

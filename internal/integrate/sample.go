@@ -8,31 +8,33 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Sample are draws from a proposal, with the log density of each under the problem and under the
-// proposal: their difference is the log importance weight, whose mean estimates the integral.
+// Sample holds draws from a proposal, with the log density of each under the problem and under the
+// proposal. Their difference is the log importance weight. The mean of the weights estimates the
+// integral.
 type Sample struct {
 	Points                  [][]float64
 	LogDensity, LogProposal []float64
 }
 
-// Draw adds n independent draws to a sample. Cancelling ctx stops it, within some evaluations of
-// the density, with an error that wraps ctx.Err().
+// Draw adds n independent draws to a sample. If ctx is cancelled, it stops within a few evaluations
+// of the density, with an error that wraps ctx.Err().
 func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
 	return p.extend(ctx, s, n, random, p.density)
 }
 
-// Estimate is Draw where the density at the i-th point of a sample is only estimated. With
-// independent estimates whose means are the density, the mean weight remains an unbiased estimate
-// of the integral, and weighted draws follow the density (Andrieu and Roberts 2009). It is called
-// by several goroutines at once.
+// Estimate is like Draw for a density of which only an estimate can be computed; logEstimate
+// returns the log of the estimate at the i-th point of a sample. If the estimates are independent
+// and their means are the density, the mean weight is an unbiased estimate of the integral, and
+// weighted draws follow the density (Andrieu and Roberts 2009). logEstimate is called from several
+// goroutines at once.
 func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.Rand, logEstimate func(i int, x []float64) float64) error {
 	return p.extend(ctx, s, n, random, logEstimate)
 }
 
-// density is the density of the problem, whichever point of a sample it is for.
+// density returns the log density of the problem, which does not depend on the index of a point.
 func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
 
-// extend is Draw by any density. Which points are drawn depends on random only.
+// extend is like Draw for any density. The points that are drawn depend on random only.
 func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
 	dim := len(p.problem.Centre)
 	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
@@ -44,8 +46,9 @@ func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Ra
 	return s.Evaluate(ctx, logDensity)
 }
 
-// Evaluate completes a sample by the log densities of the points that have none yet, from all
-// processors. Cancelling ctx stops it, within some evaluations, with an error that wraps ctx.Err().
+// Evaluate computes the log densities of the points of a sample that have none yet, on all
+// processors. If ctx is cancelled, it stops within a few evaluations, with an error that wraps
+// ctx.Err().
 func (s *Sample) Evaluate(ctx context.Context, logDensity func(i int, x []float64) float64) error {
 	first, n := len(s.LogDensity), len(s.Points)
 	s.LogDensity = append(s.LogDensity, make([]float64, n-first)...)

@@ -17,15 +17,15 @@
 //
 // # Results
 //
-// Instruction sets differ in the last bits of most functions. On one of them, a result depends on
-// the values of the operands only: not on the alignment or the length of a slice, nor on the number
-// of goroutines that share a product.
+// Instruction sets differ in the last bits of most functions. With one instruction set, a result
+// depends on the values of the operands only: not on the alignment or the length of a slice, nor on
+// the number of goroutines that share a product.
 //
 // # Assembly
 //
 // The generator in gen writes all files named *_avx2_amd64.*, *_avx512_amd64.* and tables_amd64.go;
-// a test of it fails when they are stale. It describes a kernel once, as operations on vectors of a
-// machine, for both element types and both instruction sets, and computes the coefficients of
+// a test of it fails when they are stale. It describes a kernel once, as operations on machine
+// vectors, for both element types and both instruction sets, and computes the coefficients of
 // polynomials from power series with 512 bits. A new function of one argument takes a method like
 // exp in gen/explog.go, a line in gen/elementwise.go, a field in [Vectors] with its portable
 // version, and an entry in each table of the tests, which then check its precision, its special

@@ -12,7 +12,7 @@ import (
 // MaxDim bounds the coordinates of a Hessian, at 2D+1 gradients a step, 513 at this bound.
 const MaxDim = 256
 
-// Active lists the coordinates where a mask is true.
+// Active returns the indices of the coordinates for which a mask is true.
 func Active(mask []bool) (active []int) {
 	for j, on := range mask {
 		if on {
@@ -22,18 +22,18 @@ func Active(mask []bool) (active []int) {
 	return active
 }
 
-// Climb finds a mode of log p(y, θ | m) of the model given by code, which uses the active
-// coordinates, from a start [D] that it changes into the mode; top is the log density there. It
-// returns the second-order expansion there, the quadratic −½ θᵀHθ + bᵀθ: precision is H, row-major
-// [D·D], and linear is b = Hθ* [D]. A coordinate that the model does not use has H_jj = 1, b_j = 0
-// and no couplings. When H is not positive definite or too large for a flow, only the diagonal is
-// kept, with the b_j that leaves the mode in place. Both are nil when no mode with negative
-// curvature was found.
+// Climb finds a mode of log p(y, θ | m) for the model given by code, which uses the active
+// coordinates. It starts at mode [D], which it overwrites by the mode; top is the log density
+// there. It returns the second-order expansion at the mode, the quadratic −½ θᵀHθ + bᵀθ: precision
+// is H, row-major [D·D], and linear is b = Hθ* [D], with θ* the mode. A coordinate that the model
+// does not use has H_jj = 1, b_j = 0 and no entries off the diagonal. If H is not positive definite
+// or too large for a flow, only its diagonal is kept, with the b for which the mode stays in place.
+// Both are nil if no mode with negative curvature was found.
 //
-// It is a damped Newton iteration (Levenberg) in float64.
+// The method is a damped Newton iteration (Levenberg) in float64.
 func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode []float64) (precision, linear []float64, top float64, err error) {
 	hessian := mat.NewSymDense(len(active), nil)
-	// the point of the Hessian, and the gradient
+	// center is the point of the latest Hessian, and slope the gradient there.
 	center, slope := make([]float64, len(mode)), make([]float64, len(active))
 	damping := 1e-3
 	for range 100 {
@@ -69,8 +69,8 @@ func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode 
 	return precision, linear, top, nil
 }
 
-// quadratic returns the expansion of Climb for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active
-// coordinates: center is c [D], slope is g.
+// quadratic returns precision and linear as Climb does, from the expansion −½ (θ−c)ᵀH(θ−c) +
+// gᵀ(θ−c) over the active coordinates: center is c [D] and slope is g.
 func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (precision, linear []float64) {
 	dim := len(center)
 	for _, coupled := range []bool{true, false} {
@@ -94,8 +94,8 @@ func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (pr
 	return nil, nil
 }
 
-// dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given
-// upwards, that makes the matrix positive definite.
+// dampedStep solves (H + λ diag|H|) step = gradient. λ is the smallest damping, from *damping
+// upwards, for which the matrix is positive definite.
 func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (step []float64, ok bool) {
 	n := len(gradient)
 	right := mat.NewVecDense(n, gradient)

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestQuadratic places a Hessian of two active coordinates, out of three, away from its mode.
+// TestQuadratic has a Hessian at a point other than its mode. The model uses two coordinates out of
+// three.
 func TestQuadratic(t *testing.T) {
 	hessian := mat.NewSymDense(2, []float64{4, 1, 1, 2})
 	center, slope := []float64{1, 9, -1}, []float64{0.5, 0.25}
@@ -17,8 +18,8 @@ func TestQuadratic(t *testing.T) {
 	require.Equal(t, []float64{4, 0, 1, 0, 1, 0, 1, 0, 2}, precision)
 	require.Equal(t, []float64{3 + 0.5, 0, -1 + 0.25}, linear)
 
-	// If H is not positive definite, each coordinate stands alone; with a negative curvature there
-	// is no expansion.
+	// If H is not positive definite only its diagonal is kept; if the log density is convex in a
+	// coordinate there is no expansion.
 	hessian.SetSym(0, 1, 3)
 	precision, linear = quadratic(hessian, center, slope, []int{0, 2})
 	require.Equal(t, []float64{4, 0, 0, 0, 1, 0, 0, 0, 2}, precision)
@@ -29,7 +30,8 @@ func TestQuadratic(t *testing.T) {
 	require.Nil(t, linear)
 }
 
-// TestLaplaceCancelled checks that a cancelled search for modes evaluates the target no more.
+// TestLaplaceCancelled checks that a cancelled search for modes does not evaluate the target any
+// more.
 func TestLaplaceCancelled(t *testing.T) {
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	calls := 0

@@ -13,28 +13,30 @@ import (
 )
 
 const (
-	// Error is the allowance, in nats, by which a Laplace evidence may be too small where it is
-	// taken for an upper bound. TestLaplaceIsABound counts the skewed and heavy-tailed posteriors
-	// that exceed it.
+	// Error is the amount, in nats, that is added to a Laplace approximation of a log evidence to
+	// make it an upper bound. TestLaplaceIsABound counts the skewed and heavy-tailed posteriors
+	// whose evidence exceeds the bound.
 	Error = 1.0
-	// degrees are the degrees of freedom of the t distribution at a mode: few enough that its tails
-	// are heavier than the tails of any posterior with a proper normal prior, and enough that
-	// little is lost in some tens of dimensions. Not tuned.
+	// degrees is the number of degrees of freedom of the t distribution at a mode. It is small
+	// enough that the tails are heavier than the tails of any posterior with a proper normal prior,
+	// and large enough that little efficiency is lost in some tens of dimensions. Not tuned.
 	degrees = 5
-	// mostModes bounds the modes of a model's proposal. Not tuned.
+	// mostModes is the largest number of modes of a model's proposal. Not tuned.
 	mostModes = 32
 	// thinlyProposed is the ratio of the weight of a draw to the mean weight above which a search
 	// for another mode starts at the draw. Smaller ratios cost more searches. Not tuned.
 	thinlyProposed = 5.0
-	// leastModeShare is the share of the draws that is divided evenly among all modes whatever
-	// their Laplace evidence, which can be far too small for a skewed mode. Not tuned.
+	// leastModeShare is the fraction of the draws that is divided evenly among all modes. The
+	// Laplace evidence, by which the other draws are divided, can be far too small for a skewed
+	// mode. Not tuned.
 	leastModeShare = 0.25
-	// vainClimbs is the number of climbs without a new mode that ends a search. More climbs find
-	// rarer modes, and take longer.
+	// vainClimbs is the number of climbs in a row without a new mode after which a search ends.
+	// With more climbs, rarer modes are found and searches take longer.
 	vainClimbs = 16
 )
 
-// Modes is a mixture of t distributions at modes of one model: a proposal independent of a flow.
+// Modes is a mixture of t distributions at the modes of one model. It is a proposal that does not
+// depend on a flow.
 type Modes struct {
 	modes  []*Mode
 	shares []float64
@@ -42,8 +44,8 @@ type Modes struct {
 
 // Mode is a mode of a model.
 type Mode struct {
-	// Theta [D] is its place, AtMode log η there, and LogEvidence the Laplace approximation of log
-	// Z_m.
+	// Theta [D] is the mode, AtMode is log η at the mode, and LogEvidence is the Laplace
+	// approximation of log Z_m from this mode.
 	Theta               []float64
 	AtMode, LogEvidence float64
 
@@ -51,13 +53,14 @@ type Mode struct {
 	t      proposal.T // of the active coordinates
 }
 
-// Start is a point to climb from, with log η there; −Inf where it is not known.
+// Start is a point to climb from, with log η there, or −Inf if that is not known.
 type Start struct {
 	Theta    []float64
 	LogJoint float64
 }
 
-// newMode climbs from start, which it changes; nil without a mode of negative curvature.
+// newMode climbs from start, which it overwrites. It returns nil if it finds no mode with negative
+// curvature.
 func newMode(ctx context.Context, on Surface, code []int32, active []int, start []float64) (*Mode, error) {
 	precision, _, top, err := on.Climb(ctx, code, active, start)
 	if err != nil || precision == nil {
@@ -98,7 +101,7 @@ func (m *Mode) activeOf(theta []float64) []float64 {
 	return x
 }
 
-// logDensity is the log density at theta [D].
+// logDensity returns the log density of the t distribution at theta [D].
 func (m *Mode) logDensity(theta []float64) float64 {
 	x := m.activeOf(theta)
 	return m.t.LogDensity(x, x)
@@ -112,10 +115,11 @@ func (m *Mode) matches(other *Mode) bool {
 	return m.t.Square(x, x) < closeTo*closeTo
 }
 
-// All are the modes so far.
+// All returns the modes found so far.
 func (m *Modes) All() []*Mode { return m.modes }
 
-// Find climbs from the starts, in order, that the modes so far do not cover, and adds new modes.
+// Find climbs from each start, in order, that the modes found so far do not cover, and adds new
+// modes. found reports whether there are any.
 func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int, starts []Start) (found bool, err error) {
 	vain := 0
 	for _, start := range starts {
@@ -147,7 +151,7 @@ func (m *Modes) share() {
 	}
 }
 
-// LogEvidence is the Laplace approximation of log Z_m, the sum over the modes.
+// LogEvidence returns the Laplace approximation of log Z_m, the log of the sum over the modes.
 func (m *Modes) LogEvidence() float64 {
 	terms := make([]float64, len(m.modes))
 	for k, mode := range m.modes {

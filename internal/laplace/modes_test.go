@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// byDifferences makes gradients of a log density on the line.
+// byDifferences returns the gradients of a log density of one parameter.
 func byDifferences(logDensity func(x float64) float64) gradients {
 	return func(_ context.Context, _ []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
 		n, _ := points.Dims()
@@ -26,9 +26,9 @@ func byDifferences(logDensity func(x float64) float64) gradients {
 	}
 }
 
-// TestModeKnowsItsDensity checks that draws have the density of the proposal: weights of a normal
-// density with the same mode and curvature have mean one. 4.5 standard errors in three sizes: a
-// false alarm in 50,000.
+// TestModeKnowsItsDensity checks that draws follow the density that the proposal reports. The
+// target is a normal density with the same mode and curvature, so the weights must have mean one.
+// It allows 4.5 standard errors for each of three dimensions: a false alarm in 50,000 runs.
 func TestModeKnowsItsDensity(t *testing.T) {
 	for _, k := range []int{1, 3, 8} {
 		random := stream.Rand(1, "proposal")
@@ -86,9 +86,9 @@ func TestModeKnowsItsDensity(t *testing.T) {
 	}
 }
 
-// TestLaplaceIsABound counts how often a Laplace evidence plus its allowance is below the evidence:
-// logistic and Student likelihoods of 3 to 30 rows with a normal prior, by quadrature. It is below
-// in none of 400.
+// TestLaplaceIsABound counts how often a Laplace evidence plus Error is below the evidence computed
+// by quadrature. The posteriors have logistic or Student likelihoods of 3 to 30 rows and a normal
+// prior. It is below in none of 400 cases.
 func TestLaplaceIsABound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Surface is the log density of the parameters of models, to climb on.
+// Surface is the log density of the parameters of models, as a search for modes uses it.
 type Surface struct {
 	surface
 	// Parallel reports whether several goroutines may use it.
@@ -26,7 +26,8 @@ type Surface struct {
 // [k] and minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
 type Expansion = func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 
-// On is the surface of a target: its expansion, or graphs for models of at most dim coordinates.
+// On returns the surface of a target, for models of at most dim coordinates. It uses expand if that
+// is not nil, and otherwise compiles graphs.
 func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (Surface, error) {
 	if expand != nil {
 		return Surface{expansion(expand), true}, nil
@@ -35,18 +36,18 @@ func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (
 	return Surface{s, false}, err
 }
 
-// surface is a log density that Climb goes up on.
+// surface is a log density of which Climb searches a maximum.
 type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
 	// its second derivatives along the active coordinates.
 	expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (value float64, err error)
-	// along moves a point, where the log density is best, by the best of a step [k] and of a half,
-	// a quarter and so on of it, and returns by how much the density rises: 0 where it does not,
-	// and the point stays.
+	// along moves the point at, whose log density is best, by the best of the step [k] and of a
+	// half, a quarter and so on of the step. It returns the increase of the log density. If no
+	// length increases it, the point stays and the increase is 0.
 	along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error)
 }
 
-// expansion is the surface of a target that knows it.
+// expansion is the surface of a target that supplies its own Expansion.
 type expansion Expansion
 
 func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (float64, error) {
@@ -80,7 +81,7 @@ func (e expansion) along(ctx gocontext.Context, code []int32, active []int, poin
 	return rise, stopped(ctx)
 }
 
-// stopped is the error of a search for a mode that was cancelled.
+// stopped returns the error of a cancelled search for a mode.
 func stopped(ctx gocontext.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the search for a mode was stopped: %w", err)
@@ -88,8 +89,9 @@ func stopped(ctx gocontext.Context) error {
 	return nil
 }
 
-// gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
-// As a surface it takes Hessians from central differences, all rows of one in a batch.
+// gradients evaluates log p(y, θ | m) and its gradient at each row of points [N,D], for one model.
+// As a surface it computes Hessians by central differences, with all points for a Hessian in one
+// batch.
 type gradients func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
 
 func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (float64, error) {
@@ -108,7 +110,7 @@ func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, poi
 	return values[0], nil
 }
 
-// along tries all lengths in one batch.
+// along evaluates all lengths in one batch.
 func (g gradients) along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error) {
 	points := mat.NewDense(2*len(active)+1, len(point), nil)
 	for i := range 2*len(active) + 1 {
@@ -128,7 +130,8 @@ func (g gradients) along(ctx gocontext.Context, code []int32, active []int, poin
 	return rise, err
 }
 
-// spread writes mode to the first row and mode ± h_j e_j to the following ones.
+// spread writes mode to the first row of points, and mode ± h_j e_j to the following rows, with h_j
+// the difference step and e_j the unit vector of coordinate j.
 func spread(points *mat.Dense, mode []float64, active []int) {
 	points.SetRow(0, mode)
 	for a, j := range active {
@@ -140,11 +143,12 @@ func spread(points *mat.Dense, mode []float64, active []int) {
 	}
 }
 
-// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the
-// scale of x.
+// differenceStep returns the step of a central difference at x. It balances truncation against
+// rounding errors: ε^(1/3) times the scale of x.
 func differenceStep(x float64) float64 { return 6e-6 * math.Max(1, math.Abs(x)) }
 
-// hessianEntry is ∂²/∂θ_a∂θ_b by the central difference of the b-th gradient entry along a.
+// hessianEntry returns ∂²/∂θ_a∂θ_b, computed by the central difference of the b-th entry of the
+// gradient along coordinate a.
 func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 {
 	above, below := 1+2*a, 2+2*a
 	width := points.At(above, active[a]) - points.At(below, active[a])

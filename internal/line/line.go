@@ -1,7 +1,7 @@
-// Package line integrates densities of one parameter by the trapezoidal rule, on a lattice that is
-// found and refined until it is fine enough. For functions that are smooth and vanish at both ends
-// the rule converges faster than any power of the distance of its nodes (Trefethen and Weideman
-// 2014): half the distance squares the error.
+// Package line integrates densities of one parameter by the trapezoidal rule, on an equidistant
+// lattice that is refined until the integral is accurate. For smooth functions that vanish at both
+// ends the rule converges faster than any power of the distance of its nodes (Trefethen and
+// Weideman 2014): half the distance squares the error.
 package line
 
 import (
@@ -15,27 +15,28 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Options locate a density and set the accuracy of its integral.
+// Options describe where a density is and how accurate its integral should be.
 type Options struct {
-	// From and To are where modes may be; they are looked for with nodes there a Step apart, which
-	// no mode may hide between: the log density has to rise towards each from the nodes beside it.
-	// To is From where one point near the only mode is known.
+	// From and To are the ends of the range in which modes may be. Modes are searched for with
+	// nodes a Step apart in this range: the log density must rise towards each mode from the nodes
+	// next to it. If a point near the only mode is known, From and To are both this point.
 	From, To float64
-	// Step is the distance of the first nodes.
+	// Step is the distance between neighbouring nodes of the first lattice.
 	Step float64
-	// Low and High are where the density ends, if it does not vanish before. The zero values of
-	// both stand for ±∞. Where it ends with a density that is not negligible the rule converges
+	// Low and High are the ends of the support, outside of which the density is zero. If both are
+	// zero they stand for ±∞. If the density is not negligible at an end, the rule converges
 	// slowly.
 	Low, High float64
-	// Depth is how far below the largest, in nats, log densities are negligible. Default 36, which
-	// is rounding.
+	// Depth is the distance below the largest log density, in nats, from which on log densities are
+	// negligible. Default 36, which is the size of rounding errors.
 	Depth float64
-	// Tolerance is the largest difference between the log integral of all nodes and the log
-	// integral of every second node. The error of all nodes is about its square. Default 1e-6.
+	// Tolerance is the largest accepted difference between the log integral from all nodes and the
+	// log integral from every second node. The error of the former is about the square of the
+	// difference. Default 1e-6.
 	Tolerance float64
 	// Most is the largest number of nodes. Default 65,536.
 	Most int
-	// Parallel evaluates nodes on all processors.
+	// Parallel reports whether nodes are evaluated on all processors.
 	Parallel bool
 }
 
@@ -43,40 +44,40 @@ type Options struct {
 type Node[T any] struct {
 	X          float64
 	LogDensity float64
-	// LogWeight is the log density times the distance of nodes: the share of a node in the integral
-	// is exp(LogWeight − Integral.Log).
+	// LogWeight is the log density plus the log of the distance between nodes. The share of a node
+	// in the integral is exp(LogWeight − Integral.Log).
 	LogWeight float64
-	// Given is further knowledge about the node.
+	// Given is the second result of the log density at the node.
 	Given T
 }
 
-// Integral is a log integral with its nodes, in order of x; negligible ones are left out.
+// Integral is a log integral with its nodes in order of x, without negligible nodes.
 type Integral[T any] struct {
 	Log float64
-	// Difference is the difference of Log from the rule of every second node.
+	// Difference is the difference between Log and the log integral from every second node.
 	Difference float64
 	Step       float64
 	Nodes      []Node[T]
 }
 
-// Even where the rule of every second node agrees, a lattice is too coarse if a mode falls by more
-// than mostFall nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes
-// beside a peak are equal. Nodes of a normal density are then at most 1.2 standard deviations
-// apart.
+// A lattice can be too coarse even if the rule with every second node agrees, since the sums over
+// two nodes on either side of a peak are equal. It is too coarse if the log density falls by more
+// than mostFall nats from a mode to the next node, or if there are fewer nodes than fewestNodes.
+// Nodes of a normal density are then at most 1.2 standard deviations apart.
 const (
 	mostFall    = 1.5
 	fewestNodes = 4
 )
 
-// usualNodes is room for the nodes of one side.
+// usualNodes is the number of nodes on one side for which memory is allocated in advance.
 const usualNodes = 24
 
-// ErrMost is the error of a density that takes more than Options.Most nodes, or has no digits for
-// differences of Options.Depth.
+// ErrMost is the error if an integral needs more than Options.Most nodes, or if log densities are
+// so large that float64 cannot represent differences of Options.Depth.
 var ErrMost = errors.New("the integral over a line did not converge")
 
-// Integrate integrates the exponential of a log density, which may be −Inf and return an error,
-// which ends the integral. Given is kept with the nodes.
+// Integrate returns the integral of the exponential of a log density. The log density may be −Inf.
+// If it returns an error, Integrate stops with that error. The result given is kept with each node.
 func Integrate[T any](o Options, logDensity func(x float64) (value float64, kept T, err error)) (*Integral[T], error) {
 	l := newLattice(o, logDensity)
 	if err := l.scan(); err != nil {
@@ -95,13 +96,13 @@ func Integrate[T any](o Options, logDensity func(x float64) (value float64, kept
 	}
 }
 
-// Of is Integrate for a density without Given.
+// Of is Integrate for a log density that returns only a value.
 func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], error) {
 	return Integrate(o, func(x float64) (float64, struct{}, error) { return logDensity(x), struct{}{}, nil })
 }
 
-// lattice is a set of nodes From + i Step, by i. Nodes between others may be missing where they
-// would be negligible.
+// lattice is a set of nodes at From + i Step for integers i. Nodes between two others may be
+// missing if they are negligible.
 type lattice[T any] struct {
 	Options
 	logDensity func(x float64) (float64, T, error)
@@ -162,7 +163,7 @@ func (l *lattice[T]) scan() error {
 	return l.evaluate(l.indices, l.nodes)
 }
 
-// extend adds nodes at both ends until they are negligible, or the density ends.
+// extend adds nodes at both ends until they are negligible or the support ends.
 func (l *lattice[T]) extend() error {
 	first, last := l.indices[0], l.indices[len(l.indices)-1]
 	below, above := make([]Node[T], 0, usualNodes), make([]Node[T], 0, usualNodes)
@@ -215,9 +216,10 @@ func (l *lattice[T]) extend() error {
 
 func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
 
-// hides reports whether more mass may lie beside the k-th node than it shows: no node beside it is
-// higher, it falls far to one of them, and a concave log density, which can rise as far as it has
-// fallen, is not negligible then.
+// hides reports whether a node is a mode beside which more mass may lie than the nodes show. This
+// is the case if no neighbour is higher and the log density falls far to a neighbour. Between two
+// nodes a concave log density can rise by the same amount by which it has fallen, which would not
+// be negligible.
 func (l *lattice[T]) hides(k int) bool {
 	logDensity, most := l.nodes[k].LogDensity, 0.0
 	for _, beside := range []int{max(k-1, 0), min(k+1, len(l.nodes)-1)} {
@@ -232,7 +234,8 @@ func (l *lattice[T]) hides(k int) bool {
 	return most > mostFall && logDensity+most > l.top-l.Depth
 }
 
-// resolved reports whether sums of every second node are informative.
+// resolved reports whether the lattice is fine enough for a comparison with every second node to be
+// informative.
 func (l *lattice[T]) resolved() bool {
 	for k := range l.nodes {
 		if l.hides(k) {
@@ -242,7 +245,7 @@ func (l *lattice[T]) resolved() bool {
 	return len(l.nodes) >= fewestNodes
 }
 
-// sums are the log integrals by all nodes, and by those whose index is even.
+// sums returns the log integral from all nodes, and from the nodes with an even index.
 func (l *lattice[T]) sums() (fine, coarse float64) {
 	var parts [2]float64
 	for k, node := range l.nodes {
@@ -251,7 +254,8 @@ func (l *lattice[T]) sums() (fine, coarse float64) {
 	return l.top + math.Log((parts[0]+parts[1])*l.Step), l.top + math.Log(parts[0]*2*l.Step)
 }
 
-// refine halves the step, with new nodes beside those that matter or hide a mode.
+// refine halves the step. New nodes are placed next to the nodes that are not negligible, or that
+// may hide a mode.
 func (l *lattice[T]) refine() error {
 	l.Step /= 2
 	var between []int

@@ -3,11 +3,11 @@ package logsum
 
 import "math"
 
-// Negligible is the difference in nats from which on the smaller of two terms does not change their
-// sum in float64.
+// Negligible is a difference of two log terms, in nats: from this difference on, the smaller term
+// does not change the sum in float64.
 const Negligible = 40
 
-// Add is log(exp a + exp b).
+// Add returns log(exp a + exp b).
 func Add(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
@@ -18,7 +18,7 @@ func Add(a, b float64) float64 {
 	return a
 }
 
-// Of is log Σ exp(x), −Inf for nothing.
+// Of returns log Σ exp(x) over values, and −Inf for no values.
 func Of(values []float64) float64 {
 	largest := math.Inf(-1)
 	for _, value := range values {
@@ -34,7 +34,8 @@ func Of(values []float64) float64 {
 	return largest + math.Log(sum)
 }
 
-// Shares replaces logarithms by the shares of their exponentials in the sum, and returns them.
+// Shares replaces each logarithm by the share of its exponential in the sum of all exponentials,
+// and returns the slice.
 func Shares(logs []float64) []float64 {
 	total := Of(logs)
 	for i, x := range logs {

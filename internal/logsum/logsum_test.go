@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSums compares sums with sums of the numbers themselves, in either order, far from 1 and with
-// zeros.
+// TestSums compares results with sums of the numbers themselves: for both orders of the terms, for
+// numbers far from 1, and for zeros.
 func TestSums(t *testing.T) {
 	require.InDelta(t, math.Log(5), Add(math.Log(2), math.Log(3)), 1e-15)
 	require.InDelta(t, 1000+math.Log(5), Add(1000+math.Log(3), 1000+math.Log(2)), 1e-12)

@@ -8,13 +8,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// nearlyIdentity is the half-width of the initial values of the last layer of a residual block:
-// small enough that each block starts next to the identity, not zero so that both its layers learn
-// at once.
+// nearlyIdentity is the half-width of the initial values of the last layer of a residual block. It
+// is small, so that each block starts near the identity. It is not zero, so that both layers of a
+// block have a gradient from the start.
 const nearlyIdentity = 1e-3
 
-// Bound is a network together with its weights and with everything that depends on cond alone, in
-// one graph. Evaluating it several times repeats only the work that depends on x.
+// Bound is a network in one graph, together with its weights and with everything that depends on
+// cond alone. Evaluating it several times repeats only the work that depends on x.
 type Bound struct {
 	net    *Network
 	first  affine
@@ -23,7 +23,8 @@ type Bound struct {
 	heads  []affine
 }
 
-// boundBlock is h + second(act(first(act(h)))), cond being part of first's offset.
+// boundBlock is the map h + second(act(first(act(h)))). The contribution of cond is part of first's
+// offset.
 type boundBlock struct{ first, second affine }
 
 // affine maps x to x·weight + offset; a nil weight means zero.
@@ -36,8 +37,8 @@ func (a affine) apply(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(x, a.weight), a.offset)
 }
 
-// Bind returns the network with the weights in ctx's scope and conditioned on cond [B, C] (nil
-// where Context is 0).
+// Bind returns the network with the weights in ctx's scope, conditioned on cond [B, C]. cond is nil
+// if Context is 0.
 func (n *Network) Bind(ctx *context.Context, g *graph.Graph, dtype dtypes.DType, cond *graph.Node) *Bound {
 	switch {
 	case n.cfg.Context == 0 && cond != nil:
@@ -64,7 +65,7 @@ func (n *Network) Bind(ctx *context.Context, g *graph.Graph, dtype dtypes.DType,
 	d := n.cfg.Inputs
 	in := ctx.In("input")
 	b.first.offset = bias(in, h, FanIn(d))
-	if d > 1 { // with one input no unit may see it
+	if d > 1 { // if there is one input, no unit may see it
 		b.first.weight = weight(in, n.inputMask().node(g, dtype), FanIn(d))
 	}
 	if cond != nil {

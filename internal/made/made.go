@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Activation is the non-linearity of a network.
+// Activation is the non-linear function of the hidden units of a network.
 type Activation int
 
 const (
@@ -46,8 +46,8 @@ type Config struct {
 	Hidden     int        // H, at least 1, and at least 2 where Inputs > 1
 	Blocks     int        // residual blocks after the first layer; 0: none
 	Activation Activation // ReLU by default
-	// Heads gives, for each head, the number of outputs of each input: head h has the columns of
-	// input 0, then the columns of input 1, and so on, Heads[h][i] of them for input i. See Repeat.
+	// Heads gives, for each head, the number of outputs of each input. Head h has Heads[h][0]
+	// columns for input 0, then Heads[h][1] columns for input 1, and so on.
 	Heads [][]int
 	Seed  uint64 // root seed of the initial values
 }
@@ -86,7 +86,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Network is a residual MADE. It holds the architecture; the weights live in a context.
+// Network is a residual MADE. It holds the architecture. The weights are variables of a context.
 type Network struct {
 	cfg     Config
 	degrees []int // [H], sorted
@@ -98,7 +98,7 @@ func New(cfg Config) (*Network, error) {
 		return nil, err
 	}
 	hidden := float64(cfg.Hidden)
-	least := 4 * hidden * (float64(cfg.Inputs+cfg.Context) + 2*float64(cfg.Blocks)*hidden) // bytes of the weights
+	least := 4 * hidden * (float64(cfg.Inputs+cfg.Context) + 2*float64(cfg.Blocks)*hidden) // a lower bound of the bytes of the weights
 	if err := memory.Check(fmt.Sprintf("made: a network of %d hidden units", cfg.Hidden), least); err != nil {
 		return nil, err
 	}

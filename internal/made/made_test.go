@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// dependence returns which outputs of a network change with which inputs: D rows over the outputs
-// of all heads, then C rows for the columns of cond. It is read off gradients at random weights and
-// a random point.
+// dependence reports which outputs of a network depend on which inputs: onInput has a row for each
+// of the D inputs, and onCond a row for each of the C columns of cond, over the outputs of all
+// heads. It uses gradients at random weights and a random point.
 func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	t.Helper()
 	cfg := n.cfg
@@ -94,8 +94,8 @@ func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	return nonzero(cfg.Inputs, 0, len(args)), nonzero(cfg.Context, 1, len(args))
 }
 
-// TestAutoregressive checks on gradients that outputs see exactly the inputs before their own, and
-// all of cond.
+// TestAutoregressive checks by gradients that each output depends on exactly the inputs before its
+// own, and on all of cond.
 func TestAutoregressive(t *testing.T) {
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 4, Blocks: 1, Context: 2, Heads: [][]int{{2}}},
@@ -108,7 +108,7 @@ func TestAutoregressive(t *testing.T) {
 			n, err := New(cfg)
 			require.NoError(t, err)
 			onInput, onCond := dependence(t, n)
-			var input []int // of each output
+			var input []int // the input to which each output belongs
 			for _, outputs := range cfg.Heads {
 				for i, count := range outputs {
 					for range count {
@@ -128,8 +128,8 @@ func TestAutoregressive(t *testing.T) {
 	}
 }
 
-// TestBrokenDegreesSeen shows that the test above can fail: degrees one too high let each output
-// see its own input.
+// TestBrokenDegreesSeen shows that the test above can fail: if degrees are too high by one, each
+// output depends on its own input.
 func TestBrokenDegreesSeen(t *testing.T) {
 	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, 3)}})
 	require.NoError(t, err)
@@ -141,8 +141,8 @@ func TestBrokenDegreesSeen(t *testing.T) {
 	require.True(t, paths(n.inputMask(), n.hiddenMask(), head, 1)[1][1])
 }
 
-// TestVariable checks that initial values depend on seed and name only, that another dtype is a
-// conversion of the same values, and that a wrong shape is an error.
+// TestVariable checks that initial values depend only on the seed and the name, that another dtype
+// gives the same values converted, and that a wrong shape is an error.
 func TestVariable(t *testing.T) {
 	backend := testkit.Backend(t)
 	read := func(ctx *context.Context, seed uint64, name string, dtype dtypes.DType, dims ...int) ([]float64, error) {
@@ -182,7 +182,7 @@ func TestVariable(t *testing.T) {
 	require.ErrorContains(t, err, "/here/a has shape (Float64)[2 3], want dimensions [3 3]")
 }
 
-// TestConfig lists invalid configurations that New refuses.
+// TestConfig checks that New refuses invalid configurations.
 func TestConfig(t *testing.T) {
 	good := Config{Inputs: 2, Hidden: 3, Heads: [][]int{{1, 1}}}
 	_, err := New(good)
@@ -205,7 +205,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestContextMismatch checks that a missing or unexpected cond is an error of Exec.
+// TestContextMismatch checks that Exec returns an error if cond is missing or not expected.
 func TestContextMismatch(t *testing.T) {
 	n, err := New(Config{Inputs: 2, Hidden: 4, Context: 3, Heads: [][]int{{1, 1}}})
 	require.NoError(t, err)

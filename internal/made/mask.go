@@ -6,8 +6,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
 
-// degrees returns the degrees of h hidden units over d inputs: sorted, spread evenly over
-// 0 … d-1, both ends included.
+// degrees returns the degrees of h hidden units of a network with d inputs. They are sorted and
+// spread evenly over 0 … d-1, both ends included.
 func degrees(d, h int) []int {
 	m := make([]int, h)
 	for k := range m {
@@ -47,19 +47,20 @@ func (m mask) node(g *graph.Graph, dtype dtypes.DType) *graph.Node {
 	return graph.ConstTensor(g, hostTensor(dtype, values, m.rows, m.cols))
 }
 
-// inputMask connects input j to units of degree above j.
+// inputMask connects input j to the units of degree above j.
 func (n *Network) inputMask() mask {
 	return newMask(n.cfg.Inputs, n.cfg.Hidden, func(j, k int) bool { return j < n.degrees[k] })
 }
 
-// hiddenMask connects units to units of the same or a higher degree.
+// hiddenMask connects each unit to the units of the same or a higher degree.
 func (n *Network) hiddenMask() mask {
 	return newMask(n.cfg.Hidden, n.cfg.Hidden, func(k, l int) bool { return n.degrees[k] <= n.degrees[l] })
 }
 
-// headMask connects units to the outputs of inputs from their degree on.
+// headMask connects each unit to the outputs of input i, for all i that are at least the unit's
+// degree.
 func (n *Network) headMask(outputs []int) mask {
-	var input []int // the input each column belongs to
+	var input []int // the input to which each column belongs
 	for i, count := range outputs {
 		for range count {
 			input = append(input, i)

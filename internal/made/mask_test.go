@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDegrees checks order, range, both ends and evenness.
+// TestDegrees checks that degrees are sorted, in range, evenly spread, and include both ends.
 func TestDegrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
@@ -29,7 +29,7 @@ func TestDegrees(t *testing.T) {
 	})
 }
 
-// paths returns whether input j reaches output i through a network with the given masks.
+// paths reports which inputs reach which outputs through a network with the given masks.
 func paths(in, hidden, head mask, depth int) [][]bool {
 	reach := make([][]bool, in.rows)
 	for j := range reach {
@@ -53,8 +53,9 @@ func through(from []bool, m mask) []bool {
 	return to
 }
 
-// TestPaths follows the connections: output i is reached by earlier inputs only, by all of them
-// where units suffice, and the last output by all in any case.
+// TestPaths follows the connections. Output i is reached by earlier inputs only. It is reached by
+// all of them if there are as many units as inputs, and the last output is reached by all in any
+// case.
 func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 12).Draw(t, "d")
@@ -75,7 +76,7 @@ func TestPaths(t *testing.T) {
 	})
 }
 
-// TestMasksByHand compares a small network with masks written out.
+// TestMasksByHand compares the masks of a small network with masks worked out by hand.
 func TestMasksByHand(t *testing.T) {
 	n, err := New(Config{Inputs: 3, Hidden: 4, Heads: [][]int{{2, 0, 1}}})
 	require.NoError(t, err)

@@ -6,14 +6,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Sequential evaluates the network for inputs that become known one after the other, each given the
-// outputs of the inputs before it. draw is called for input 0, 1, …, D-1 with the outputs that
-// belong to it, [B, Heads[h][input]] for each head h and nil where there are none, and returns the
-// value of the input, [B, 1]. The outputs equal the outputs of [Bound.Outputs], up to rounding, but
-// all inputs together cost about as much as a single call of it: a hidden unit is computed once, as
-// soon as the inputs that it sees are known. Products are taken by blocks of about √D inputs, first
-// with all columns known before the block and then, input by input, with the few columns known
-// since.
+// Sequential evaluates the network for inputs that are determined one after the other, each from
+// the outputs of the inputs before it. draw is called for input 0, 1, …, D-1 with the outputs that
+// belong to the input. They are [B, Heads[h][input]] for each head h, and nil for a head without
+// outputs of this input. draw returns the value of the input, [B, 1]. The outputs equal the outputs
+// of [Bound.Outputs] up to rounding, but all inputs together cost about the same as a single call
+// of Outputs. A hidden unit is computed once, when all inputs that it sees are known. Products are
+// taken by blocks of about √D inputs, first with all columns known before the block and then, input
+// by input, with the few columns known since.
 //
 // No gradient may be taken through it.
 func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {
@@ -35,15 +35,15 @@ func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node
 	}
 }
 
-// known are the final columns of one operand of a product: the columns before the present block,
-// and the columns since.
+// known holds the columns of one operand of a product that are final: the columns before the
+// present block, and the columns since. nil stands for no columns.
 type known struct{ old, recent *graph.Node } // nil: none
 
 func (k *known) add(x *graph.Node) { k.recent = joined(k.recent, x) }
 
 func (k *known) merge() { k.old, k.recent = joined(k.old, k.recent), nil }
 
-// joined puts columns side by side; nil stands for none.
+// joined puts columns side by side; nil stands for no columns.
 func joined(left, right *graph.Node) *graph.Node {
 	switch {
 	case left == nil:
@@ -54,13 +54,13 @@ func joined(left, right *graph.Node) *graph.Node {
 	return graph.Concatenate([]*graph.Node{left, right}, 1)
 }
 
-// stage is a product with a masked weight, with the contribution of the operand's old columns to
-// the outputs of the present block.
+// stage is a product with a masked weight. It keeps the contribution of the operand's old columns
+// to the outputs of the present block.
 type stage struct {
 	affine
 	operand *known
 	partial *graph.Node // [B, columns of the block]
-	first   int         // its first column
+	first   int         // first column of the block
 }
 
 // computePartial computes the partial products for the columns from first to last−1.
@@ -76,7 +76,7 @@ func (s *stage) computePartial(batch, first, last int) {
 	}
 }
 
-// columns returns the outputs from first to last−1 of the block that has begun.
+// columns returns the output columns first to last−1, which must lie in the present block.
 func (s *stage) columns(first, last int) *graph.Node {
 	out := graph.SliceAxis(s.partial, 1, graph.AxisRange(first-s.first, last-s.first))
 	if s.weight != nil && s.operand.recent != nil {
@@ -100,16 +100,16 @@ func width(x *graph.Node) int {
 // sequence is the state of Sequential.
 type sequence struct {
 	net   *Network
-	act0  *graph.Node // the node of Bound
+	act0  *graph.Node // act0 of Bound
 	batch int
 	x     *known
-	// activations before and inside of each residual block, and the last hidden layer
+	// units holds the activations before and inside each residual block, and the last hidden layer.
 	units  []*known
-	hidden []*stage // of the first layer and of both layers of each block
-	heads  []*stage // operand: the last hidden layer
-	counts []int    // hidden units that see no more than the first i inputs [D]
+	hidden []*stage // for the first layer and both layers of each block
+	heads  []*stage // for each head; the operand is the last hidden layer
+	counts []int    // number of hidden units that see no more than the first i inputs [D]
 	starts [][]int  // first column of each input in each head [H][D+1]
-	done   int      // hidden units that are computed
+	done   int      // number of hidden units that are computed
 }
 
 func newSequence(b *Bound, batch int) *sequence {
@@ -150,8 +150,8 @@ func (s *sequence) startBlock(first, last int) {
 	}
 }
 
-// outputs computes the hidden units that have become possible with the inputs before i, and the
-// outputs of input i.
+// outputs computes the hidden units that see only inputs before i, as far as they are not yet
+// computed, and returns the outputs of input i.
 func (s *sequence) outputs(i int) []*graph.Node {
 	act := s.net.cfg.Activation.Apply
 	if first, last := s.done, s.counts[i]; first < last {

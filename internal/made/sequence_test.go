@@ -15,14 +15,14 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestSequentialAgreesWithOutputs draws every input from the outputs of the earlier ones and
-// compares the arguments of draw with one evaluation at the result.
+// TestSequentialAgreesWithOutputs computes every input from the outputs of the earlier ones. It
+// compares the outputs that draw received with one evaluation of Outputs at the result.
 func TestSequentialAgreesWithOutputs(t *testing.T) {
 	const batch = 3
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 1, Heads: [][]int{{2}}},
 		{Inputs: 7, Hidden: 16, Blocks: 2, Heads: [][]int{slices.Repeat([]int{1}, 7)}},
-		// fewer units than inputs
+		// This network has fewer units than inputs.
 		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{slices.Repeat([]int{2}, 9), slices.Repeat([]int{1}, 9)}},
 		{Inputs: 6, Hidden: 13, Blocks: 2, Context: 2, Heads: [][]int{slices.Repeat([]int{1}, 6)}},
 		{Inputs: 6, Hidden: 13, Blocks: 3, Heads: [][]int{{3, 0, 0, 1, 0, 2}, {0, 1, 0, 0, 1, 0}}},

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Init fills the initial values of a variable from its own random stream.
+// Init writes the initial values of a variable, from a random stream of the variable's own.
 type Init func(rng *rand.Rand, values []float64)
 
 // Zeros starts a variable at zero.
@@ -31,17 +31,17 @@ func Uniform(half float64) Init {
 // FanIn is Uniform(1/√inputs), for a layer with the given number of inputs.
 func FanIn(inputs int) Init { return Uniform(1 / math.Sqrt(float64(inputs))) }
 
-// Values starts a variable at the given values.
+// Values makes a variable start at the given values.
 func Values(initial []float64) Init {
 	return func(_ *rand.Rand, values []float64) { copy(values, initial) }
 }
 
-// Variable returns the trainable variable called name in ctx's scope as a node of graph g, with the
-// given dtype and dimensions. A variable that is not there yet is created; its initial values
-// depend on seed, on the scope and the name, and on nothing else. One that is there in another
-// float dtype is converted.
+// Variable returns the trainable variable with the given name in ctx's scope as a node of graph g,
+// with the given dtype and dimensions. If the variable does not exist it is created. Its initial
+// values depend only on seed, the scope and the name. If it exists with another float dtype, it is
+// converted.
 //
-// It panics if the variable exists with other dimensions.
+// Variable panics if the variable exists with other dimensions.
 func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dtype dtypes.DType, init Init, dims ...int) *graph.Node {
 	ctx = ctx.Checked(false)
 	v := ctx.GetVariable(name)
@@ -64,9 +64,9 @@ func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dt
 	return node
 }
 
-// Linear returns x·W + b over the last axis of x, of n > 0 numbers: an unmasked layer, whose
-// variables "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and
-// bias say.
+// Linear returns x·W + b over the last axis of x, which must not be empty. It is a layer without a
+// mask. Its variables "weight" [n, outputs] and "bias" [outputs] live in ctx's scope; the arguments
+// weight and bias set their initial values.
 func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weight, bias Init) *graph.Node {
 	last := x.Rank() - 1
 	n := x.Shape().Dim(last)
@@ -79,27 +79,27 @@ func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weigh
 	return graph.Reshape(y, append(slices.Clone(x.Shape().Dimensions[:last]), outputs)...)
 }
 
-// Perceptron is W x + V ReLU(U x) over the last axis of x, with the same number of outputs and
-// hidden units: a linear function of x can be kept exactly.
+// Perceptron returns W x + V ReLU(U x) over the last axis of x. hidden is the number of hidden
+// units and of outputs. The term W x lets it represent a linear function of x exactly.
 func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *graph.Node {
 	inputs := x.Shape().Dim(-1)
 	inside := ReLU.Apply(Linear(ctx.In("hidden"), seed, x, hidden, FanIn(inputs), Zeros))
 	return Linear(ctx.In("out"), seed, graph.Concatenate([]*graph.Node{x, inside}, -1), hidden, FanIn(inputs+hidden), Zeros)
 }
 
-// LogSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row;
-// the gradient stays finite.
+// LogSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all weights of
+// a row. The gradient is finite.
 func LogSoftmax(x *graph.Node) *graph.Node {
 	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
 	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
 }
 
-// Softplus is log(1 + exp x), −log(1 − π) for log odds x.
+// Softplus returns log(1 + exp x). This is −log(1 − π) if x is the log odds of π.
 func Softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
 
-// row views a vector [n] as [1, n].
+// row returns a vector [n] as a matrix [1, n].
 func row(v *graph.Node) *graph.Node { return graph.InsertAxes(v, 0) }
 
 func errorf(format string, args ...any) error { return fmt.Errorf("made: "+format, args...) }

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// Total is the memory of the machine in bytes, or less where the process may not use all of it: the
-// limits of Linux, and 1 TiB on systems that this package does not know, which refuses nothing that
-// is possible today.
+// Total returns the memory in bytes that the process may use. On Linux it is the memory of the
+// machine, or a lower limit set for the process. On systems that this package does not know it is 1
+// TiB, which refuses nothing that is possible today.
 var Total = sync.OnceValue(func() float64 { return total(os.ReadFile) })
 
-// addressShare is how much of an address space can become memory: the Go runtime reserves more than
-// it uses. A heap that grows in large pieces gets to about four fifths.
+// addressShare is the largest fraction of an address space that can become memory: the Go runtime
+// reserves more than it uses. A heap that grows in large pieces reaches about four fifths.
 const addressShare = 0.8
 
 func total(readFile func(name string) ([]byte, error)) float64 {
@@ -31,7 +31,8 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 			}
 		}
 	}
-	// limits of control groups, versions 2 and 1; "max" is no number
+	// These files hold the limits of control groups, versions 2 and 1. The text "max", which is not
+	// a number, means no limit.
 	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		content, err := readFile(name)
 		if err != nil {
@@ -41,7 +42,7 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 			least = math.Min(least, limit)
 		}
 	}
-	// "Max address space  3072000000  unlimited  bytes", as ulimit -v sets it
+	// The line "Max address space 3072000000 unlimited bytes" holds the limit that ulimit -v sets.
 	if content, err := readFile("/proc/self/limits"); err == nil {
 		for line := range strings.Lines(string(content)) {
 			limit, found := strings.CutPrefix(line, "Max address space")
@@ -58,11 +59,11 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 	return least
 }
 
-// TooLarge is the error of work that needs more memory than there is.
+// TooLarge is the error for work that needs more memory than there is.
 type TooLarge struct {
-	// What names the sizes that need it.
+	// What names the sizes that need the memory.
 	What string
-	// Bytes are the bytes needed at least, of Total.
+	// Bytes is a lower bound of the bytes needed. Total is the number of bytes there are.
 	Bytes, Total float64
 }
 
@@ -70,9 +71,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s needs at least %s of memory, and there are %s: choose a smaller size", e.What, Text(e.Bytes), Text(e.Total))
 }
 
-// Check fails with a *TooLarge when work needs more bytes than there are. Its first argument names
-// the sizes that need them: "Batch 1000000". bytes should be a lower bound, so that nothing that
-// fits is refused.
+// Check returns a *TooLarge if work needs more bytes than there are. Its first argument names the
+// sizes that need them, such as "Batch 1000000". bytes should be a lower bound, so that work that
+// fits is never refused.
 func Check(subject string, bytes float64) error {
 	if bytes <= Total() {
 		return nil
@@ -80,7 +81,7 @@ func Check(subject string, bytes float64) error {
 	return &TooLarge{subject, bytes, Total()}
 }
 
-// Text is a number of bytes in words: "1.5 GiB".
+// Text returns a number of bytes in words, such as "1.5 GiB".
 func Text(bytes float64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	unit := 0

@@ -1,8 +1,9 @@
 // Package mode finds modes of smooth log densities by Newton's method with a line search.
 //
-// [Find] is for densities with a dense Hessian, [Climb] for any density that can solve for its
-// step. Neither needs a concave density. gonum's optimize.Newton stops on a gradient in the units
-// of the parameters and keeps no factor, which a Laplace approximation needs.
+// [Find] is for densities with a dense Hessian. [Climb] is for any density for which the caller can
+// compute Newton's step. Neither needs a concave log density. gonum's optimize.Newton stops by the
+// size of the gradient, which depends on the units of the parameters. It also does not keep the
+// factor of the Hessian, which a Laplace approximation needs.
 package mode
 
 import (
@@ -12,43 +13,47 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// Options say when a search ends. The zero value of each is its default.
+// Options sets when a search ends. A zero field stands for its default.
 type Options struct {
-	// Enough is the square of the gradient in the metric of the curvature, gᵀH⁻¹g, at which a point
-	// is a mode: the squared distance to it in standard deviations, to first order. Default 1e-10.
+	// Enough is the largest value of gᵀH⁻¹g, the square of the gradient in the metric of the
+	// curvature, at which a point counts as a mode. To first order this is the squared distance to
+	// the mode in standard deviations. Default 1e-10.
 	Enough float64
 	// Steps is the largest number of steps. Default 100.
 	Steps int
 }
 
-// Result is the end of a search.
+// Result describes the end of a search.
 type Result struct {
-	Value     float64 // log density
-	Decrement float64 // gᵀH⁻¹g there
+	Value     float64 // log density at the end
+	Decrement float64 // gᵀH⁻¹g at the end
 	Steps     int
-	// Converged reports whether the decrement is at most Options.Enough. It is not where steps ran
-	// out, or where the curvature has no factor. Where rounding of the log density hides the rest
-	// of the way it is, if the decrement is at most [Hidden] as well.
+	// Converged reports whether the decrement is at most Options.Enough. If rounding of the log
+	// density hides any further rise, a decrement of at most [Hidden] also counts. It is false if
+	// the steps ran out or the curvature has no Cholesky factor.
 	Converged bool
 }
 
-// Hidden is the largest decrement at which a search that no step improves has arrived.
+// Hidden is the largest decrement at which a search counts as converged if no step increases the
+// log density.
 const Hidden = 1e-3
 
-// leastShare is the smallest share of a step in a line search: Newton's steps of a count of a
-// billion from a predicted one are that much too long. rise is the part of the gain to first order
-// that it requires (Armijo's rule).
+// leastShare is the smallest fraction of a step that a line search tries: for a count of a billion,
+// Newton's step from a predicted count can be too long by this factor. rise is the fraction of the
+// first-order gain that a step must reach (Armijo's rule).
 const (
 	leastShare = 1e-12
 	rise       = 1e-4
 )
 
 // Climb moves x, in place, to a mode of a log density. value returns the log density at a point,
-// −Inf or NaN where there is none. newton writes the step H⁻¹g from x, where H is the curvature or
-// stands for it, and returns gᵀH⁻¹g; it is not ok where it finds none.
+// and −Inf or NaN outside of its support. newton writes the step H⁻¹g at x and returns gᵀH⁻¹g,
+// where g is the gradient and H is the negative Hessian or a substitute for it. It returns false if
+// it finds no step.
 //
-// Both may keep their results at a point: newton is only called where value was called last, and
-// the last calls of both are at the x that Climb leaves, so that a factor of H belongs to the mode.
+// Both functions may keep intermediate results for a point. newton is only called at the point of
+// the latest call of value, and the last calls of both are at the x that Climb leaves. A factor of
+// H kept by newton therefore belongs to the mode.
 func Climb(x []float64, value func(x []float64) float64, newton func(x, step []float64) (decrement float64, ok bool), o Options) (r Result) {
 	o.Enough = cmp.Or(o.Enough, 1e-10)
 	o.Steps = cmp.Or(o.Steps, 100)
@@ -78,26 +83,26 @@ func Climb(x []float64, value func(x []float64) float64, newton func(x, step []f
 			}
 		}
 		if share < leastShare {
-			value(x) // what value and newton keep is that of x again
+			value(x) // value and newton must keep the results for x again
 			r.Converged = r.Decrement <= Hidden
 			return r
 		}
 	}
 }
 
-// Density is a log density of d parameters.
+// Density is the log density of d parameters.
 type Density struct {
-	// Value is the log density at x.
+	// Value returns the log density at x.
 	Value func(x []float64) float64
-	// Expand writes the gradient [d] at x and the lower triangle of minus the Hessian [d·d], row by
-	// row, over zeros. The last call of Value was at x.
+	// Expand writes the gradient [d] at x, and the lower triangle of the negative Hessian [d·d],
+	// row by row. Both slices are zero before the call. The latest call of Value was at x.
 	Expand func(x, gradient, curvature []float64)
 }
 
-// Find is Climb for a density with a dense Hessian. It returns the factor of minus the Hessian at
-// x. Where minus the Hessian is not positive definite, steps take it with a larger diagonal
-// (Levenberg and Marquardt); if it is not at the end, the search has not converged and the factor
-// is no factor.
+// Find moves x to a mode as [Climb] does, for a density with a dense Hessian. It returns the
+// Cholesky factor of the negative Hessian at x. Where the negative Hessian is not positive
+// definite, steps use it with a larger diagonal (Levenberg and Marquardt). If it is not positive
+// definite at the end, the search has not converged and the returned factor is not valid.
 func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 	d := len(x)
 	curvature, damped := make([]float64, d*d), make([]float64, d*d)
@@ -134,8 +139,8 @@ func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 	return r, factor
 }
 
-// The least part of the diagonal of an indefinite Hessian that is added to it, the largest, and the
-// least entry of which it is a part. Not tuned.
+// These constants set the fraction of the diagonal that is added to an indefinite Hessian: the
+// smallest, the largest, and the least size of the diagonal entry that is multiplied. Not tuned.
 const (
 	firstDamping  = 1e-3
 	mostDamping   = 1e12

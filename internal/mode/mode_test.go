@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// banana has its only mode at (1, 1), and is not concave on the way there (Rosenbrock).
+// banana has its only mode at (1, 1). It is not concave on the way there (Rosenbrock).
 var banana = Density{
 	Value: func(x []float64) float64 {
 		a, b := 1-x[0], x[1]-x[0]*x[0]
@@ -25,7 +25,8 @@ var banana = Density{
 	},
 }
 
-// poisson has counts y with log rates x, of prior N(0, 1): a concave density.
+// poisson is the posterior of log rates x with independent N(0, 1) priors, given counts y. It is
+// log-concave.
 func poisson(y []float64) Density {
 	return Density{
 		Value: func(x []float64) (sum float64) {
@@ -47,7 +48,7 @@ func TestFind(t *testing.T) {
 	for name, c := range map[string]struct {
 		density Density
 		start   []float64
-		want    []float64 // nil: where the gradient is zero
+		want    []float64 // nil: any point with zero gradient
 	}{
 		"banana":               {banana, []float64{-1.2, 1}, []float64{1, 1}},
 		"banana, far":          {banana, []float64{20, -300}, []float64{1, 1}},
@@ -66,7 +67,8 @@ func TestFind(t *testing.T) {
 			if c.want != nil {
 				require.InDeltaSlice(t, c.want, x, 1e-4)
 			}
-			// the factor belongs to the curvature, and the decrement is the gradient in its metric
+			// The factor must be a factor of the curvature, and the decrement must be the squared
+			// gradient in its metric.
 			gradient := fd.Gradient(nil, c.density.Value, x, &fd.Settings{Formula: fd.Central})
 			for a := range d {
 				require.InDelta(t, 0, gradient[a]*factorInverse(factor, a), 1e-4)
@@ -86,7 +88,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// factorInverse is the standard deviation of a coordinate, or more.
+// factorInverse returns an upper bound of the standard deviation of a coordinate.
 func factorInverse(f dense.Factor, a int) float64 {
 	e := make([]float64, f.Order())
 	e[a] = 1
@@ -98,7 +100,7 @@ func gradientOf(d Density) func(x, to []float64) {
 	return func(x, to []float64) { d.Expand(x, to, make([]float64, len(x)*len(x))) }
 }
 
-// TestNotConverged checks that a point that is no mode is not reported as one.
+// TestNotConverged checks that a point that is not a mode is not reported as one.
 func TestNotConverged(t *testing.T) {
 	r, _ := Find([]float64{-1.2, 1}, banana, Options{Steps: 3})
 	require.False(t, r.Converged)
@@ -119,7 +121,8 @@ func TestNotConverged(t *testing.T) {
 	require.False(t, r.Converged)
 }
 
-// A wall of −Inf stops no search, and steps are no longer than Share says.
+// TestWallAndShare checks that a search continues beside points with log density −Inf, and that
+// steps are no longer than Share allows.
 func TestWallAndShare(t *testing.T) {
 	gamma := Density{ // a mode at 2
 		Value: func(x []float64) float64 {
@@ -136,11 +139,11 @@ func TestWallAndShare(t *testing.T) {
 	require.InDelta(t, 2, x[0], 1e-9)
 }
 
-// A log density with noise of rounding converges where that hides the rest.
+// TestHidden checks that a search converges if rounding of the log density hides any further rise.
 func TestHidden(t *testing.T) {
 	rounded := Density{
 		Value:  func(x []float64) float64 { return 1e9 - x[0]*x[0]/2 },
-		Expand: func(x, g, c []float64) { g[0], c[0] = -x[0]-1e-3, 1 }, // up is not quite where it says
+		Expand: func(x, g, c []float64) { g[0], c[0] = -x[0]-1e-3, 1 }, // the gradient differs slightly from the true one
 	}
 	x := []float64{0}
 	r, _ := Find(x, rounded, Options{})
@@ -148,21 +151,21 @@ func TestHidden(t *testing.T) {
 	require.Less(t, r.Decrement, Hidden)
 }
 
-// differences returns a Density for a log density whose gradient is known, with Hessians by central
-// differences of the gradient, of relative error about 1e-10.
+// differences returns a Density for a log density whose gradient is known. Its Hessian is computed
+// by central differences of the gradient, with a relative error of about 1e-10.
 func differences(value func(x []float64) float64, gradient func(x, to []float64)) Density {
 	return Density{Value: value, Expand: func(x, to, curvature []float64) {
 		d := len(x)
 		point, above, below := slices.Clone(x), make([]float64, d), make([]float64, d)
 		gradient(x, to)
 		for b := range d {
-			h := 6e-6 * math.Max(1, math.Abs(x[b])) // ε^(1/3): truncation against rounding
+			h := 6e-6 * math.Max(1, math.Abs(x[b])) // ε^(1/3) balances truncation and rounding errors
 			point[b] = x[b] + h
 			gradient(point, above)
 			point[b] = x[b] - h
 			gradient(point, below)
 			point[b] = x[b]
-			for a := range d { // the mean of both differences of a pair
+			for a := range d { // the mean of the two differences for a pair of coordinates
 				curvature[max(a, b)*d+min(a, b)] += (below[a] - above[a]) / (4 * h)
 			}
 			curvature[b*d+b] += (below[b] - above[b]) / (4 * h)

@@ -2,9 +2,9 @@ package mode
 
 import "math"
 
-// Peak climbs a log density from a start, by Newton's method on differences with steps of at most
-// 1, and returns where it is largest and the curvature there, which is at least the curvature of
-// the prior.
+// Peak maximises a log density of one parameter from a start, by Newton's method with derivatives
+// from differences and steps of at most 1. It returns the maximum's place and the curvature there,
+// or the curvature of the prior if that is larger.
 func Peak(density func(x float64) float64, start, prior float64) (peak, curvature float64) {
 	const h = 1e-3
 	peak = start
@@ -12,7 +12,7 @@ func Peak(density func(x float64) float64, start, prior float64) (peak, curvatur
 		here, above, below := density(peak), density(peak+h), density(peak-h)
 		slope := (above - below) / (2 * h)
 		curvature = -(above - 2*here + below) / (h * h)
-		// far away the curvature may be negative
+		// Far from the maximum the curvature may be negative.
 		step := slope / math.Max(curvature, math.Abs(slope))
 		if slope == 0 || math.IsNaN(step) {
 			break

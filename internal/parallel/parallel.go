@@ -1,5 +1,5 @@
-// Package parallel runs independent pieces of work on all processors. A piece of work must not
-// depend on the others; then results do not depend on the number of processors.
+// Package parallel runs independent pieces of work on all processors. The pieces of work must not
+// depend on each other. Results then do not depend on the number of processors.
 package parallel
 
 import (
@@ -16,21 +16,23 @@ func Run(n int, work func(i int)) {
 	_ = For(context.Background(), n, func(i int) error { work(i); return nil }) // never fails
 }
 
-// Do calls work(0) to work(n−1) and returns the errors in their order, joined.
+// Do calls work(0) to work(n−1) and returns their errors, joined in the order of i.
 func Do(n int, work func(i int) error) error {
 	errs := make([]error, n)
 	Run(n, func(i int) { errs[i] = work(i) })
 	return errors.Join(errs...)
 }
 
-// For calls work(0) to work(n−1), until one fails or ctx is done. It returns the error of the
-// lowest i, which is the same whatever the number of processors, or one that wraps ctx.Err().
+// For calls work(0) to work(n−1), until one of them fails or ctx is done. It returns the error of
+// the lowest i that fails, which does not depend on the number of processors, or an error that
+// wraps ctx.Err().
 func For(ctx context.Context, n int, work func(i int) error) error {
 	return Each(ctx, n, func(int) func(i int) error { return work })
 }
 
-// Each is For with a state for each worker, such as scratch: worker(0) to worker(Workers(n)−1)
-// return the functions that do the work, each one piece at a time.
+// Each is like For but with separate state for each worker, such as scratch memory. worker(0) to
+// worker(Workers(n)−1) return functions that do the work. Each of these functions is called for one
+// piece at a time.
 func Each(ctx context.Context, n int, worker func(w int) func(i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -63,5 +65,5 @@ func Each(ctx context.Context, n int, worker func(w int) func(i int) error) erro
 	return nil
 }
 
-// Workers is the number of workers that share n pieces of work.
+// Workers returns the number of workers that share n pieces of work.
 func Workers(n int) int { return min(runtime.GOMAXPROCS(0), n) }

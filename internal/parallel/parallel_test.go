@@ -30,8 +30,8 @@ func TestDo(t *testing.T) {
 	require.NoError(t, Do(0, nil))
 }
 
-// TestForFails checks that the error belongs to the lowest piece that fails, and that little begins
-// after it.
+// TestForFails checks that the returned error belongs to the lowest piece that fails, and that few
+// pieces begin after the failure.
 func TestForFails(t *testing.T) {
 	for range 50 {
 		var begun atomic.Int64
@@ -60,7 +60,7 @@ func TestForStops(t *testing.T) {
 	require.Less(t, begun.Load(), int64(10+runtime.GOMAXPROCS(0)))
 }
 
-// Every piece is done once, and no two at a time by one worker.
+// TestEach checks that every piece is done once, and that a worker does one piece at a time.
 func TestEach(t *testing.T) {
 	const n = 1000
 	counts, scratch := make([]int, n), make([]int, Workers(n))

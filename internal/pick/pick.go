@@ -1,6 +1,6 @@
-// Package pick chooses indices in proportion to weights. Uniform numbers u in [0, 1) come from the
-// caller. weighted.Counts and weighted.Rows choose several rows at once with the least noise;
-// sampleuv.WithoutReplacement chooses sets without replacement.
+// Package pick draws indices with probabilities proportional to weights. The caller supplies
+// uniform numbers u in [0, 1). weighted.Counts and weighted.Rows draw several rows at once with the
+// least noise. sampleuv.WithoutReplacement draws sets without replacement.
 package pick
 
 import (
@@ -30,9 +30,9 @@ func Log(logs []float64, u float64) int {
 	return Func(len(logs), u*total, weight)
 }
 
-// Func returns the first index at which the sum of n weights exceeds part of it, from 0 to all:
-// with shares that sum to one, part is u. Where rounding leaves the sum at part or below, it is the
-// last index of positive weight, and n − 1 without one.
+// Func returns the first index at which the running sum of n weights exceeds part, a number from 0
+// to the sum of all weights. If the weights sum to one, part is u. If rounding leaves the whole sum
+// at part or below, Func returns the last index of positive weight, or n − 1 if there is none.
 func Func(n int, part float64, weight func(i int) float64) int {
 	last := n - 1
 	for i := range n {
@@ -47,10 +47,10 @@ func Func(n int, part float64, weight func(i int) float64) int {
 	return last
 }
 
-// Table picks many times from the same weights, each in logarithmic time.
+// Table draws many indices with the same weights, each in logarithmic time.
 type Table struct{ upTo []float64 }
 
-// NewTable adds weights up.
+// NewTable returns a Table for the given weights.
 func NewTable(weights []float64) Table {
 	upTo, total := make([]float64, len(weights)), 0.0
 	for i, weight := range weights {

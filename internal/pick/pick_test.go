@@ -15,15 +15,15 @@ var ways = map[string]func(weights []float64, u float64) int{
 	"log": func(weights []float64, u float64) int {
 		logs := make([]float64, len(weights))
 		for i, weight := range weights {
-			logs[i] = math.Log(weight) + 900 // beyond exp
+			logs[i] = math.Log(weight) + 900 // exp would overflow
 		}
 		return Log(logs, u)
 	},
 	"table": func(weights []float64, u float64) int { return NewTable(weights).Index(u) },
 }
 
-// Every index comes as often as its weight says, by a chi-square test with a false alarm in 10⁵
-// runs of each.
+// TestFrequencies compares the frequencies of indices with their weights by chi-square tests. Each
+// has a false alarm in 10⁵ runs.
 func TestFrequencies(t *testing.T) {
 	weights := []float64{0, 3, 0.5, 0, 1.5, 5, 0}
 	for name, index := range ways {
@@ -46,14 +46,14 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// The ends of [0, 1) give the first and the last index of positive weight.
+// TestEnds checks that the ends of [0, 1) give the first and the last index of positive weight.
 func TestEnds(t *testing.T) {
 	for name, index := range ways {
 		require.Equal(t, 1, index([]float64{0, 1, 2, 0}, 0), name)
 		require.Equal(t, 2, index([]float64{0, 1, 2, 0}, math.Nextafter(1, 0)), name)
 		require.Equal(t, 0, index([]float64{4}, 0.5), name)
 	}
-	shares := []float64{0.3, 0.3, 0.3, 0} // rounding has lost a tenth
+	shares := []float64{0.3, 0.3, 0.3, 0} // as if rounding had lost a tenth of the sum
 	require.Equal(t, 2, Func(4, 0.95, func(i int) float64 { return shares[i] }))
 	require.Equal(t, 1, Func(2, 0.5, func(int) float64 { return math.NaN() }))
 }

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Scale maps numbers to places in points.
+// Scale maps numbers to positions on a picture, in points.
 type Scale struct {
-	Min, Max float64 // numbers
-	From, To float64 // their places
-	// Whole numbers have ticks at whole numbers only; Powers label them as powers of ten.
+	Min, Max float64 // range of the numbers
+	From, To float64 // positions of Min and Max
+	// Whole restricts ticks to whole numbers. Powers labels each tick as a power of ten with the
+	// tick's number as exponent.
 	Whole, Powers bool
 }
 
-// At is the place of a number; numbers outside are put on the nearer end.
+// At returns the position of a number. A number outside the scale is placed at the nearer end.
 func (s Scale) At(x float64) float64 {
 	return s.From + (s.To-s.From)*math.Min(1, math.Max(0, (x-s.Min)/(s.Max-s.Min)))
 }
@@ -23,7 +24,7 @@ func (s Scale) At(x float64) float64 {
 // Holds reports whether a number lies on the scale.
 func (s Scale) Holds(x float64) bool { return x >= s.Min && x <= s.Max }
 
-// Around is a scale that holds all finite numbers with a margin on both sides.
+// Around returns a scale that contains all finite values, with a margin on both sides.
 func Around(values ...float64) Scale {
 	s := Scale{Min: math.Inf(1), Max: math.Inf(-1)}
 	for _, v := range values {
@@ -46,7 +47,8 @@ type Tick struct {
 	Label string
 }
 
-// ticks are at round numbers, 1, 2 or 5 times a power of ten apart, at most about most of them.
+// ticks returns ticks at round numbers, which are 1, 2 or 5 times a power of ten apart. There are
+// at most about most of them.
 func (s Scale) ticks(most int) (list []Tick) {
 	span := s.Max - s.Min
 	if !(span > 0) || math.IsInf(span, 0) {
@@ -83,7 +85,7 @@ func tickLabel(value, step float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(value, 'f', decimals, 64), "-", "−", 1)
 }
 
-// Frame is the part of a picture between axes.
+// Frame is the rectangle of a picture that its axes bound.
 type Frame struct {
 	*Picture
 	X, Y Scale
@@ -94,11 +96,11 @@ const (
 	tickLength   = 3
 	bottomMargin = 32 // tick labels and the name of the axis
 	topMargin    = 8
-	rightMargin  = 12 // half of the last tick label
+	rightMargin  = 12 // half the width of the last tick label
 )
 
-// NewFrame puts axes on a picture: x and y name them, with units. The places of the scales are
-// found from the widths of the labels.
+// NewFrame adds axes to a picture. xName and yName name them, with units. The positions of the
+// scales are computed from the widths of the labels.
 func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
 	y.From, y.To = p.Height-bottomMargin, topMargin
 	yTicks := y.ticks(6)
@@ -132,13 +134,13 @@ func (f Frame) bottomAxis(name string) {
 		f.Label(Point{position, base + tickLength + 6}, t.Label, Middle, SmallSize, Muted)
 	}
 	middle := (f.X.From + f.X.To) / 2
-	// a long name may use the whole width
+	// A long name may use the whole width of the picture.
 	half := TextWidth(name, LabelSize) / 2
 	middle = math.Max(half+2, math.Min(middle, f.Width-half-2))
 	f.Label(Point{middle, base + tickLength + 20}, Fit(name, LabelSize, f.Width-4), Middle, LabelSize, Strong)
 }
 
-// At is the place of a pair of numbers.
+// At returns the position of a pair of numbers.
 func (f Frame) At(x, y float64) Point { return Point{f.X.At(x), f.Y.At(y)} }
 
 // Title writes a heading above the frame's upper edge.
@@ -147,7 +149,7 @@ func (f Frame) Title(s string) {
 	f.Label(Point{middle, 5}, Fit(s, SmallSize, f.X.To-f.X.From), Middle, SmallSize, Strong)
 }
 
-// Band fills the area between two functions of x, over the lines of the frame.
+// Band fills the area between two functions of x. It is drawn over the grid lines of the frame.
 func (f Frame) Band(x, lower, upper []float64) {
 	around := make([]Point, 2*len(x))
 	for k := range x {
@@ -156,7 +158,7 @@ func (f Frame) Band(x, lower, upper []float64) {
 	f.Area(around, Soft)
 }
 
-// Legend writes the meanings of inks, in a row above the frame's upper edge, from the right.
+// Legend writes the meanings of inks above the frame's upper edge, in a row that ends at the right.
 func (f Frame) Legend(entries ...Entry) {
 	x := f.X.To
 	for k := len(entries) - 1; k >= 0; k-- {
@@ -172,7 +174,7 @@ func (f Frame) Legend(entries ...Entry) {
 	}
 }
 
-// Entry is one of a legend.
+// Entry is an entry of a legend.
 type Entry struct {
 	Text   string
 	Ink    Ink

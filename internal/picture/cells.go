@@ -2,16 +2,18 @@ package picture
 
 import "math"
 
-// Opacities of cells leave out a range in which neither dark nor light text has enough contrast:
-// values up to inverted have at most halfDeep, and dark text; larger values at least deep, and text
-// in the colour of the page. Found from the inks of light and dark pages, for a contrast of 4.5.
+// Text must have enough contrast with the colour of its cell. Some opacities give too little
+// contrast to both dark and light text, and are not used. Values up to inverted have an opacity of
+// at most halfDeep, with dark text. Larger values have an opacity of at least deep, with text in
+// the colour of the page. The constants were computed from the inks of light and dark pages, for a
+// contrast of 4.5.
 const (
 	inverted = 0.7
 	halfDeep = 0.5
 	deep     = 0.92
 )
 
-// opacity is the depth of a value between 0 and 1.
+// opacity returns the opacity of a cell with a value between 0 and 1.
 func opacity(value float64) float64 {
 	if value <= inverted {
 		return halfDeep * value / inverted
@@ -19,9 +21,10 @@ func opacity(value float64) float64 {
 	return deep + (1-deep)*(math.Min(1, value)-inverted)/(1-inverted)
 }
 
-// Cell is one of a matrix.
+// Cell is a cell of a matrix.
 type Cell struct {
-	// Value between −1 and 1 is the depth of the colour: First above zero, Second below.
+	// Value is between −1 and 1 and sets the colour of the cell: First for positive and Second for
+	// negative values, with an opacity that grows with the absolute value.
 	Value float64
 	Text  string
 	Hint  string
@@ -44,7 +47,7 @@ func Cells(name, title string, width float64, rows, columns []string, widths []f
 	}
 	room := width - labels - 8
 	unit := room / total
-	flat := true // heads lie flat where they fit; those of columns of different widths always do
+	flat := true // headings are horizontal if they fit, and always if columns have different widths
 	for k, s := range columns {
 		flat = flat && (widths != nil || TextWidth(s, SmallSize) < unit*widthOf(widths, k)-2)
 	}
@@ -92,7 +95,7 @@ func widthOf(widths []float64, k int) float64 {
 	return widths[k]
 }
 
-// shaded fills a cell: a value v covers it with ink of opacity |v|.
+// shaded fills a cell with its ink. The opacity is given by the absolute value.
 func (p *Picture) shaded(x0, y0, x1, y1 float64, c Cell) {
 	p.Box(x0, y0, x1, y1, Grid, Style{Hint: c.Hint, Opacity: 0.45})
 	if c.Value == 0 || math.IsNaN(c.Value) {

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Curve is a function by its values at increasing places.
+// Curve is a function given by its values at increasing arguments.
 type Curve struct {
 	X, Y []float64
 	Ink  Ink
-	// Filled curves have an area under them; Dashed ones do not compete with them. Dotted are the
-	// points alone, which Lines draws.
+	// Filled fills the area under the curve. Dashed curves are drawn less prominently. Dotted draws
+	// only the points; Lines uses it.
 	Filled, Dashed, Dotted bool
 }
 
-// Curves draws functions over one axis, with a spike at zero as high as it is probable that the
-// number is exactly zero. The frame is at least 1 high.
+// Curves draws functions over one axis. At zero it draws a line whose height is spike, the
+// probability that the number is exactly zero. The vertical axis extends to 1 at least.
 func Curves(name, title string, width, height float64, curves []Curve, spike float64, axis string, legend ...Entry) *Picture {
 	p := New(name, title, width, height)
 	var xs []float64
@@ -48,7 +48,8 @@ func Curves(name, title string, width, height float64, curves []Curve, spike flo
 	return p
 }
 
-// leastSpike is the least probability of zero that is drawn: a lower line could not be seen.
+// leastSpike is the smallest probability of zero for which a line is drawn; a shorter line would
+// not be visible.
 const leastSpike = 0.005
 
 func (f Frame) curve(c Curve) {
@@ -72,18 +73,19 @@ func (f Frame) curve(c Curve) {
 	f.Line(points, 1.4, c.Ink, Style{Dashed: c.Dashed})
 }
 
-// Bar is a bar of a chart: a share with a value to compare it with.
+// Bar is a bar of a chart. It shows a share, which can be compared with another value.
 type Bar struct {
-	From, To float64 // on the axis
+	From, To float64 // range on the horizontal axis
 	Value    float64
-	// Low and High, if not both zero, are the ends of an interval around the value or around the
-	// value to compare it with.
+	// Low and High are the ends of an interval around the share, or around the value to compare it
+	// with. There is no interval if both are zero.
 	Low, High float64
-	Compared  float64 // NaN: with nothing
+	Compared  float64 // value to compare with; NaN: none
 	Hint      string
 }
 
-// Bars draws a histogram or shares as areas; the values to compare with are lines with intervals.
+// Bars draws shares, such as a histogram, as areas. The values to compare with are drawn as lines
+// with their intervals.
 func Bars(name, title string, width, height float64, bars []Bar, xName, yName string, legend ...Entry) *Picture {
 	p := New(name, title, width, height)
 	var ys, xs []float64
@@ -115,17 +117,17 @@ func Bars(name, title string, width, height float64, bars []Bar, xName, yName st
 	return p
 }
 
-// Reference is a line across a scatter plot.
+// Reference is a line across a scatter plot, from (X0, Y0) to (X1, Y1).
 type Reference struct{ X0, Y0, X1, Y1 float64 }
 
-// Scatter draws pairs of numbers with lines to compare them with.
+// Scatter draws pairs of numbers as points, with lines to compare them with.
 func Scatter(name, title string, width, height float64, points []Point, references []Reference, xName, yName string) *Picture {
 	p := New(name, title, width, height)
 	var xs, ys []float64
 	for _, point := range points {
 		xs, ys = append(xs, point.X), append(ys, point.Y)
 	}
-	// a line to compare with is seen, however far it is from the points
+	// The scales include the reference lines, however far these are from the points.
 	for _, r := range references {
 		ys = append(ys, r.Y0, r.Y1)
 	}
@@ -169,7 +171,7 @@ func (f Frame) clip(r Reference) (Reference, bool) {
 	return cut, from < to
 }
 
-// Lines draws several functions with an axis of their values: traces.
+// Lines draws several functions, with an axis for their values. It is used for traces.
 func Lines(name, title string, width, height float64, curves []Curve, xName, yName string) *Picture {
 	p := New(name, title, width, height)
 	var xs, ys []float64

@@ -19,10 +19,10 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// resolution is the resolution of PNG files in dots an inch, as journals require for text.
+// resolution is the resolution of PNG files in dots per inch, as journals require it for text.
 const resolution = 300
 
-// printed are the inks on white paper.
+// printed holds the colours of the inks on white paper.
 var printed = [...]color.NRGBA{
 	Strong:  {0x1b, 0x1f, 0x24, 0xff},
 	Muted:   {0x57, 0x60, 0x6a, 0xff},
@@ -35,7 +35,7 @@ var printed = [...]color.NRGBA{
 	Surface: {0xff, 0xff, 0xff, 0xff},
 }
 
-// Write writes the picture to a directory, as NAME.svg and NAME.png.
+// Write writes the picture to the files NAME.svg and NAME.png in a directory.
 func (p *Picture) Write(dir string) error {
 	err := atomicfile.Write(filepath.Join(dir, p.Name+".svg"), func(w io.Writer) error {
 		_, err := io.WriteString(w, p.svg())
@@ -48,7 +48,7 @@ func (p *Picture) Write(dir string) error {
 	defer used.Put(pixels)
 	c := canvas{gg.NewContextForRGBA(pixels), map[float64]font.Face{}}
 	c.SetLineCapButt()
-	c.SetInterpolator(imagedraw.ApproxBiLinear) // letters keep their size
+	c.SetInterpolator(imagedraw.ApproxBiLinear) // keeps the size of letters
 	c.SetColor(printed[Surface])
 	c.Clear()
 	for _, m := range p.marks {
@@ -57,7 +57,7 @@ func (p *Picture) Write(dir string) error {
 	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
 }
 
-// svg is the picture as a file, as it first appears in a page.
+// svg returns the picture as an SVG file. It shows the picture as it first appears on a page.
 func (p *Picture) svg() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]spt" height="%[2]spt" font-family="%[3]s">`+"\n",
@@ -87,13 +87,13 @@ func code(ink Ink) string {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 }
 
-// used are images that have been written: new memory of some megabytes each costs more than drawing
-// in it.
+// used holds images that have been written and can be used again. Allocating the megabytes of an
+// image takes more time than drawing.
 var used = sync.Pool{New: func() any { return new(image.RGBA) }}
 
 func pixel(points float64) float64 { return points * resolution / 72 }
 
-// newPixels is an image of the size of the picture, with arbitrary content.
+// newPixels returns an image of the size of the picture. Its initial content is arbitrary.
 func (p *Picture) newPixels() *image.RGBA {
 	pixels := used.Get().(*image.RGBA)
 	columns, rows := int(pixel(p.Width)+0.5), int(pixel(p.Height)+0.5)
@@ -106,7 +106,7 @@ func (p *Picture) newPixels() *image.RGBA {
 	return pixels
 }
 
-// canvas draws on pixels.
+// canvas draws on the pixels of an image.
 type canvas struct {
 	*gg.Context
 	faces map[float64]font.Face // by size in points
@@ -149,7 +149,7 @@ func (c canvas) write(m mark) {
 	if !made {
 		var err error
 		if face, err = opentype.NewFace(sans(), &opentype.FaceOptions{Size: m.size, DPI: resolution}); err != nil {
-			panic(err) // only where the options are not finite
+			panic(err) // happens only if the options are not finite
 		}
 		c.faces[m.size] = face
 	}

@@ -44,7 +44,7 @@ func TextWidth(s string, size float64) float64 {
 	return float64(width) * size / float64(unit)
 }
 
-// Fit shortens a text to a width in points, with … for the part left out.
+// Fit shortens a text to a width in points. It ends a shortened text with ….
 func Fit(s string, size, width float64) string {
 	if TextWidth(s, size) <= width {
 		return s

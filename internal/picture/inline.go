@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Inline is the picture as SVG for an HTML page. Colours are classes: ink-NAME sets the property
-// --ink, which the style sheet of the page defines for light and dark. The property --points is the
-// width in points, for the page to choose a scale.
+// Inline returns the picture as SVG for an HTML page. Colours are classes: the class ink-NAME sets
+// the property --ink, which the style sheet of the page defines for light and dark pages. The
+// property --points is the width in points, from which the page can choose a scale.
 func (p *Picture) Inline() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" style="--points:%s" role="img" aria-label="%s">`,
@@ -21,12 +21,12 @@ func (p *Picture) Inline() string {
 	return out.String()
 }
 
-// short writes a length with the digits that can be seen.
+// short writes a length, rounded to digits that are visible.
 func short(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 2, 64), "0"), ".")
 }
 
-// place writes a coordinate with the digits that can be seen.
+// place writes a coordinate, rounded to digits that are visible.
 func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
 func (m mark) inline(out *strings.Builder) {
@@ -83,13 +83,14 @@ func (m mark) write(out *strings.Builder, attributes string) {
 		if m.style.Upright {
 			turn = fmt.Sprintf(` transform="rotate(-90 %s %s)"`, place(m.points[0].X), place(m.points[0].Y))
 		}
-		// the middle of letters without descenders is 0.35 of the size above the base line; a font
-		// wider than the measured one is squeezed into the room of labels
+		// The middle of letters without descenders is 0.35 of the font size above the base line.
+		// textLength squeezes a text into its measured width if the font of the page is wider than
+		// the measured font.
 		fmt.Fprintf(out, `<text %s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
 			attributes, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(TextWidth(m.text, m.size)), turn, html.EscapeString(m.text), tip)
 	}
 }
 
-// baseline is how far the base line lies under the middle of letters, in units of the size of the
-// font: half the height of capitals of Liberation Sans.
+// baseline is the distance of the base line below the middle of letters, in units of the font size:
+// half the height of capitals of Liberation Sans.
 const baseline = 0.35

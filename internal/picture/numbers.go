@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Number writes a number with three significant digits as text shows it, with a true minus sign.
+// Number writes a number with three significant digits and a true minus sign.
 func Number(x float64) string { return Digits(x, 3) }
 
 // Digits writes a number with n significant digits.
@@ -35,8 +35,8 @@ func Digits(x float64, digits int) string {
 	return strings.ReplaceAll(s, "-", "−")
 }
 
-// Probability writes a probability: two or three decimals, or its distance from 0 or 1 where these
-// do not show it.
+// Probability writes a probability with two or three decimals. If these would show 0 or 1, it
+// writes the distance from 0 or 1 instead.
 func Probability(p float64) string {
 	switch {
 	case math.IsNaN(p):

@@ -2,12 +2,12 @@ package picture
 
 import "math"
 
-// Ink is the role of a colour.
+// Ink is the role of a colour in a picture.
 type Ink int
 
-// The roles. First and Second are distinguished by people who are blind to colours, and in print
-// without colours by lightness: they are blue and vermillion of Okabe and Ito (2008), darkened
-// where text needs the contrast.
+// First and Second can be distinguished by colour-blind people, and by their lightness in print
+// without colours. They are blue and vermillion of Okabe and Ito (2008), darkened where text needs
+// the contrast.
 const (
 	Strong  Ink = iota // text, axes, dots of data
 	Muted              // secondary text
@@ -34,15 +34,15 @@ const (
 	SmallSize = 8
 )
 
-// Point is a place in points, y downward.
+// Point is a point of a picture, in typographic points; y grows downward.
 type Point struct{ X, Y float64 }
 
-// Picture is a drawing. Make one with New.
+// Picture is a drawing. New makes one.
 type Picture struct {
-	// Name is the stem of its file names, and its id in a page; Title is a short heading, and Text
-	// the description that a screen reader reads.
+	// Name is the stem of the picture's file names, and its id on a page. Title is a short heading.
+	// Text is the description that a screen reader reads.
 	Name, Title, Text string
-	// Width and Height are in points.
+	// Width and Height are the size in points.
 	Width, Height float64
 	marks         []mark
 }
@@ -61,7 +61,7 @@ const (
 	label
 )
 
-// Anchor is the part of a text that is at its place.
+// Anchor is the part of a text (start, middle or end) that is placed at its position.
 type Anchor int
 
 // The anchors.
@@ -71,7 +71,7 @@ const (
 	End
 )
 
-// mark is one thing on a picture.
+// mark is an element of a picture.
 type mark struct {
 	shape  shape
 	points []Point
@@ -83,15 +83,16 @@ type mark struct {
 	size   float64
 }
 
-// Style is the attributes of a mark. The zero value is plain.
+// Style holds the attributes of a mark. The zero value is an opaque, solid mark without a hint.
 type Style struct {
 	// Hint is shown when the pointer rests on the mark.
 	Hint string
-	// Opacity between 0 and 1; 0 stands for 1.
+	// Opacity is between 0 and 1; 0 stands for 1.
 	Opacity float64
-	// Dashed lines; Upright texts, rotated by a quarter, to be read from the right.
+	// Dashed applies to lines. Upright turns a text by a quarter, to be read from the right.
 	Dashed, Upright bool
-	// Group and Value join the marks of one thing, which a page can show or hide by its value.
+	// Group and Value are equal for the marks of one thing, which a page can show or hide by its
+	// value.
 	Group string
 	Value float64
 }
@@ -118,7 +119,7 @@ func (p *Picture) Box(x0, y0, x1, y1 float64, ink Ink, style ...Style) {
 	p.Area([]Point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}, ink, style...)
 }
 
-// Dots draws discs of a diameter.
+// Dots draws discs of the given diameter.
 func (p *Picture) Dots(points []Point, diameter float64, ink Ink, style ...Style) {
 	if len(points) > 0 {
 		p.marks = append(p.marks, mark{shape: dots, points: points, ink: ink, width: diameter, style: styleOf(style)})
@@ -132,7 +133,7 @@ func (p *Picture) Label(point Point, s string, anchor Anchor, size float64, ink 
 	}
 }
 
-// Place puts another picture on this one, its upper left corner at a place.
+// Place puts another picture on p, with its upper left corner at a point.
 func (p *Picture) Place(other *Picture, point Point) {
 	for _, m := range other.marks {
 		points := make([]Point, len(m.points))

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examples are pictures of every kind, with awkward content: long names, numbers that are unknown
-// and equal, nothing at all.
+// examples returns pictures of every kind, with awkward content: long names, numbers that are
+// unknown or equal, and no content.
 func examples() []*Picture {
 	long := "a name that is much too long to be written beside a picture <&> \"quoted\""
 	var many []Row
@@ -36,8 +36,8 @@ func examples() []*Picture {
 	}
 }
 
-// TestInline checks that every picture is well-formed, draws something, describes itself, and keeps
-// its texts inside.
+// TestInline checks that every picture is well-formed, is not empty, has a description, and keeps
+// its texts inside its borders.
 func TestInline(t *testing.T) {
 	for _, p := range examples() {
 		p.Text = "What is to be seen."
@@ -76,7 +76,7 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// Files are the same each time, and not empty.
+// TestWrite checks that files are not empty and are the same each time.
 func TestWrite(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	for _, p := range examples()[1:4] {

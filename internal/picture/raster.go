@@ -12,8 +12,9 @@ import (
 	"slices"
 )
 
-// encode writes an opaque image as a PNG with a palette, which takes a third of the time of one
-// without and half of the bytes. Deflating it harder would save little of a few kilobytes.
+// encode writes an opaque image as a PNG with a palette. This takes a third of the time and half of
+// the bytes of a PNG without a palette. A higher compression level would save little of a few
+// kilobytes.
 func encode(w io.Writer, from *image.RGBA) error {
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	return encoder.Encode(w, indexed(from))
@@ -21,7 +22,8 @@ func encode(w io.Writer, from *image.RGBA) error {
 
 const mostColours = 256
 
-// shade is a colour of an image: its bytes as a number, its pixels, and its place in the palette.
+// shade is a colour of an image: its bytes as a number, the count of its pixels, and its index in
+// the palette.
 type shade struct {
 	bytes            uint32
 	red, green, blue uint8
@@ -29,17 +31,18 @@ type shade struct {
 	index            uint8
 }
 
-// run is one of equal pixels, up to the one before end.
+// run is a run of equal pixels; end is the index after the last of them.
 type run struct {
 	shade *shade
 	end   int
 }
 
-// indexed gives an opaque image a palette of its most frequent colours. The colours of areas and
-// texts are among these; of the many shades at the edges of marks, which a few pixels have, the
-// rarest become the nearest one of the palette.
+// indexed gives an opaque image a palette of its most frequent colours, which include the colours
+// of areas and texts. Edges of marks have many more shades, with a few pixels each. The rarest of
+// them are replaced by the nearest colour of the palette.
 func indexed(from *image.RGBA) *image.Paletted {
-	// Pictures are flat: runs of equal pixels are counted and written.
+	// Pictures have large areas of one colour, so runs of equal pixels are counted and written at
+	// once.
 	shades := map[uint32]*shade{}
 	var recent [1 << 8]*shade // by a hash of their bytes: most runs have one of few colours
 	var runs []run

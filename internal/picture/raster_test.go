@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An image of few colours is written as it is; of one with more colours than a palette has, each
-// pixel of a frequent one is, and each other pixel is near.
+// TestEncode checks that an image with few colours is written exactly. In an image with more
+// colours than a palette holds, pixels of frequent colours must be exact and all other pixels must
+// be near.
 func TestEncode(t *testing.T) {
 	shade := func(k int) color.RGBA { return color.RGBA{uint8(k), uint8(k / 2), uint8(255 - k%7), 0xff} }
 	for _, colours := range []int{1, 3, 256, 400} {

@@ -2,7 +2,7 @@ package picture
 
 import "math"
 
-// Interval is an estimate of one number.
+// Interval is an estimate of one number with an interval.
 type Interval struct {
 	Mid, Low, High float64
 	Ink            Ink
@@ -10,27 +10,27 @@ type Interval struct {
 	Hint string
 }
 
-// Row is a line of a picture of intervals.
+// Row is a labelled row of intervals.
 type Row struct {
 	Label     string
 	Intervals []Interval
-	// From, if it is a number, is the start of an arrow to the first interval.
+	// From, if it is not NaN, is the start of an arrow that ends at the first interval.
 	From float64
-	// Note is written at the right.
+	// Note is a text written at the right end of the row.
 	Note string
 }
 
-// RowsOptions say how rows are drawn.
+// RowsOptions sets how rows are drawn.
 type RowsOptions struct {
 	// Axis names the numbers, with their unit.
 	Axis string
 	// Bars draws a bar from zero to the middle of each interval.
 	Bars bool
-	// Scale, unless both are zero, are the ends of the axis.
+	// Min and Max are the ends of the axis, unless both are zero.
 	Min, Max float64
-	// Reference is the place of a line: NaN for none.
+	// Reference is the number at which a vertical line is drawn. NaN: no line.
 	Reference float64
-	// Panels is how many columns the rows are put into, one after the other; 0 stands for 1.
+	// Panels is the number of columns into which the rows are divided; 0 stands for 1.
 	Panels int
 	// Legend explains the inks.
 	Legend []Entry
@@ -42,7 +42,7 @@ const (
 	labelShare = 0.5 // of the width of a panel, at most for labels
 )
 
-// Rows draws labelled rows of intervals: bars, forests, caterpillars.
+// Rows draws labelled rows of intervals, such as bars, forest plots and caterpillar plots.
 func Rows(name, title string, width float64, rows []Row, options RowsOptions) *Picture {
 	panels := max(1, options.Panels)
 	perPanel := (len(rows) + panels - 1) / panels
@@ -81,7 +81,7 @@ func (o RowsOptions) scale(rows []Row) Scale {
 	return Around(append(values, o.Reference)...)
 }
 
-// panel draws some of all rows between left and right.
+// panel draws the given rows, a part of all, between left and right.
 func (p *Picture) panel(rows []Row, left, right, top, bottom float64, x Scale, options RowsOptions, all []Row) {
 	labels, notes := 0.0, 0.0
 	for _, row := range all {
@@ -106,7 +106,7 @@ func (p *Picture) panel(rows []Row, left, right, top, bottom float64, x Scale, o
 		f.Label(Point{right - 1, y}, row.Note, End, SmallSize, Muted)
 		f.row(row, y, options)
 	}
-	// the axis has its name once, in the middle of all panels
+	// The name of the axis is written once, in the middle below all panels.
 	f.X.From, f.X.To = x.From, x.To
 	name := ""
 	if left == 0 {

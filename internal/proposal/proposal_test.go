@@ -32,8 +32,8 @@ func proposal(t testing.TB, degrees int) T {
 	return New(mode, factor, degrees)
 }
 
-// TestAgainstGonum compares densities with gonum's, at draws and anywhere, and the mean and
-// covariance of draws.
+// TestAgainstGonum compares log densities with gonum's, at draws and at other points. It also
+// checks the mean and covariance of draws.
 func TestAgainstGonum(t *testing.T) {
 	student, ok := distmv.NewStudentsT(mode, covariance, 7, nil)
 	require.True(t, ok)
@@ -63,17 +63,18 @@ func TestAgainstGonum(t *testing.T) {
 			require.InDelta(t, mode[a], mean[a], 5*sd/math.Sqrt(n)) // false alarms in 2 of a million
 			for b := range 3 {
 				other := math.Sqrt(c.scale * covariance.At(b, b))
-				// the kurtosis of 7 degrees is 5: errors of squares are at most 2 sd² / √n
+				// The kurtosis for 7 degrees of freedom is 5, so standard errors of mean squares
+				// are at most 2 sd² / √n.
 				require.InDelta(t, c.scale*covariance.At(a, b), squares.At(a, b), 10*sd*other/math.Sqrt(n))
 			}
 		}
 		require.Equal(t, mode, candidate.Mode())
-		// a normal density is integrated exactly: 0 is the logarithm of its integral
+		// For a normal density the approximation is exact, and the log of its integral is 0.
 		require.InDelta(t, 0, candidate.LogIntegral(normal.LogProb(mode)), 1e-12)
 	}
 }
 
-// BenchmarkDraw compares a draw with its density with gonum's.
+// BenchmarkDraw measures a draw with its density, for this package and for gonum.
 func BenchmarkDraw(b *testing.B) {
 	x := make([]float64, 3)
 	b.Run("here", func(b *testing.B) {

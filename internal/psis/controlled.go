@@ -6,24 +6,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ControlledDraws is the number of draws from which on the regression on the components reduces the
-// error: its bias is then below a fifth of its standard error (TestControlledErrorsAreRight in
-// package vti).
+// ControlledDraws is the smallest number of draws at which a regression on the components reduces
+// the error. From there on the bias of the regression is below a fifth of its standard error
+// (TestControlledErrorsAreRight in package vti).
 const ControlledDraws = 1024
 
-// Controlled returns the log of the mean of weights with its standard error. The components of the
-// mixture that the draws come from are control variates (Owen and Zhou 2000): their means are
-// known, so the part of the weights that they explain is no error. Weights of an exact flow are a
-// multiple of its component, and have no error. smoothed is the result of Pareto smoothing for the
-// weights; its mean stays where the weights have no variance or are too few for a regression.
-// components are the components of each draw, one draw after the other.
+// Controlled returns the log of the mean of weights with its standard error. The draws come from a
+// mixture, whose components are used as control variates (Owen and Zhou 2000). The means of the
+// components are known, so the part of the weights that a regression on them explains adds no
+// error. If a flow is exact, weights are a multiple of its component and have no error. smoothed is
+// the result of Pareto smoothing for the weights. Its mean is returned if the weights have no
+// variance or are too few for a regression. components holds the values of all components for the
+// first draw, then for the second, and so on.
 func Controlled(logWeights []float64, smoothed Result, components []float64) (logMean, se float64) {
 	n := len(logWeights)
 	if n < ControlledDraws || len(components) == 0 || smoothed.K > FiniteVariance || !(math.Abs(smoothed.LogMean) <= math.MaxFloat64) {
 		return smoothed.LogMean, smoothed.LogMeanSE
 	}
 	k := len(components) / n
-	// w = mean + Σ β_k (c_k − 1) + residual, with w relative to the plain mean
+	// The model of the regression is w = mean + Σ β_k (c_k − 1) + residual, with w the weights
+	// divided by their plain mean and c_k the components.
 	design, w := mat.NewDense(n, k+1, nil), mat.NewVecDense(n, nil)
 	for i, logWeight := range logWeights {
 		w.SetVec(i, math.Exp(logWeight-smoothed.LogMean))
@@ -46,9 +48,10 @@ func Controlled(logWeights []float64, smoothed Result, components []float64) (lo
 	return smoothed.LogMean + math.Log(mean), se / mean
 }
 
-// interceptError is the standard error of the first coefficient of a regression whose residuals
-// differ in variance and whose rows in leverage (HC3 of MacKinnon and White 1985): the weights that
-// the components explain worst are those with the largest components. NaN if it cannot be had.
+// interceptError returns the standard error of the first coefficient of a regression. Residuals
+// differ in variance and rows in leverage: the components explain the weights worst where the
+// components are largest. It therefore uses HC3 of MacKinnon and White (1985). It is NaN if the
+// error cannot be computed.
 func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDense, factor *mat.QR) float64 {
 	n, k := design.Dims()
 	var r mat.Dense
@@ -73,7 +76,7 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 			leverage += q.At(i, j) * q.At(i, j)
 			influence += inverse.At(0, j) * q.At(i, j)
 		}
-		// a row that decides a coefficient alone has no residual to judge it by
+		// A row that alone decides a coefficient has a residual of zero, and its leverage is 1.
 		term := influence * residual / math.Max(1-leverage, 1e-3)
 		sum += term * term
 	}

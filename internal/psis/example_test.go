@@ -7,8 +7,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// The target is exp(−x²/2) without its constant √(2π); the proposal a normal with standard
-// deviation 1.2.
+// The target is exp(−x²/2), whose integral is √(2π). The proposal is a normal distribution with
+// standard deviation 1.2.
 func ExampleSmooth() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	logWeights := make([]float64, 100_000)

@@ -3,9 +3,9 @@ package psis
 import "math"
 
 // fitGPD returns the shape k and scale sigma of the generalised Pareto distribution with location 0
-// that fits x, sorted ascending, all positive: the empirical-Bayes estimate of Zhang and Stephens
-// (2009, Technometrics 51). Its k has the sign for which heavy tails are positive; x needs
-// at least two values. The estimate is scale equivariant.
+// that fits x. It is the empirical-Bayes estimate of Zhang and Stephens (2009, Technometrics 51),
+// with the sign of k for which heavy tails are positive. x holds at least two positive values,
+// sorted ascending. The estimate is scale equivariant.
 func fitGPD(x []float64) (k, sigma float64) {
 	const priorScale = 3 // their prior for b = k/sigma puts its spread at 1/(3 · first quartile)
 	n := len(x)
@@ -34,9 +34,9 @@ func fitGPD(x []float64) (k, sigma float64) {
 	return k, -k / t
 }
 
-// meanLog1p is the mean of log(1 − t x), for x sorted ascending and t below 1/max x.
+// meanLog1p returns the mean of log(1 − t x), for x sorted ascending and t below 1/max x.
 func meanLog1p(t float64, x []float64) float64 {
-	// below that size of t x the products would lose digits of the mean
+	// If |t x| is smaller than this, products would lose digits of the mean.
 	const small = 1e-3
 	var sum float64
 	if math.Abs(t)*x[len(x)-1] < small {
@@ -60,7 +60,7 @@ func meanLog1p(t float64, x []float64) float64 {
 	return (sum + math.Log(product)) / float64(len(x))
 }
 
-// quantileGPD is the quantile function at 0 ≤ p < 1.
+// quantileGPD returns the quantile at probability p, 0 ≤ p < 1.
 func quantileGPD(p, k, sigma float64) float64 {
 	if k == 0 {
 		return -sigma * math.Log1p(-p)

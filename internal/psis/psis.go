@@ -11,8 +11,9 @@ import (
 // Reliable is the largest k̂ of a reliable estimate (Vehtari et al. 2024, section 3.2.4).
 const Reliable = 0.7
 
-// FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond
-// it standard errors are too small, and averages most often lie below their expectations.
+// FiniteVariance is the largest k̂ at which weights have a finite variance (Vehtari et al. 2024).
+// For a larger k̂ standard errors are too small, and averages are below their expectations in most
+// samples.
 const FiniteVariance = 0.5
 
 // ReliableFor is the largest k̂ at which an estimate from n draws deserves trust: with fewer than
@@ -22,10 +23,11 @@ func ReliableFor(draws int) float64 {
 	return min(Reliable, 1-1/math.Log10(float64(max(draws, 2))))
 }
 
-// TailShare is about the share of a mean of weights that lies beyond the largest of n draws, where
-// their tail has the shape k: n^−(1−k), since of n draws from a Pareto tail the largest is about
-// n^k times its scale, and w^(1−1/k) of the mean lies beyond w. Smoothing cannot restore it. At the
-// limit of [ReliableFor] it is a tenth. It is 1 for a k from 1 on, where there is no mean.
+// TailShare returns approximately the share of the mean of weights that lies beyond the largest of
+// n draws, if the tail of the weights has the shape k: n^−(1−k). The reason is that the largest of
+// n draws from a Pareto tail is about n^k times its scale, and that a share w^(1−1/k) of the mean
+// lies beyond w. Smoothing cannot restore this share. At the limit of [ReliableFor] it is a tenth.
+// For k of at least 1, for which there is no mean, it is 1.
 func TailShare(k float64, draws int) float64 {
 	if !(k < 1) {
 		return 1
@@ -33,11 +35,11 @@ func TailShare(k float64, draws int) float64 {
 	return math.Pow(float64(max(draws, 1)), max(k, 0)-1)
 }
 
-// minTail is the smallest tail that a shape is fitted to.
+// minTail is the smallest number of tail weights to which a shape is fitted.
 const minTail = 5
 
-// tieTolerance is the relative excess over the cutoff below which tail weights count as equal:
-// differences that small are rounding of the log densities.
+// tieTolerance is the relative excess over the cutoff below which tail weights count as equal to
+// the cutoff. Differences this small are rounding errors of the log densities.
 const tieTolerance = 1e-10
 
 // A cutoff lies in the bulk of the weights if more than bulkShare of the weights above it exceed it
@@ -54,10 +56,10 @@ type Result struct {
 	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
 	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
 	LogWeights []float64
-	// K is the shape k̂ of the tail. +Inf with too few draws, or too few of positive weight; 0 when
-	// the largest weights are all equal.
+	// K is the shape k̂ of the tail. It is +Inf if there are too few draws, or too few of positive
+	// weight, and 0 if the largest weights are all equal.
 	K float64
-	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
+	// ESS is the effective number of draws, between 1 and N. It is 0 if every weight is zero.
 	ESS float64
 	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
 	// included. LogMeanSE is its standard error, which includes Unreached.
@@ -67,21 +69,21 @@ type Result struct {
 	// most samples lack that draw: their mean is too small, and its error too, for small and large
 	// K. It is 0 for a K up to 0, and at most 1.
 	Unreached float64
-	// UnreachedAtMost is the same for a K larger by its standard error, (1 + K) √n / (n + 10) of a
-	// tail of n, where that is beyond FiniteVariance: a sample without its largest draws has too
-	// small a K too.
+	// UnreachedAtMost is Unreached for a K that is larger by its standard error, (1 + K) √n / (n +
+	// 10) for a tail of n weights, if that K is above FiniteVariance. A sample that lacks the
+	// largest draws also has too small a K.
 	UnreachedAtMost float64
-	// N counts the draws that are weights, Zero the draws with weight zero, NonFinite the NaN
-	// and +Inf.
+	// N is the number of draws that are weights, Zero the number of draws with weight zero, and
+	// NonFinite the number of draws that are NaN or +Inf.
 	N, Zero, NonFinite int
 }
 
-// Smooth applies Pareto smoothing to log importance ratios, which may share any additive constant.
-// The input is not changed. Without a single positive weight LogMean is −Inf and ESS 0.
+// Smooth applies Pareto smoothing to log importance ratios, to which any constant may be added. The
+// input is not changed. If no weight is positive, LogMean is −Inf and ESS is 0.
 func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
 
-// SmoothAsPublished leaves the cutoff at the place of the paper, as the packages loo and ArviZ do,
-// for comparison with their numbers.
+// SmoothAsPublished is Smooth with the cutoff where the paper places it, as in the packages loo and
+// ArviZ, for comparison with their results.
 func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
 
 func smooth(logWeights []float64, raise bool) Result {
@@ -103,7 +105,8 @@ func smooth(logWeights []float64, raise bool) Result {
 	return r
 }
 
-// largest lists at most n draws of the largest positive weights, ascending, ties by their order.
+// largest returns at most most of the draws, with the largest positive weights, ascending. Draws of
+// equal weight keep their order.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
@@ -135,7 +138,8 @@ func (r *Result) largest(draws []int, most int) []int {
 	return list
 }
 
-// excesses are the differences of draws from a cutoff, where not 0, relative to the largest weight.
+// excesses returns the differences between the weights of draws and a cutoff, relative to the
+// largest weight. Differences of 0 are left out.
 func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64) {
 	for _, i := range draws {
 		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
@@ -165,7 +169,7 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	}
 	tail := order[max(0, len(order)-size):]
 	excess := r.excesses(tail, largest, cutoff)
-	// a cutoff among weights that hardly differ is no edge of a tail
+	// If many weights lie close above the cutoff, it is not at the edge of a tail.
 	if beyond := r.excesses(tail, largest, (1+bulkWidth)*cutoff); float64(len(beyond)) < (1-bulkShare)*float64(len(excess)) && len(beyond) >= minTail && raise {
 		cutoff, excess = (1+bulkWidth)*cutoff, beyond
 	}
@@ -236,8 +240,9 @@ func LogMeanExp(logWeights []float64) (mean, se float64) {
 	return mean, se
 }
 
-// logMeanExp takes n apart from the slice, so that draws left out (−Inf in the slice) do not count.
-// It returns the weights too, relative to the largest; nil where all are zero.
+// logMeanExp takes the number of weights n separately from the slice, so that draws that are left
+// out (−Inf in the slice) do not count. It also returns the weights, divided by the largest, or nil
+// if all are zero.
 func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float64) {
 	largest := math.Inf(-1)
 	for _, l := range logWeights {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sigmas is the half-width of statistical checks in standard errors: with normal errors one check
-// in 15,000 fails by chance, were the seeds not fixed.
+// sigmas is the half-width of statistical checks in standard errors. If seeds were not fixed, one
+// check in 15,000 would fail by chance.
 const sigmas = 4
 
 func TestFitGPD(t *testing.T) {
@@ -34,8 +34,8 @@ func TestFitGPD(t *testing.T) {
 	}
 }
 
-// One logarithm for many factors is as good as one for each, also where factors overflow together
-// or the mean is tiny.
+// TestMeanLog1p checks that one logarithm of a product of many factors is as accurate as a
+// logarithm of each factor, also if a product would overflow or the mean is tiny.
 func TestMeanLog1p(t *testing.T) {
 	x := make([]float64, 1000)
 	for i := range x {
@@ -98,7 +98,8 @@ func TestSafeRatioIsReliable(t *testing.T) {
 }
 
 func TestLogMeanExpClosedForm(t *testing.T) {
-	// Log-normal weights: log mean is μ + τ²/2 and the relative variance exp(τ²) − 1.
+	// The weights are log-normal: their log mean is μ + τ²/2 and their relative variance exp(τ²) −
+	// 1.
 	const n, mu, tau = 50_000, -300.0, 0.6
 	rng := rand.New(rand.NewPCG(4, 4))
 	lw := make([]float64, n)
@@ -110,7 +111,7 @@ func TestLogMeanExpClosedForm(t *testing.T) {
 	assert.InDelta(t, mu+tau*tau/2, mean, sigmas*wantSE)
 	assert.InDelta(t, wantSE, se, 0.05*wantSE)
 
-	// The broken estimate without the τ²/2 (mean of logs) is far outside.
+	// The mean of the logs, which lacks the term τ²/2, is far outside.
 	var meanOfLogs float64
 	for _, l := range lw {
 		meanOfLogs += l / n
@@ -248,7 +249,8 @@ func TestReliableFor(t *testing.T) {
 	require.Negative(t, ReliableFor(0))
 }
 
-// TestLargestOfASort compares the largest weights with the end of a stable sort, with ties.
+// TestLargestOfASort compares the largest weights with the end of a stable sort, for weights with
+// ties.
 func TestLargestOfASort(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for _, kinds := range []int{1, 3, 40, 1 << 30} {
@@ -271,8 +273,8 @@ func TestLargestOfASort(t *testing.T) {
 }
 
 // TestTailShare compares TailShare with the share of the mean of a Pareto distribution that lies
-// beyond the largest of n draws, in the mean over tables: they differ by a factor Γ(2−k) of 0.89 to
-// 1.
+// beyond the largest of n draws, averaged over samples. The two differ by a factor Γ(2−k) between
+// 0.89 and 1.
 func TestTailShare(t *testing.T) {
 	const n, repeats = 2000, 400
 	random := rand.New(rand.NewPCG(3, 9))
@@ -295,10 +297,11 @@ func TestTailShare(t *testing.T) {
 	assert.Equal(t, []float64{1, 1, 1}, []float64{TailShare(1, n), TailShare(math.Inf(1), n), TailShare(math.NaN(), n)})
 }
 
-// Errors of means of weights with few moments: of 400 samples of 4,000 with a shape of 0.6, of
-// which those whose k̂ is reliable count, at most one in a hundred is more than four of them off,
-// and far fewer are more than two off than by the variance of the weights alone. Weights with a
-// light tail keep their errors.
+// TestErrorsOfHeavyTails checks standard errors of means of weights with few moments. It draws 400
+// samples of 4,000 weights of shape 0.6 and counts the samples whose k̂ is reliable. At most one in
+// a hundred may be off by more than four standard errors. Far fewer may be off by more than two
+// than with standard errors from the variance of the weights alone. For weights with a light tail
+// the standard errors must not change.
 func TestErrorsOfHeavyTails(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	const samples, draws = 400, 4000
@@ -337,8 +340,8 @@ func TestErrorsOfHeavyTails(t *testing.T) {
 	}
 }
 
-// Weights hardly differ, except for a short tail: the cutoff falls among the equal ones. Their tail
-// is bounded, and k̂ must be small; it was above 2.
+// TestCutoffInTheBulk has weights that hardly differ, except for a short tail, so that the cutoff
+// falls among nearly equal weights. Their tail is bounded, and k̂ must be small; it was above 2.
 func TestCutoffInTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
@@ -354,7 +357,8 @@ func TestCutoffInTheBulk(t *testing.T) {
 	}
 }
 
-// A heavy tail on top of weights that hardly differ is found, however small its scale.
+// TestHeavyTailAboveTheBulk checks that a heavy tail beside weights that hardly differ is found,
+// however small its scale.
 func TestHeavyTailAboveTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	for _, scale := range []float64{0.003, 0.01, 0.1} {

@@ -1,5 +1,5 @@
-// Package rank finds the ranks of values, values by their rank without sorting all of them, and
-// lists of indices in an order.
+// Package rank computes the ranks of values, selects values by rank without sorting all of them,
+// and lists indices in a given order.
 package rank
 
 import (
@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Place reorders values so that the one of rank k, from 0 for the smallest, is at k, none before
-// it is larger and none after it smaller. It parts them around one of them until that holds (Hoare
-// 1961), which takes a time proportional to their number on average. It panics if k is not the
-// place of a value. Places of NaN are not defined.
+// Place reorders values so that the value of rank k, counted from 0 for the smallest, is at index
+// k. No value before it is larger and no value after it is smaller. The method is quickselect
+// (Hoare 1961), whose time is proportional to the number of values on average. Place panics if k is
+// not an index of values. The result is undefined if a value is NaN.
 func Place(values []float64, k int) {
 	_ = values[k]
 	for low, high := 0, len(values)-1; low < high; {
@@ -39,7 +39,8 @@ func Place(values []float64, k int) {
 	}
 }
 
-// Mid are the ranks of values, from 1 for the smallest; equal ones share their average.
+// Mid returns the ranks of values, counted from 1 for the smallest. Equal values get the average of
+// their ranks.
 func Mid(values []float64) []float64 {
 	order := Order(len(values), func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	ranks := make([]float64, len(values))
@@ -56,7 +57,7 @@ func Mid(values []float64) []float64 {
 	return ranks
 }
 
-// UpTo lists 0 to n−1.
+// UpTo returns the indices 0 to n−1.
 func UpTo(n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -65,7 +66,8 @@ func UpTo(n int) []int {
 	return list
 }
 
-// Order lists 0 to n−1 in the order of compare, equal ones ascending.
+// Order returns the indices 0 to n−1 in the order of compare. Indices that compare equal are
+// ascending.
 func Order(n int, compare func(a, b int) int) []int {
 	order := UpTo(n)
 	slices.SortStableFunc(order, compare)

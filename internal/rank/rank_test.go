@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Each rank has the value that sorting puts there, with ties, infinities and few values.
+// TestPlace compares the value of each rank with the sorted values, with ties, infinities and few
+// values.
 func TestPlace(t *testing.T) {
 	random := stream.Rand(1, "rank")
 	for n := 1; n < 40; n++ {

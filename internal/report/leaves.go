@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Leaves are the numbers, texts and lists of a value that encodes as a JSON object, by their paths
-// there with dots, without the leaves below some names at its top.
+// Leaves returns the leaves of a value that encodes as a JSON object: numbers, texts and lists, by
+// their path, whose names are joined by dots. It leaves out the top-level names in without.
 func Leaves(value any, without ...string) (map[string]string, error) {
 	encoded, err := json.Marshal(value)
 	if err != nil {

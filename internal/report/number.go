@@ -26,7 +26,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(n))
 }
 
-// Text is the number as CSV cells show it: empty when it is not finite.
+// Text returns the number as a cell of a CSV file. It is empty if the number is not finite.
 func (n Number) Text() string {
 	encoded, err := n.MarshalJSON()
 	if err != nil || string(encoded) == "null" {

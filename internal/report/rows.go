@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Rows is a table of text of a list of structs: a head of the names of some fields in JSON, and a
-// row for each element. Numbers are as Text shows them, pointers to nothing empty, other fields as
-// fmt.Sprint writes them. It panics for a name without a field.
+// Rows makes a table of text from a list of structs. The first row holds names, the JSON names of
+// some fields, and then there is a row for each element. Numbers are written by Text, nil pointers
+// as empty cells, and other fields by fmt.Sprint. Rows panics if a name has no field.
 func Rows[T any](list []T, names ...string) [][]string {
 	goType := reflect.TypeFor[T]()
 	fields := map[string][]int{}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Claim makes the directory of a new run, and locks it until release is called. An empty name
-// stands for a new folder runs/COMMAND-DATE-TIME. Existing files are never overwritten: Claim
-// refuses a folder that already holds a run or a file with the name of one that the run writes.
-// files are these names, which may be patterns of [filepath.Match].
+// Claim makes the directory of a new run, and locks it until release is called. If name is empty,
+// it makes a new folder runs/COMMAND-DATE-TIME. Existing files are never overwritten: Claim returns
+// an error if the folder already holds a run, or a file that the run would write. files lists the
+// names of these files, which may be patterns of [filepath.Match].
 func Claim(name, command string, now time.Time, files []string) (dir string, release func(), err error) {
 	if name == "" {
 		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
@@ -44,7 +44,7 @@ func unwritable(name string, err error) error {
 	return fmt.Errorf("%s cannot be the directory of the run: %w; choose another --out, in a folder that you can write", name, err)
 }
 
-// free fails for a folder that holds a run, or one of the files.
+// free returns an error if a folder holds a run or one of the files.
 func free(dir string, files []string) error {
 	for _, file := range []string{RecordFile, PosteriorFile, ChainsFile} {
 		if Exists(filepath.Join(dir, file)) {

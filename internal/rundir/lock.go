@@ -10,22 +10,24 @@ import (
 	"strings"
 )
 
-// lockFile is in a run directory while a process works there. The lock is the lock of the operating
-// system on the open file, which ends with the process: a file left behind by a killed process
-// locks nothing.
+// lockFile is a file in a run directory while a process works there. The process holds the
+// operating system's lock on the open file, which ends with the process. A file left behind by a
+// killed process therefore locks nothing.
 const lockFile = ".vti-lock"
 
-// errLocked: another process holds the lock.
+// errLocked is the error if another process holds the lock.
 var errLocked = errors.New("locked")
 
-// Lock locks a directory against other processes until release is called. It fails at once, naming
-// the process, if another one holds the lock.
+// Lock locks a directory against other processes until release is called. If another process holds
+// the lock, Lock returns an error at once that names this process.
 func Lock(dir string) (release func(), err error) { return lockWith(filepath.Join(dir, lockFile), dir) }
 
-// LockFile is Lock for one file, which need not exist yet: its lock is next to it.
+// LockFile locks one file as [Lock] locks a directory. The file need not exist yet; its lock file
+// is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
-// lockWith locks a directory or a file, named in errors, with the lock file at path.
+// lockWith locks a directory or a file with the lock file at path. what names the locked directory
+// or file in errors.
 func lockWith(path, name string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -46,7 +48,8 @@ func lockWith(path, name string) (release func(), err error) {
 			_ = file.Close()
 			return nil, fmt.Errorf("locking %s: %w", name, err)
 		}
-		// The holder before may have removed the file between our opening and locking it.
+		// The previous holder may have removed the file after this process opened it and before it
+		// locked it.
 		if !sameFile(file, path) {
 			_ = file.Close()
 			continue

@@ -4,5 +4,5 @@ package rundir
 
 import "os"
 
-// lock does nothing: on these systems two runs in one directory are not distinguished.
+// lock does nothing: on these systems two runs in one directory are not detected.
 func lock(*os.File) error { return nil }

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLock checks that one process at a time holds the lock: the second learns the process of the
-// first, and the lock of a killed process counts for nothing.
+// TestLock checks that only one process at a time holds the lock. A second process learns the
+// identity of the first, and the lock of a killed process has no effect.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

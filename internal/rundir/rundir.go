@@ -1,4 +1,4 @@
-// Package rundir holds the files that all applications keep in the directory of a run.
+// Package rundir reads and writes the files that all applications keep in the directory of a run.
 package rundir
 
 import (
@@ -33,13 +33,13 @@ func Continues(dir string) bool {
 	return slices.ContainsFunc([]string{PosteriorFile, ChainsFile, PiecesDir}, func(name string) bool { return Exists(filepath.Join(dir, name)) })
 }
 
-// Exists reports whether there is a file.
+// Exists reports whether a file exists.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// WriteJSON writes a value to a file, whole or not at all.
+// WriteJSON writes a value to a file, which is then either complete or unchanged.
 func WriteJSON(path string, value any) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
@@ -79,7 +79,7 @@ func ReadRecord(dir string, record any) error {
 }
 
 // ReadResult reads the result of the run in dir into result, a pointer to the struct of its
-// application. It fails where there is none, and where it is damaged.
+// application. It returns an error if the result is missing or damaged.
 func ReadResult(dir string, result any) error {
 	path := filepath.Join(dir, ResultFile)
 	content, err := os.ReadFile(path)
@@ -102,7 +102,7 @@ func ReadResult(dir string, result any) error {
 	return nil
 }
 
-// WriteTables writes tables of text as CSV, by the names of their files.
+// WriteTables writes tables of text as CSV files; tables holds them by the names of the files.
 func WriteTables(dir string, tables map[string][][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(tables[name]) }
@@ -113,7 +113,7 @@ func WriteTables(dir string, tables map[string][][]string) error {
 	return nil
 }
 
-// Quoted is a path, or another word, as a shell takes it.
+// Quoted returns a path or another word quoted for a shell.
 func Quoted(path string) string {
 	if path == "" || strings.ContainsAny(path, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Factor is the Cholesky factor of a matrix.
+// Factor is the Cholesky factor of a sparse matrix. Its first columns, the head, are stored as
+// sparse columns; the rest is a dense triangle.
 type Factor struct {
 	s        *Symbolic
 	diagonal []float64 // of the head
@@ -22,15 +23,15 @@ type Factor struct {
 // epsilon is the distance of 1 from the next number.
 const epsilon = 0x1p-52
 
-// Factorize returns the factor of the matrix with these values, in the order of the entries given
-// to Analyse; false if it is not positive definite in double precision.
+// Factorize returns the factor of the matrix with the given values, in the order of the entries
+// given to Analyse. It returns false if the matrix is not positive definite in double precision.
 func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	f := &Factor{
 		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),
 	}
 	rest := s.n - s.head
 	schur := make([]float64, rest*rest)
-	next := append([]int(nil), s.first[:s.head]...) // where the next entry of each column goes
+	next := append([]int(nil), s.first[:s.head]...) // the position of the next entry of each column
 	x, whole := make([]float64, s.n), make([]float64, s.n)
 	determinant := logProduct{product: 1}
 	for k := range s.n {
@@ -86,7 +87,8 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	return f, true
 }
 
-// logProduct is the logarithm of a product of positive numbers, with one logarithm for many.
+// logProduct computes the logarithm of a product of positive numbers, with one logarithm for many
+// numbers.
 type logProduct struct{ product, sum float64 }
 
 func (p *logProduct) times(x float64) {
@@ -103,10 +105,11 @@ func (p *logProduct) log() float64 { return p.sum + math.Log(p.product) }
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }
 
-// Rounding is about the error of the log determinant by rounding: the remainder of each place of
-// the diagonal after elimination is as uncertain as the last digit of the entry before. Below 1e-3
-// all digits that matter are right. For a factor by [LeastSquares] it is about the effect of the
-// last digits of the rows on half the squares.
+// Rounding returns the approximate error of the log determinant by rounding. The remainder of each
+// diagonal entry after elimination is as uncertain as the last digit of the entry before
+// elimination. If the result is below 1e-3, all digits that matter are right. For a factor by
+// [LeastSquares] it is about the effect of the last digits of the rows on half the residual sum of
+// squares.
 func (f *Factor) Rounding() float64 { return f.rounding }
 
 // Solve returns A⁻¹ b.
@@ -139,7 +142,7 @@ func (f *Factor) permuted(caller string, b []float64) []float64 {
 	return x
 }
 
-// backward solves Lᵀ y = x, which it changes, and returns y in the old order.
+// backward solves Lᵀ y = x and returns y in the original order of rows. It overwrites x.
 func (f *Factor) backward(x []float64) []float64 {
 	if rest := f.s.n - f.s.head; rest > 0 {
 		blas64.Trsv(blas.Trans, f.dense, blas64.Vector{N: rest, Inc: 1, Data: x[f.s.head:]})

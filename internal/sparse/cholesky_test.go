@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// random is a positive definite matrix of n rows with a given mean number of entries in each, and
-// its values.
+// random returns a random positive definite matrix of n rows with a given mean number of entries in
+// each row.
 func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, dense *mat.SymDense) {
 	dense = mat.NewSymDense(n, nil)
 	add := func(i, j int, value float64) {
@@ -35,7 +35,8 @@ func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, 
 	return entries, values, dense
 }
 
-// crossed is the precision of effects of two crossed groupings with the given number of rows.
+// crossed returns the precision matrix of the effects of two crossed groupings, with a and b
+// levels, for the given number of rows.
 func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float64, dense *mat.SymDense) {
 	dense = mat.NewSymDense(a+b, nil)
 	add := func(i, j int, value float64) {
@@ -54,8 +55,8 @@ func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float
 	return entries, values, dense
 }
 
-// TestFactorize compares solutions, determinants and the covariance of draws with a dense factor,
-// for matrices that stay sparse, become dense, and are neither.
+// TestFactorize compares solutions, determinants and the covariance of draws with a dense factor.
+// Some matrices stay sparse, some become dense, and some are between.
 func TestFactorize(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	for name, build := range map[string]func() ([]Entry, []float64, *mat.SymDense){
@@ -92,7 +93,7 @@ func TestFactorize(t *testing.T) {
 				back.MulVec(dense, mat.NewVecDense(n, got))
 				require.InDeltaSlice(t, b, back.RawVector().Data, 1e-8)
 
-				// M Mᵀ = A⁻¹ for the matrix M that Spread multiplies by.
+				// Spread multiplies by a matrix M, for which M Mᵀ must be A⁻¹.
 				m := mat.NewDense(n, n, nil)
 				for j := range n {
 					unit := make([]float64, n)
@@ -111,7 +112,8 @@ func TestFactorize(t *testing.T) {
 	}
 }
 
-// BenchmarkFactorize has a dense part of 1,128 rows, as lecturers of InstEval.
+// BenchmarkFactorize factorises a matrix whose factor has a dense part of 1,128 rows, the number of
+// lecturers in the data InstEval.
 func BenchmarkFactorize(b *testing.B) {
 	entries, values, _ := crossed(rand.New(rand.NewPCG(3, 4)), 1128, 2972, 73421)
 	s := Analyse(1128+2972, entries, nil)
@@ -121,7 +123,7 @@ func BenchmarkFactorize(b *testing.B) {
 	}
 }
 
-// A determinant is beyond the range of numbers where its logarithm is not.
+// TestLogProduct has products beyond the range of float64 whose logarithms are not.
 func TestLogProduct(t *testing.T) {
 	for _, factor := range []float64{3, 1e-310, 1e308, 1e-3} {
 		product := logProduct{product: 1}
@@ -140,7 +142,8 @@ func TestNotPositiveDefinite(t *testing.T) {
 	}
 }
 
-// Levels of a nested grouping are eliminated first: the factor has only the entries of the matrix.
+// TestOrderKeepsNestedLevelsApart checks that the levels of a nested grouping are eliminated first:
+// the factor then has only the entries of the matrix.
 func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 	var entries []Entry
 	const groups, each = 40, 25
@@ -158,8 +161,9 @@ func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 	require.Equal(t, len(entries), entriesOf(s), fmt.Sprint("head ", s.head))
 }
 
-// TestCheapestHead checks that the dense part begins where a factor takes least time: columns of
-// few entries stay apart from it, whatever their number, and columns of many are in it.
+// TestCheapestHead checks that the dense part begins at the column for which a factor takes least
+// time. Columns with few entries must be outside of it, whatever their number, and columns with
+// many entries inside.
 func TestCheapestHead(t *testing.T) {
 	for name, c := range map[string]struct{ sparse, entries, dense int }{
 		"nested":  {2000, 1, 0},
@@ -178,7 +182,7 @@ func TestCheapestHead(t *testing.T) {
 	}
 }
 
-// entriesOf returns the number of entries of a factor, its dense part included.
+// entriesOf returns the number of entries of a factor, including its dense part.
 func entriesOf(s *Symbolic) int {
 	rest := s.n - s.head
 	return s.first[s.head] + s.head + rest*(rest+1)/2

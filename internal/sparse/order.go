@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// minimumDegree is an order of elimination, new to old, of a graph given by the neighbours of each
-// node: the next node is always the one that would fill in least, by a bound on its degree; ties by
-// number. Nodes in last follow all others; nil stands for none.
+// minimumDegree returns an order of elimination for a graph given by the neighbours of each node:
+// the result lists the nodes in the order in which they are eliminated. The next node is always the
+// node with the smallest bound on its degree, which bounds the fill-in; ties are broken by number.
+// Nodes in last follow all others; nil means that there are none.
 func minimumDegree(neighbours [][]int, last []bool) []int {
 	n := len(neighbours)
 	g := &quotient{
@@ -38,22 +39,23 @@ func minimumDegree(neighbours [][]int, last []bool) []int {
 	return order
 }
 
-// quotient is the rest of the graph after some eliminations. A node is next to the nodes in its
-// list, and to all members of the elements in its list: an element is an eliminated node, and its
-// members are the nodes that the elimination made neighbours of each other.
+// quotient represents the graph that remains after some eliminations. An element is an eliminated
+// node, and its members are the nodes that the elimination made neighbours of each other. A node is
+// adjacent to the nodes in its list, and to all members of the elements in its list.
 type quotient struct {
 	nodes, elements, members [][]int
-	degree                   []int // a bound
-	later                    []int // what is added to it, so that some nodes come last
+	degree                   []int // an upper bound
+	later                    []int // added to degree, so that some nodes come last
 	gone                     []bool
-	mark                     []int // by the step that saw a node last
+	mark                     []int // the last step that visited each node
 	step                     int
 }
 
-// rank orders the candidates: the smallest is chosen first.
+// rank returns the priority of a node: the node with the smallest rank is eliminated next.
 func (g *quotient) rank(i int) int { return g.degree[i] + g.later[i] }
 
-// eliminate turns a node into an element, and returns its members, whose degrees are known anew.
+// eliminate turns a node into an element. It returns the element's members, whose degrees it has
+// recomputed.
 func (g *quotient) eliminate(node int) []int {
 	g.step++
 	g.gone[node] = true
@@ -86,7 +88,7 @@ func (g *quotient) eliminate(node int) []int {
 	return members
 }
 
-// candidate is a node with the rank that it had when it was queued.
+// candidate is a node, with its rank at the time when it was queued.
 type candidate struct{ rank, node int }
 
 type byRank []candidate

@@ -14,13 +14,13 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// LeastSquares minimises |M x − b|² for the rows [M b] of a matrix [rows, n+1] by reflections, and
-// returns the factor of MᵀM, the minimum x and the residual sum of squares. Rows may differ by many
-// orders of magnitude: each loses only its last digits if the rows with the largest entries come
-// first, and the next column is always the one with the largest remainder (Powell and Reid 1969;
-// Cox and Higham 1998). In another order two columns that depend on each other in the large rows
-// carry their rounding into the small rows, which alone distinguish them. False where M does not
-// have full rank in double precision.
+// LeastSquares minimises |M x − b|² by reflections, for the rows [M b] of a matrix [rows, n+1]. It
+// returns the factor of MᵀM, the minimum x and the residual sum of squares. Rows may differ in size
+// by many orders of magnitude. Each row loses only its last digits if the rows with the largest
+// entries come first, and if the next column is always the one with the largest remainder (Powell
+// and Reid 1969; Cox and Higham 1998). In another order of columns, two columns that are nearly
+// equal in the large rows would carry rounding errors into the small rows, by which alone they can
+// be distinguished. ok is false if M does not have full rank in double precision.
 func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok bool) {
 	count, columns := rows.Dims()
 	n := columns - 1
@@ -46,7 +46,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	}
 	f = &Factor{s: s, dense: blas64.Triangular{N: n, Stride: max(n, 1), Data: make([]float64, n*n), Uplo: blas.Lower, Diag: blas.NonUnit}}
 	x = make([]float64, n)
-	for k, row := range r[:n] { // L = Rᵀ, but for the signs that make its diagonal positive
+	for k, row := range r[:n] { // L = Rᵀ, with signs that make its diagonal positive
 		sign := math.Copysign(1, row[k])
 		for j := k; j < n; j++ {
 			f.dense.Data[j*n+k] = sign * row[j]
@@ -62,7 +62,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	return f, x, squares, true
 }
 
-// longestFrom is the column before n that is longest below the first k rows; none before k is.
+// longestFrom returns the column, from k to n−1, whose part below the first k rows is longest.
 func longestFrom(r [][]float64, k, n int) int {
 	square := make([]float64, n-k)
 	for _, row := range r[k:] {
@@ -73,7 +73,8 @@ func longestFrom(r [][]float64, k, n int) int {
 	return k + floats.MaxIdx(square)
 }
 
-// reflect makes column k zero below row k by a reflection; false where nothing is there.
+// reflect makes column k zero below row k by a reflection. It returns false if the column is zero
+// from row k on.
 func reflect(r [][]float64, k int) bool {
 	v := make([]float64, len(r)-k)
 	for i := range v {
@@ -96,8 +97,8 @@ func reflect(r [][]float64, k int) bool {
 	return true
 }
 
-// roundingOf is about the effect of the last digits of all rows on half the residual sum of squares
-// at x.
+// roundingOf returns the approximate effect of the last digits of all rows on half the residual sum
+// of squares at x.
 func roundingOf(rows *mat.Dense, x []float64, squares float64) float64 {
 	count, _ := rows.Dims()
 	var last float64 // squares of what the last digits of each row are

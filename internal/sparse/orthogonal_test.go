@@ -11,8 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// intercepts are the rows [M b] of a least squares with an intercept, of standard deviation s, and
-// group effects, of standard deviation t, in units of the noise; and the entries of MᵀM.
+// intercepts returns the rows [M b] of a least squares problem with an intercept of prior standard
+// deviation s and group effects of standard deviation t, in units of the noise. It also returns the
+// entries of MᵀM.
 func intercepts(y []float64, group []int, groups int, s, t float64) (rows *mat.Dense, entries []Entry, values []float64) {
 	rows = mat.NewDense(len(y)+groups+1, groups+2, nil)
 	for i, g := range group {
@@ -112,7 +113,8 @@ func TestLeastSquares(t *testing.T) {
 	}
 }
 
-// A matrix whose columns depend on each other has no factor.
+// TestLeastSquaresOfDependentColumns checks that a matrix with linearly dependent columns has no
+// factor.
 func TestLeastSquaresOfDependentColumns(t *testing.T) {
 	_, _, _, ok := LeastSquares(mat.NewDense(3, 3, []float64{1, 0, 1, 1, 0, 2, 1, 0, 3}))
 	require.False(t, ok)

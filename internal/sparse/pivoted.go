@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// pivotPanel pivots are found before all other entries are updated by one product: fewer read
-	// the matrix more often, more take longer to find. Not tuned.
+	// pivotPanel is the number of pivots that are found before all other entries are updated by one
+	// product. With fewer pivots the matrix is read more often; with more, pivots take longer to
+	// find. Not tuned.
 	pivotPanel = 128
-	// pivotShare is the share of columns after which pivots are removed from the entries that are
-	// updated. Not tuned.
+	// pivotShare is the share of columns that must have become pivots before these are removed from
+	// the entries that are updated. Not tuned.
 	pivotShare = 0.1
 )
 
-// FactorizePivoted finds rows U with U'U = A of a positive semidefinite matrix [n·n], given whole,
-// which it overwrites. Each row belongs to the column with the largest variance left, its pivot,
-// and is zero in the columns of pivots before, until no variance left exceeds least. left is the
-// largest length of a row of A − U'U.
+// FactorizePivoted finds rows U with UᵀU = A for a positive semidefinite matrix [n·n]. The matrix
+// is given with both triangles and is overwritten. The pivot of each row is the column with the
+// largest remaining variance, and the row is zero in the columns of earlier pivots. The search ends
+// when no remaining variance exceeds least. left is the largest length of a row of A − UᵀU.
 func FactorizePivoted(a []float64, n int, least float64) (rows [][]float64, pivots []int, left float64) {
 	f := &pivoted{n: n, a: a, least: least}
 	for c := range n {
@@ -43,15 +44,15 @@ func FactorizePivoted(a []float64, n int, least float64) (rows [][]float64, pivo
 	return f.rows, f.pivots, left
 }
 
-// pivoted is the difference of a matrix and the products of the rows so far.
+// pivoted holds the difference between a matrix and the products UᵀU of the rows found so far.
 type pivoted struct {
 	n      int
 	a      []float64 // the difference [m, m], in rows of n
 	least  float64
-	place  []int // in the whole matrix, of the m columns left
+	place  []int // indices in the whole matrix of the m remaining columns
 	rows   [][]float64
 	pivots []int
-	// variance is the diagonal of a [m], −∞ for pivots.
+	// variance is the diagonal of a [m], with −∞ for pivots.
 	variance []float64
 }
 
@@ -86,7 +87,7 @@ func (f *pivoted) find(panel []float64) (more bool) {
 	return true
 }
 
-// update subtracts the products of the rows of a panel.
+// update subtracts the products of the rows in a panel from a.
 func (f *pivoted) update(plan *kernel.ProductPlan[float64], panel []float64) {
 	m, minus := len(f.place), make([]float64, len(panel))
 	floats.AddScaled(minus, -1, panel)
@@ -103,7 +104,7 @@ func (f *pivoted) update(plan *kernel.ProductPlan[float64], panel []float64) {
 	}
 }
 
-// compact removes the rows and columns of pivots.
+// compact removes the rows and columns of pivots from a.
 func (f *pivoted) compact() {
 	m := 0
 	var kept []int

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Entry is a place of a symmetric matrix: an entry and its mirror image are one.
+// Entry is a position in a symmetric matrix. An entry and its mirror image are the same entry.
 type Entry struct{ Row, Column int }
 
-// Symbolic is the common part of all factors of matrices with one pattern.
+// Symbolic is the part of a factorisation that depends only on the pattern of the matrix.
 type Symbolic struct {
 	n     int
 	order []int // new to old
 	// head is the number of columns that are sparse; the rest is factorised as a dense matrix.
 	head int
-	// columns lists for each row, in the new order, the columns before it in which the factor has
-	// an entry, ascending; for rows in the dense part only the columns of the head.
+	// columns lists for each row, in the new order, the earlier columns in which the factor has an
+	// entry, ascending. For rows of the dense part it lists only columns of the head.
 	columns [][]int32
 	first   []int // of each column of the head: where its entries below the diagonal begin
 	// entries of the matrix by rows of the new order, with their places among the values: for a row
@@ -24,24 +24,26 @@ type Symbolic struct {
 	panels []densePanel // of the dense part
 }
 
-// placed is an entry in a row: its column in the new order, and the place of its value.
+// placed is an entry in a row: its column in the new order, and the index of its value.
 type placed struct {
 	column int32
 	value  int32
 }
 
-// denseGain is how many multiplications of the dense part take the time of one of the sparse part,
-// and leastDense the least size of the dense part that is worth its overhead. By hand, on the 4,130
-// effects of InstEval with three groupings: 10 to 30 are within a tenth of each other.
+// denseGain is the number of multiplications of the dense part that take the time of one
+// multiplication of the sparse part. leastDense is the smallest size of the dense part that is
+// worth its overhead. Both were chosen by timings on the 4,130 effects of the data InstEval with
+// three groupings: the times for 10 to 30 differ by a tenth.
 const (
 	denseGain  = 20
 	leastDense = 16
 )
 
-// Analyse prepares factors of matrices of n rows with the given entries. Entries outside the list
-// are zero; the list must have an entry for each place of the diagonal. An entry may be there
-// several times; its values add up. Rows in last are eliminated after all others, so that their
-// draws by Spread depend on the numbers for them alone; nil stands for none.
+// Analyse prepares the factorisation of matrices of n rows with the given entries. Entries outside
+// the list are zero; the list must contain every diagonal entry. An entry may be listed several
+// times; its values are then added. Rows in last are eliminated after all others. The draws of
+// these rows by Spread then depend only on the random numbers for these rows. nil means that there
+// are no such rows.
 func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 	neighbours := make([][]int, n)
 	diagonal := make([]bool, n)
@@ -64,7 +66,7 @@ func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 		neighbours[i] = slices.Compact(neighbours[i])
 	}
 	s := &Symbolic{n: n, order: minimumDegree(neighbours, last), rows: make([][]placed, n)}
-	place := make([]int, n) // old to new
+	place := make([]int, n) // from the original order to the new order
 	for k, old := range s.order {
 		place[old] = k
 	}
@@ -111,7 +113,7 @@ func (s *Symbolic) fill() {
 	s.panels = densePanels(s.n - s.head)
 }
 
-// Work returns about how many multiplications a factor takes.
+// Work returns the approximate number of multiplications for one factor.
 func (s *Symbolic) Work() float64 {
 	work := 0.0
 	for j := range s.head {
@@ -122,7 +124,8 @@ func (s *Symbolic) Work() float64 {
 	return work + rest*rest*rest/6
 }
 
-// cheapestHead is the best number of sparse columns, given the entries below the diagonal in each.
+// cheapestHead returns the number of sparse columns for which a factor takes least time, given the
+// number of entries below the diagonal in each column.
 func cheapestHead(counts []int) int {
 	n := len(counts)
 	sparse := 0.0

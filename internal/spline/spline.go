@@ -1,4 +1,5 @@
-// Package spline computes bases of natural cubic splines whose coefficients are independent.
+// Package spline computes bases of natural cubic splines whose coefficients have independent
+// priors.
 package spline
 
 import (
@@ -26,9 +27,9 @@ type Natural struct {
 	slopes     []float64
 }
 
-// NewNatural places knots at quantiles of the different values of x, as R's quantile; of fewer
-// values there are fewer knots. It is nil with less than three, or where some are so close to each
-// other that rounding hides the gap.
+// NewNatural places knots at quantiles of the distinct values of x, as R's quantile function does.
+// If there are fewer distinct values than knots, there are fewer knots. It returns nil if there are
+// fewer than three knots, or if two knots are so close that rounding hides their distance.
 func NewNatural(x []float64, knots int) *Natural {
 	distinct := Distinct(x)
 	knots = min(knots, len(distinct))
@@ -75,7 +76,8 @@ func (s *Natural) place(x float64) float64 { return (x - s.low) / s.width }
 
 func (s *Natural) gap(i int) float64 { return s.knots[i+1] - s.knots[i] }
 
-// straighten subtracts lines from the functions, and scales them.
+// straighten subtracts lines from the functions, so that they are orthogonal to lines over x, and
+// scales them.
 func (s *Natural) straighten(x []float64) {
 	values, places, squares := s.over(x), make([]float64, len(x)), 0.0
 	for row, v := range x {
@@ -103,8 +105,8 @@ func (s *Natural) over(x []float64) *mat.Dense {
 	return values
 }
 
-// Turn makes the functions orthogonal to each other over the values x that placed the knots, the
-// largest, and smoothest, first. Σ b² stays as it is.
+// Turn rotates the functions so that they are orthogonal to each other over the values x that
+// placed the knots. The largest and smoothest function comes first. Σ b² does not change.
 func (s *Natural) Turn(x []float64) {
 	var components mat.SVD
 	if !components.Factorize(s.over(x), mat.SVDThin) {
@@ -117,17 +119,17 @@ func (s *Natural) Turn(x []float64) {
 	}
 }
 
-// Distinct are the different values of x, sorted.
+// Distinct returns the distinct values of x, sorted.
 func Distinct(x []float64) []float64 {
 	sorted := slices.Clone(x)
 	slices.Sort(sorted)
 	return slices.Compact(sorted)
 }
 
-// Functions returns k − 2.
+// Functions returns the number of functions, k − 2.
 func (s *Natural) Functions() int { return len(s.second) }
 
-// At writes the functions of x. dst is [k − 2].
+// At writes the values of the functions at x to dst [k − 2].
 func (s *Natural) At(x float64, dst []float64) {
 	z := s.place(x)
 	for j := range dst {
@@ -142,7 +144,7 @@ func (s *Natural) At(x float64, dst []float64) {
 	}
 }
 
-// cube is x³/6 for positive x, else 0.
+// cube returns x³/6 for positive x, and 0 otherwise.
 func cube(x float64) float64 {
 	if x <= 0 {
 		return 0

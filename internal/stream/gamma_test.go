@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mean and variance are the shape, to four standard errors: a false alarm in about 1 of 1,300
-// seeds.
+// TestGammaMoments checks that mean and variance equal the shape, to four standard errors: a false
+// alarm for about 1 of 1,300 seeds.
 func TestGammaMoments(t *testing.T) {
 	const draws = 100_000
 	for _, shape := range []float64{0.2, 1, 2.5, 60} {

@@ -14,7 +14,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// scope is where the state variables of graph streams live in a context.
+// scope is the scope of the state variables of graph streams in a context.
 const scope = "stream"
 
 // Seed returns the seed of the stream called name under the root seed: the 64-bit FNV-1a hash of
@@ -29,10 +29,11 @@ func Seed(root uint64, name string) uint64 {
 	return x ^ (x >> 31)
 }
 
-// Rand returns the stream as a host generator.
+// Rand returns the stream as a random generator for code outside of graphs.
 func Rand(root uint64, name string) *rand.Rand { return rand.New(Source(root, name)) }
 
-// Source returns the source (PCG) behind the host generator of the stream: all of its state.
+// Source returns the PCG generator of the stream for code outside of graphs. It holds the whole
+// state of the stream.
 func Source(root uint64, name string) *rand.PCG {
 	return rand.NewPCG(Seed(root, name), Seed(root, name+"/increment"))
 }
@@ -44,7 +45,7 @@ func Uniform(ctx *context.Context, g *graph.Graph, root uint64, name string, sha
 	return draw(ctx, g, root, name, shape, graph.RandomUniform)
 }
 
-// Normal draws standard normal values; otherwise as Uniform.
+// Normal draws standard normal values. In all other respects it is like Uniform.
 func Normal(ctx *context.Context, g *graph.Graph, root uint64, name string, shape shapes.Shape) *graph.Node {
 	return draw(ctx, g, root, name, shape, graph.RandomNormal)
 }

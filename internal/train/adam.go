@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Decay rate of the first moment and ε of Adam as Kingma and Ba (2015) give them.
+// These are the decay rate of the first moment and ε of Adam, as in Kingma and Ba (2015).
 const (
 	beta1   = 0.9
 	epsilon = 1e-8
@@ -25,9 +25,9 @@ type Adam struct {
 	// shrink by orders of magnitude in a few hundred steps need a faster one: the steps stay small
 	// for as long as large gradients are remembered.
 	SecondDecay float64
-	// Rows, if not nil, are the rows [n, 1] int32 of each variable whose gradient is given, nil for
-	// all. Of these, rows without a gradient, such as those that fill a batch up, stay as they are.
-	// Each row has its own number of steps.
+	// Rows, if not nil, holds for each variable the indices [n, 1] int32 of the rows whose gradient
+	// is given, or nil if all are given. Rows whose gradient is zero, such as rows that only fill
+	// up a batch, do not change. Each row has its own number of steps.
 	Rows []*Node
 }
 
@@ -92,7 +92,7 @@ func rowsOf(x, rows *Node) *Node {
 	return Gather(x, rows)
 }
 
-// Advance adds increments to x, or to some of its rows [n, 1].
+// Advance adds increments to x, or only to the given rows [n, 1] of x.
 func Advance(x, rows, increment *Node) *Node {
 	if rows == nil {
 		return Add(x, increment)
@@ -100,7 +100,7 @@ func Advance(x, rows, increment *Node) *Node {
 	return ScatterSum(x, rows, increment, false, false)
 }
 
-// powerOf is base^exponent for a scalar node.
+// powerOf returns base^exponent for a scalar node.
 func powerOf(base float64, exponent *Node) *Node {
 	return Exp(MulScalar(exponent, math.Log(base)))
 }
@@ -111,8 +111,8 @@ func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *contex
 		VariableWithShape(name, shape).SetTrainable(false)
 }
 
-// GlobalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some
-// entry is not, or is too large to be squared.
+// GlobalNorm returns the joint Euclidean norm of gradients (float64 scalar). It is not finite if
+// some entry is not finite or is too large to be squared.
 func GlobalNorm(gradients []*Node) *Node {
 	squares := make([]*Node, len(gradients))
 	for i, gradient := range gradients {
@@ -121,7 +121,8 @@ func GlobalNorm(gradients []*Node) *Node {
 	return Sqrt(ReduceAllSum(Stack(squares, 0)))
 }
 
-// ClipByNorm scales gradients, whose joint norm is given, so that the norm becomes at most limit.
+// ClipByNorm scales gradients so that their joint norm is at most limit. norm is their present
+// joint norm.
 func ClipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
 	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
 	clipped := make([]*Node, len(gradients))

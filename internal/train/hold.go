@@ -26,13 +26,13 @@ const (
 	firstHalf = 64
 )
 
-// Released reports whether q(m) may learn from this step on, a scalar bool: losses [B] are the
-// losses of its draws, step and steps scalars, and the first step is 1. Once it may, it always may.
-// Its state is a variable of ctx.
+// Released reports, as a scalar bool, whether q(m) may learn from this step on. losses [B] are the
+// losses of its draws. step and steps are scalars; the first step is 1. Once the result is true, it
+// stays true. Its state is a variable of ctx.
 func Released(ctx *context.Context, losses, step, steps *Node) *Node {
 	g := step.Graph()
-	// The step with which the half ends, sum and number of the mean losses in it, the mean of the
-	// half before, and whether q(m) was released.
+	// The variable holds the step at which the present half ends, the sum and the number of the
+	// mean losses in it, the mean of the half before, and whether q(m) was released.
 	variable := ctx.VariableWithValue("hold", []float64{firstHalf, 0, 0, math.MaxFloat64, 0}).SetTrainable(false)
 	state := variable.ValueGraph(g)
 	element := func(i int) *Node { return Reshape(SliceAxis(state, 0, AxisElem(i))) }

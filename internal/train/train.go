@@ -1,6 +1,6 @@
 // Package train holds the parts that the training loops of the module share: Adam, the schedule of
-// its steps, the handling of gradients and losses that are not finite, and calls of graphs that
-// contain code from outside.
+// learning rates, the treatment of gradients and losses that are not finite, and calls of graphs
+// that contain users' code.
 package train
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// FiniteMean is the mean of the finite entries of x [B], the only ones with a gradient, or 0.
+// FiniteMean returns the mean of the finite entries of x [B], or 0 if there are none. Only finite
+// entries have a gradient.
 func FiniteMean(x *Node) *Node {
 	isFinite := IsFinite(StopGradient(x))
 	count := ReduceAllSum(ConvertDType(isFinite, x.DType()))
@@ -29,7 +30,7 @@ func VariablesIn(ctx *context.Context, scope string, g *Graph) []*context.Variab
 	return variables
 }
 
-// ValuesOf are the values of variables in a graph.
+// ValuesOf returns the values of variables in a graph.
 func ValuesOf(g *Graph, variables []*context.Variable) []*Node {
 	values := make([]*Node, len(variables))
 	for i, variable := range variables {
@@ -38,8 +39,8 @@ func ValuesOf(g *Graph, variables []*context.Variable) []*Node {
 	return values
 }
 
-// Call runs an execution of a graph and turns a panic of graph building, whatever its value, into
-// an error: a user's target is code from outside.
+// Call executes a graph and turns any panic into an error, since a user's target may panic while
+// the graph is built.
 func Call(run func() ([]*tensors.Tensor, error)) (outputs []*tensors.Tensor, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestAdam compares Adam with a loop written from the paper, with steps left out on the way.
+// TestAdamAgainstLoop compares Adam with a loop written from the paper. Some steps are left out.
 func TestAdamAgainstLoop(t *testing.T) {
 	const rate, steps = 0.01, 40
 	ctx := context.New()
@@ -47,8 +47,8 @@ func TestAdamAgainstLoop(t *testing.T) {
 }
 
 // TestAdamOfRows compares steps on rows of a table with a loop in which each row counts its own
-// steps. The second place of a batch repeats a row without a gradient, as a place that is not used
-// does.
+// steps. The second row of a batch repeats an index with a zero gradient, as unused rows of a batch
+// do.
 func TestAdamOfRows(t *testing.T) {
 	const rate = 0.01
 	ctx := context.New()

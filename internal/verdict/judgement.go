@@ -8,29 +8,32 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Limits of the verdict, in pairs: a value beyond the first is doubtful, beyond the second failed.
+// These limits come in pairs: a value beyond the first limit makes the verdict Doubtful, and a
+// value beyond the second makes it Failed.
 const (
 	// Pareto k̂ of importance weights: above the first importance sampling converges too slowly to
 	// be practical, above the second the weights have no mean (Vehtari et al. 2024, section 3.2.4).
 	DoubtfulKHat = psis.Reliable
 	FailedKHat   = 1.0
 
-	// Effective draws. Below 400 the estimate of R-hat and of errors is itself unreliable (Vehtari
-	// et al. 2021, section 4). With 50 a standard deviation has an error of a tenth.
+	// These limits are for effective draws. Below 400 the estimates of R-hat and of errors are
+	// themselves unreliable (Vehtari et al. 2021, section 4). With 50 a standard deviation has a
+	// relative error of a tenth.
 	DoubtfulESS = 400
 	FailedESS   = 50
 
-	// R-hat of chains (Vehtari et al. 2021, section 5; the second from Gelman and Rubin 1992).
+	// These limits are for R-hat of chains (Vehtari et al. 2021, section 5; the second from Gelman
+	// and Rubin 1992).
 	DoubtfulRHat = 1.01
 	FailedRHat   = 1.1
 
-	// Standard error of a probability: the second decimal is still right at the first limit, and
-	// the first is still informative at the second.
+	// These limits are for the standard error of a probability. At the first limit the second
+	// decimal is nearly right, and at the second limit the first decimal is.
 	DoubtfulEventSE = 0.02
 	FailedEventSE   = 0.1
 
-	// Standard error of the log evidence of all models together, in nats: Bayes factors known to a
-	// fifth, and to a factor below two.
+	// These limits are for the standard error of the log evidence of all models together, in nats.
+	// At the first Bayes factors are known to a fifth, and at the second to a factor below two.
 	DoubtfulEvidenceSE = 0.2
 	FailedEvidenceSE   = 0.5
 
@@ -43,18 +46,18 @@ const (
 	FailedNonFinite = 0.01
 )
 
-// BadMass is the probability that models whose weights are unreliable may hold together before
-// their k̂ counts. With a smaller limit one improbable model with few draws would make an answer
-// doubtful. Not tuned.
+// BadMass is the total posterior probability of models with unreliable weights above which their k̂
+// affects the verdict. With a smaller limit one improbable model with few draws would make an
+// answer doubtful. Not tuned.
 const BadMass = 0.1
 
-// Measured is the precision of a computation. Parts that it does not have are zero.
+// Measured holds measures of the precision of a computation. A measure that does not apply is zero.
 type Measured struct {
 	// Weights are measured from its importance weights; nil without weights.
 	Weights *Weights
 	// Chains are measured from its Markov chains; nil without chains.
 	Chains *Chains
-	// ESS is the effective number of the Draws; +Inf where it does not apply.
+	// ESS is the effective number of draws; +Inf if it does not apply.
 	ESS   float64
 	Draws int
 	// EventSE is the largest standard error of a probability, and Event names the kind of event: "a
@@ -71,13 +74,14 @@ type Measured struct {
 type Weights struct {
 	// KHat is their Pareto shape.
 	KHat float64
-	// Missed is the share of the posterior that may lie beyond every drawn weight (psis.TailShare).
+	// Missed is the share of the posterior that may lie beyond the largest drawn weight
+	// (psis.TailShare).
 	Missed float64
 }
 
 // Chains are the measurements of Markov chains.
 type Chains struct {
-	// RHat is the largest of all quantities.
+	// RHat is the largest R-hat of all quantities.
 	RHat float64
 	// Limit is the R-hat above which chains are doubtful; 0 means DoubtfulRHat. Chains that only
 	// have to confirm another answer may have a larger one.
@@ -105,7 +109,7 @@ func Judge(m Measured) *Judgement {
 	return j
 }
 
-// Lower makes a verdict at most the given one, and adds the reason.
+// Lower lowers a verdict to the given one, unless it is already as low, and adds the reason.
 func Lower(verdict *Verdict, reasons *[]string, to Verdict, format string, args ...any) {
 	*verdict = min(*verdict, to)
 	*reasons = append(*reasons, fmt.Sprintf(format, args...))
@@ -115,16 +119,16 @@ func Lower(verdict *Verdict, reasons *[]string, to Verdict, format string, args 
 type Judgement struct {
 	// Verdict is the worst level of all reasons.
 	Verdict Verdict
-	// Reasons are why the verdict is not Trusted, in the order in which they were found.
+	// Reasons lists why the verdict is not Trusted, in the order in which the reasons were found.
 	Reasons []string
 }
 
-// Lower makes the verdict at most the given one, for a reason.
+// Lower lowers the verdict to the given one, unless it is already as low, and adds the reason.
 func (j *Judgement) Lower(to Verdict, format string, args ...any) {
 	Lower(&j.Verdict, &j.Reasons, to, format, args...)
 }
 
-// Add adds the reasons of another judgement.
+// Add adds the verdict and the reasons of another judgement.
 func (j *Judgement) Add(other *Judgement) {
 	j.Verdict, j.Reasons = min(j.Verdict, other.Verdict), append(j.Reasons, other.Reasons...)
 }
@@ -158,7 +162,8 @@ func (j *Judgement) weights(kHat float64) {
 	}
 }
 
-// missed judges by the share of the posterior beyond every drawn weight (psis.TailShare).
+// missed lowers the verdict by the share of the posterior that may lie beyond the largest drawn
+// weight (psis.TailShare).
 func (j *Judgement) missed(share, kHat float64, draws int) {
 	if share <= DoubtfulMissed {
 		return

@@ -11,11 +11,11 @@ import "github.com/transdim/vti/internal/enum"
 type Verdict int
 
 const (
-	// Failed: the answer must not be used.
+	// Failed means that the answer must not be used.
 	Failed Verdict = iota
-	// Doubtful: the answer may be right, but the computation does not show it.
+	// Doubtful means that the answer may be right, but the computation does not show it.
 	Doubtful
-	// Trusted: the answer holds to within its standard errors.
+	// Trusted means that the answer is right to within its standard errors.
 	Trusted
 )
 

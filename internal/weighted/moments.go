@@ -8,23 +8,25 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Moments are the mean and standard deviation of a quantity over weighted draws, with their
-// standard errors, and NaN where the draws do not resolve them.
+// Moments holds the mean and standard deviation of a quantity over weighted draws, with their
+// standard errors. They are NaN if the draws are too few or too unequal to estimate them.
 type Moments struct{ Mean, MeanSE, SD, SDSE float64 }
 
 const (
-	// mostRelativeError is the standard error of a standard deviation, relative to it, above which
-	// it is not resolved: not even its first digit is known then.
+	// mostRelativeError is the largest relative standard error of a standard deviation that is
+	// reported. Above it, not even the first digit is known.
 	mostRelativeError = 0.2
 	// heavier is the excess of the k̂ of a moment over the k̂ of the weights that is allowed where
 	// the weights are not reliable themselves, which is for a verdict to report. It is the noise of
 	// k̂ of some thousand draws.
 	heavier = 0.1
-	// fewestEffective is the number of effective draws below which they resolve nothing: their own
-	// spread is no measure of their distance from the mean. Of 10 normal draws the mean is more
-	// than 4 standard errors off once in 300 times, and hardly ever of 20.
+	// fewestEffective is the number of effective draws below which nothing is estimated: the spread
+	// of so few draws is no measure of the distance of their mean from the true mean. With 10
+	// normal draws the mean is more than 4 standard errors off once in 300 times, and with 20
+	// hardly ever.
 	fewestEffective = 10
-	// fewDraws is the number of effective draws whose fourth moment counts half. Not tuned.
+	// fewDraws is the number of effective draws at which the draws' own fourth moment gets a weight
+	// of one half. Not tuned.
 	fewDraws = 400
 )
 
@@ -63,7 +65,7 @@ func MomentsOf(weight, value, within []float64, group []int) Moments {
 	return m
 }
 
-// effective is the effective number of groups, or of draws where group is nil.
+// effective returns the effective number of groups, or of draws if group is nil.
 func effective(weight []float64, group []int) float64 {
 	var mass, squares float64
 	for _, w := range sums(weight, group) {
@@ -73,7 +75,7 @@ func effective(weight []float64, group []int) float64 {
 	return mass * mass / squares
 }
 
-// sums are the sums of each group, or the terms themselves where group is nil.
+// sums returns the sum of terms in each group, or the terms themselves if group is nil.
 func sums(terms []float64, group []int) []float64 {
 	if group == nil {
 		return terms
@@ -93,7 +95,8 @@ func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
 
-// Plain estimates moments by groups as MomentsOf, whether or not the draws resolve them.
+// Plain estimates moments by groups as MomentsOf does, even if the draws are too few or too
+// unequal.
 func Plain(weight, value []float64, group []int) Moments {
 	m, _, _ := plain(weight, value, nil, group)
 	return m
@@ -133,7 +136,7 @@ func plain(weight, value, within []float64, group []int) (m Moments, square []fl
 	return m, square, mass
 }
 
-// momentsOf estimates moments, which are resolved up to a k̂ of most.
+// momentsOf estimates moments. They are reported if their k̂ is at most most.
 func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
 	m, square, mass := plain(weight, value, within, group)
 	// smoothed are the weights times a power of the squared distance, of each group
@@ -173,7 +176,7 @@ func unreached(products psis.Result, share, mass float64) float64 {
 	return share * math.Exp(products.LogMean) * float64(products.N) / mass
 }
 
-// groupedSum is a sum of terms of mean zero; terms of different groups are independent.
+// groupedSum is a sum of terms of mean zero. Terms of different groups are independent.
 type groupedSum struct {
 	group   []int // of each term, from 0; nil where all are independent
 	sums    map[int]float64
@@ -192,7 +195,8 @@ func (s *groupedSum) add(i int, term float64) {
 	s.sums[s.group[i]] += term
 }
 
-// se is the standard error of the sum; NaN for a single group, whose terms sum to zero.
+// se returns the standard error of the sum. It is NaN if there is a single group, whose terms sum
+// to zero.
 func (s *groupedSum) se() float64 {
 	if s.group == nil {
 		return math.Sqrt(s.squares)

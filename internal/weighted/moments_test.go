@@ -186,7 +186,7 @@ func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 	require.InDelta(t, 1.07, math.Sqrt(ofSD), 0.2)
 }
 
-// Draws of a single chain have no such errors, whatever the number of the chain.
+// TestMomentsOfOneChain checks that a single chain has no standard errors, whatever its number.
 func TestMomentsOfOneChain(t *testing.T) {
 	m := MomentsOfChains([]float64{1, 1, 1, 1}, []float64{1, 2, 4, 5}, []int{2, 2, 2, 2})
 	require.Equal(t, 3.0, m.Mean)

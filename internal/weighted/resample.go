@@ -1,12 +1,12 @@
-// Package weighted works on draws with weights: equally weighted draws from them, and their mean,
-// standard deviation and quantiles.
+// Package weighted works on draws with weights. It resamples equally weighted draws, and computes
+// means, standard deviations and quantiles.
 package weighted
 
 import "math/rand/v2"
 
-// Counts shares n draws among rows in proportion to their weights by systematic resampling, which
-// adds the least noise: each count is the expected one rounded up or down. Weights need not sum to
-// one; where none is positive all counts are 0.
+// Counts divides n draws among rows in proportion to their weights, by systematic resampling, which
+// adds the least noise: each count is its expectation rounded up or down. Weights need not sum to
+// one. If no weight is positive, all counts are 0.
 func Counts(weights []float64, n int, random *rand.Rand) []int {
 	counts := make([]int, len(weights))
 	var total float64
@@ -31,8 +31,8 @@ func Counts(weights []float64, n int, random *rand.Rand) []int {
 	return counts
 }
 
-// Rows draws n rows as Counts does, in random order, so that any part of them is a sample too. It
-// returns none where no weight is positive.
+// Rows draws n rows as Counts does and returns them in random order, so that any part of them is a
+// sample too. It returns no rows if no weight is positive.
 func Rows(weights []float64, n int, random *rand.Rand) []int {
 	var rows []int
 	for i, count := range Counts(weights, n, random) {

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Every row is taken the floor or the ceiling of its expected number of times, whatever the weights
-// sum to.
+// TestCounts checks that the count of every row is the floor or the ceiling of its expectation,
+// whatever the sum of the weights.
 func TestCounts(t *testing.T) {
 	random := stream.Rand(1, "counts")
 	weights := make([]float64, 3000)
@@ -32,7 +32,7 @@ func TestCounts(t *testing.T) {
 	require.Empty(t, Counts(nil, 7, random))
 }
 
-// Rows come in random order: half of them have the mean of all.
+// TestRows checks that rows come in random order: the first half of them must have the mean of all.
 func TestRows(t *testing.T) {
 	random := stream.Rand(2, "rows")
 	const n = 10_000

@@ -15,9 +15,10 @@ type Summary struct {
 	Quantiles []float64 // at the levels asked for
 }
 
-// Summarise describes a quantity that is in some draws only and zero in the others: over all draws,
-// and given that it is in. in are the draws that have it, which are sorted by value; mass is the
-// weight of all draws together. Unknown numbers, such as the mean of no draws, are NaN.
+// Summarise describes a quantity that only some draws have; in all other draws it is zero. all is
+// over all draws, and given over the draws that have the quantity. in holds these draws and is
+// sorted by value. mass is the total weight of all draws. Results that cannot be computed, such as
+// the mean of no draws, are NaN.
 func Summarise(in []Value, mass float64, levels []float64) (all, included Summary) {
 	var inMass, first, second float64
 	for _, v := range in {
@@ -41,8 +42,9 @@ func Summarise(in []Value, mass float64, levels []float64) (all, included Summar
 	return all, included
 }
 
-// quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by
-// value together with a point mass of weight atZero at zero. NaN for no draws at all.
+// quantile returns the smallest value whose cumulative weight reaches the level. The draws must be
+// sorted by value; a point mass of weight atZero at zero is added to them. It is NaN if there are
+// no draws and atZero is 0.
 func quantile(draws []Value, atZero, level float64) float64 {
 	total := atZero
 	for _, v := range draws {

@@ -12,7 +12,7 @@ import (
 var levels = []float64{0.025, 0.975}
 
 func TestSummariseByHand(t *testing.T) {
-	// Out with weight 4, in with values −1, 2, 3 of weights 1, 2, 3.
+	// The quantity is absent with weight 4, and has the values −1, 2 and 3 with weights 1, 2 and 3.
 	all, included := Summarise([]Value{{2, 2}, {-1, 1}, {3, 3}}, 10, levels)
 	require.InDelta(t, 12.0/10, all.Mean, 1e-12)
 	require.InDelta(t, 12.0/6, included.Mean, 1e-12)
@@ -23,7 +23,8 @@ func TestSummariseByHand(t *testing.T) {
 }
 
 func TestSummariseUniformWithPointMass(t *testing.T) {
-	// Half the mass at zero, half uniform on (−1, 3): quantiles of the mixture are known.
+	// Half of the mass is at zero and half is uniform on (−1, 3), so the quantiles of the mixture
+	// are known.
 	random := stream.Rand(1, "summarize")
 	n := 20000
 	in := make([]Value, n/2)
@@ -31,7 +32,7 @@ func TestSummariseUniformWithPointMass(t *testing.T) {
 		in[i] = Value{4*random.Float64() - 1, 1}
 	}
 	all, included := Summarise(in, float64(n), levels)
-	// Standard error of these quantiles is about 0.008; tolerance 5 of them.
+	// The standard error of these quantiles is about 0.008; the tolerance is five standard errors.
 	require.InDelta(t, -0.8, all.Quantiles[0], 0.04)
 	require.InDelta(t, 2.8, all.Quantiles[1], 0.04)
 	require.InDelta(t, -0.9, included.Quantiles[0], 0.04)

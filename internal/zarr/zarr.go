@@ -34,10 +34,10 @@ type Dim struct {
 	Length int
 }
 
-// Shape are the dimensions of an array, slowest first.
+// Shape lists the dimensions of an array, the slowest first.
 type Shape []Dim
 
-// Size is the number of values.
+// Size returns the number of values of an array.
 func (s Shape) Size() int {
 	size := 1
 	for _, d := range s {
@@ -46,14 +46,14 @@ func (s Shape) Size() int {
 	return size
 }
 
-// Writer writes a store.
+// Writer writes a Zarr store.
 type Writer struct {
 	path, part string
 	metadata   map[string]any // by key, for readers that want all of it in one file
 }
 
-// Create begins a store. It replaces an older store at path once Close succeeds; anything else
-// there is an error.
+// Create begins a store. Closing it replaces an older store at path. If anything else is at path,
+// Create returns an error.
 func Create(path string) (*Writer, error) {
 	if _, err := os.Lstat(path); err == nil {
 		if _, err := os.Stat(filepath.Join(path, ".zgroup")); err != nil {
@@ -76,7 +76,7 @@ func Create(path string) (*Writer, error) {
 	return w, w.Group("", nil)
 }
 
-// Group makes a group with attributes; "" is the root.
+// Group creates a group with attributes. The name "" is the root.
 func (w *Writer) Group(name string, attributes map[string]any) error {
 	if err := w.put(filepath.Join(name, ".zgroup"), map[string]any{"zarr_format": 2}); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (w *Writer) chunk(folder, name string, content []byte) error {
 	return os.WriteFile(filepath.Join(w.part, folder, name), packed.Bytes(), 0o644)
 }
 
-// whole is one chunk that is the whole array.
+// whole returns the chunk sizes for an array in one chunk, and the name of this chunk.
 func whole(shape Shape) (chunks []int, name string) {
 	names := make([]string, len(shape))
 	for i, d := range shape {
@@ -150,7 +150,7 @@ func doubles(values []float64) []byte {
 	return content
 }
 
-// Floats writes an array of doubles, slowest dimension first.
+// Floats writes an array of float64, with the slowest dimension first.
 func (w *Writer) Floats(group, name string, shape Shape, values []float64) error {
 	if len(values) != shape.Size() {
 		panic(fmt.Sprintf("zarr: Writer.Floats: got %d values for an array of %d", len(values), shape.Size()))
@@ -180,7 +180,7 @@ func (w *Writer) Integers(group, name string, shape Shape, values []int64) error
 	return w.chunk(folder, key, content)
 }
 
-// Texts writes an array of texts of one dimension, padded to the longest.
+// Texts writes a one-dimensional array of texts, padded to the length of the longest.
 func (w *Writer) Texts(group, name string, dim string, values []string) error {
 	width := 1
 	for _, v := range values {
@@ -203,11 +203,12 @@ func (w *Writer) Texts(group, name string, dim string, values []string) error {
 	return w.chunk(folder, key, content)
 }
 
-// chunkValues is about how many doubles a chunk of Columns has: 8 MiB.
+// chunkValues is the approximate number of float64 values in a chunk of Columns: 8 MiB.
 const chunkValues = 1 << 20
 
-// Columns writes an array of doubles whose last dimension is made column by column: column writes
-// all values of one, in the order of the other dimensions.
+// Columns writes an array of float64 one column at a time, where a column is an index of the last
+// dimension. The function column writes all values of the column at, in the order of the other
+// dimensions.
 func (w *Writer) Columns(group, name string, shape Shape, column func(at int, values []float64) error) error {
 	last := shape[len(shape)-1].Length
 	height := shape[:len(shape)-1].Size()
@@ -238,7 +239,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 	return nil
 }
 
-// Close puts the store in its place.
+// Close moves the store to its path.
 func (w *Writer) Close() error {
 	all := maps.Clone(w.metadata)
 	content, err := json.MarshalIndent(map[string]any{"zarr_consolidated_format": 1, "metadata": all}, "", "  ")
@@ -258,7 +259,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Abort removes all written files, unless Close succeeded.
+// Abort removes all written files, unless Close has succeeded.
 func (w *Writer) Abort() {
 	if w.part != "" {
 		_ = os.RemoveAll(w.part) // a leftover does no harm

@@ -24,10 +24,11 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// piecesDir is the folder of a run directory that holds the pieces of its shards.
+// piecesDir is the folder of a run directory in which shards, the processes that share a
+// certification, put their parts of the result.
 const piecesDir = "certify"
 
-// Certify makes vti certify.
+// Certify returns the command vti certify.
 func Certify(a *shell.App, all application.Registry) *cobra.Command {
 	r := &application.Recertification{App: a}
 	var shards cli.Shards
@@ -69,7 +70,7 @@ SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 	return cmd
 }
 
-// runCertify certifies a run again, or makes the pieces of a shard.
+// runCertify certifies a run again, or computes the part of one shard.
 func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *application.Recertification, shards *cli.Shards, merge bool) error {
 	part, err := shards.Own()
 	if err != nil {
@@ -96,14 +97,14 @@ func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *app
 	part.Dir = pieces
 	if !shards.Given() {
 		if !merge && !rundir.Exists(pieces) {
-			part = nil // nothing to share
+			part = nil // a single process shares nothing
 		}
 		return r.App.Execute(cmd.Context(), j, sharing(t, part))
 	}
 	return makePieces(r.App, cmd, dir, j, t, part)
 }
 
-// sharing is a task that certifies again, as one shard.
+// sharing returns a task that certifies again as one shard of several.
 func sharing(t shell.Task, part *shard.Shard) shell.Task {
 	compute := t.Compute
 	t.Resumable = false
@@ -117,8 +118,8 @@ func sharing(t shell.Task, part *shard.Shard) shell.Task {
 	return t
 }
 
-// piecesOf is the folder of the pieces of one certification: its name is made of everything that
-// decides about them.
+// piecesOf returns the folder for the results of the shards of one certification. Its name is a
+// digest of everything that determines these results.
 func piecesOf(dir string, j *shell.Job) (string, error) {
 	digest := sha256.New()
 	record, err := cli.Leaves(j.Stored)
@@ -143,7 +144,7 @@ func piecesOf(dir string, j *shell.Job) (string, error) {
 	return filepath.Join(dir, piecesDir, hex.EncodeToString(digest.Sum(nil)[:8])), nil
 }
 
-// shardReport is the last output of a shard.
+// shardReport is what the last line of output of a shard says.
 type shardReport struct {
 	Shard    int    `json:"shard"`
 	Shards   int    `json:"shards"`
@@ -152,8 +153,8 @@ type shardReport struct {
 	Pieces   string `json:"pieces"`
 }
 
-// makePieces runs a certification in a copy of a trained run: shards do not wait for the lock of
-// the run, and only the one that merges writes to it.
+// makePieces computes the part of one shard in a copy of a trained run. So shards do not wait for
+// the lock of the run, and only the process that merges the parts writes to the run.
 func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, part *shard.Shard) error {
 	scratch, err := os.MkdirTemp("", "vti-shard-")
 	if err != nil {

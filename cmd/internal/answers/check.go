@@ -23,26 +23,26 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// looFile is the file that vti check and vti loo leave in the directory of a run.
+// looFile is the file that vti check and vti loo write to the directory of a run.
 const looFile = "loo.csv"
 
-// Checked is the JSON of vti check.
+// Checked is the object that vti check prints as JSON.
 type Checked struct {
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
-	// ModelCheck is the model check of the run, by data simulated from its posterior.
+	// ModelCheck is the model check of the run, which uses data simulated from the posterior.
 	ModelCheck  *modelcheck.Report   `json:"model_check,omitempty"`
 	LOO         *predict.LOO         `json:"loo"`
 	Calibration *predict.Calibration `json:"calibration"`
 }
 
-// Ranking is the JSON of vti loo.
+// Ranking is the object that vti loo prints as JSON.
 type Ranking struct {
 	Schema string           `json:"schema"`
 	Runs   []predict.Ranked `json:"runs"`
 }
 
-// Check makes vti check.
+// Check returns the command vti check.
 func Check(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	var seed uint64
@@ -100,7 +100,8 @@ func checkRun(a *shell.App, cmd *cobra.Command, all application.Registry, dir st
 	return nil
 }
 
-// leaveOneOut computes it and writes its rows to the run directory.
+// leaveOneOut computes leave-one-out cross-validation of a run and writes the values of each row to
+// the run directory.
 func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64) (*predict.LOO, error) {
 	loo, err := predict.LeaveOneOut(cmd.Context(), rows, seed)
 	if err != nil {
@@ -140,7 +141,7 @@ func printChecked(w io.Writer, c *Checked) {
 	fmt.Fprint(w, "\n"+looWords)
 }
 
-// looWords explains the numbers of leave-one-out.
+// looWords explains the numbers of leave-one-out cross-validation.
 const looWords = `The log predictive density is the sum over rows of the log density of each response given all other rows; ` +
 	`only differences between models of the same rows say anything. k̂ says how far the estimate of a row can be relied on.
 `
@@ -159,7 +160,7 @@ func looText(l *predict.LOO) string {
 	return text
 }
 
-// LeaveOneOut makes vti loo.
+// LeaveOneOut returns the command vti loo.
 func LeaveOneOut(a *shell.App, all application.Registry) *cobra.Command {
 	f := &looFlags{}
 	cmd := &cobra.Command{
@@ -198,7 +199,8 @@ type looFlags struct {
 	seed               uint64
 }
 
-// refitRanked computes the numbers that need posteriors without some rows.
+// refitRanked computes the numbers that need posteriors without some rows, by running the command
+// again.
 func refitRanked(a *shell.App, cmd *cobra.Command, all application.Registry, run *application.Stored, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
 	if !f.refit && f.by == "" {
 		return nil
@@ -279,10 +281,10 @@ func printRanking(w io.Writer, list []predict.Ranked) {
 	fmt.Fprint(w, "\n"+looWords)
 }
 
-// shownGroups is how many groups are printed; JSON has all.
+// shownGroups is the number of groups that are printed. JSON has all groups.
 const shownGroups = 12
 
-// printByGroup prints how well groups are predicted from all others, the worst first.
+// printByGroup prints how well each group is predicted from all other groups, the worst first.
 func printByGroup(w io.Writer, r predict.Ranked) {
 	b := r.ByGroup
 	if b == nil {
@@ -304,11 +306,12 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 	}
 }
 
-// clearDifference is the log predictive density below which models predict alike, however small the
-// standard error (Sivula, Magnusson and Vehtari 2020).
+// clearDifference is the difference in log predictive density below which models count as equally
+// good, however small its standard error (Sivula, Magnusson and Vehtari 2020).
 const clearDifference = 4
 
-// rankingText names the run that predicts best, if one does.
+// rankingText returns a sentence that names the run that predicts best, if the differences are
+// clear.
 func rankingText(list []predict.Ranked) string {
 	best := list[0]
 	if len(list) == 1 {

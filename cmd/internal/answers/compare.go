@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Compare makes vti compare.
+// Compare returns the command vti compare.
 func Compare(a *shell.App, all application.Registry) *cobra.Command {
 	var out string
 	var asJSON bool

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// effectsFile is where vti effects puts its table, in the directory of the run; the picture has the
-// same stem.
+// effectsFile is the file in the directory of the run to which vti effects writes its table. The
+// picture has the same name with another extension.
 const effectsFile = "effects.csv"
 
 type effectsFlags struct {
@@ -29,7 +29,7 @@ type effectsFlags struct {
 	noPicture, quiet, json     bool
 }
 
-// Effects makes vti effects.
+// Effects returns the command vti effects.
 func Effects(a *shell.App, all application.Registry) *cobra.Command {
 	f := &effectsFlags{}
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ next to it.`,
 	return cmd
 }
 
-// readFocus reads NAME or NAME=VALUE,VALUE….
+// readFocus parses the text NAME or NAME=VALUE,VALUE… of a flag.
 func readFocus(flag, text string) (predict.Focus, error) {
 	name, values, hasValues := strings.Cut(text, "=")
 	focus := predict.Focus{Name: strings.TrimSpace(name)}
@@ -177,7 +177,7 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	return nil
 }
 
-// printEvery is the step between the printed points of a curve.
+// printEvery is the step between those points of a curve that are printed.
 const printEvery = 5
 
 func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
@@ -227,7 +227,8 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
 }
 
-// ofDraws writes the share of some thousand draws: none of them is no proof that there is none.
+// ofDraws formats a share of some thousand draws. A share of 0 is written as a bound, since no draw
+// among thousands does not prove that the probability is 0.
 func ofDraws(share predict.Number) string {
 	switch {
 	case share < 0.0005:

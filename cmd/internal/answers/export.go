@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// Exported is the JSON of vti export.
+// Exported is the object that vti export prints as JSON.
 type Exported struct {
 	Schema string   `json:"schema"`
 	RunDir string   `json:"run_dir"`
@@ -31,10 +31,10 @@ type Exported struct {
 	File   string   `json:"file"`
 	Groups []string `json:"groups"`
 	Chains int      `json:"chains"`
-	Draws  int      `json:"draws"` // of each chain
+	Draws  int      `json:"draws"` // the number of draws of each chain
 }
 
-// Export makes vti export.
+// Export returns the command vti export.
 func Export(a *shell.App, all application.Registry) *cobra.Command {
 	var out, format string
 	var most int
@@ -80,7 +80,7 @@ probability, or else the most probable graph.`,
 	return cmd
 }
 
-// mostExported bounds the values of an array of rows and draws: 2 GiB of doubles.
+// mostExported is the largest number of values in an array over rows and draws: 2 GiB of float64.
 const mostExported = 1 << 28
 
 func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir, out string, most int, asJSON bool) error {
@@ -140,11 +140,12 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 	return nil
 }
 
-// independentChains is the number of chains that independent draws are written as: readers compare
-// chains.
+// independentChains is the number of chains into which independent draws are split, because readers
+// of InferenceData compare chains.
 const independentChains = 4
 
-// chooseExported lists the draws to write, chain by chain, each of one length.
+// chooseExported returns the indices of the draws to write, chain by chain. All chains have the
+// same length.
 func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err error) {
 	byChain := make([][]int, independentChains)
 	if d.Chain != nil {
@@ -176,12 +177,12 @@ func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err err
 	return chosen, len(byChain), nil
 }
 
-// exporter writes the groups of InferenceData.
+// exporter writes the groups of ArviZ's InferenceData.
 type exporter struct {
 	w      *zarr.Writer
 	stored *draws.Draws
-	chosen []int      // draws, chain by chain
-	shape  zarr.Shape // chain, draw
+	chosen []int      // indices of draws, chain by chain
+	shape  zarr.Shape // the numbers of chains and of draws of each
 	groups []string
 }
 
@@ -240,14 +241,15 @@ func (e *exporter) posterior() error {
 	return nil
 }
 
-// variable is an array of the posterior: the columns of draws with one name before their labels.
+// variable is an array of the posterior. It holds the columns of draws whose names are the same
+// before the bracket with the label.
 type variable struct {
 	name    string
 	labels  []string // nil for a number
 	columns []int    // of sites, then of coordinates
 }
 
-// variablesOf groups columns such as beta[bmi] and sd(Days | Subject) by the text before the
+// variablesOf groups columns, such as beta[bmi] and sd(Days | Subject), by the text before the
 // bracket.
 func variablesOf(columns []string) (list []*variable) {
 	byName := map[string]*variable{}
@@ -299,7 +301,7 @@ func (e *exporter) variable(v *variable) error {
 	return e.w.Floats("posterior", v.name, append(slices.Clone(e.shape), zarr.Dim{Name: dim, Length: len(v.labels)}), values)
 }
 
-// rows writes the predictions of the run for its own rows.
+// rows writes the predictions of the run for the rows of its own table.
 func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 	places := make([]int64, rows.Len())
 	for i, place := range rows.Places {

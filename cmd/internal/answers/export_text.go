@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// exportText writes a run in a format of its application: to standard output if no file is named.
+// exportText writes a run in a text format of its application. It writes to standard output if no
+// file is named.
 func exportText(a *shell.App, all application.Registry, dir, format, out string, least float64, asJSON bool) error {
 	owner := all.Exporter(format)
 	if owner == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// predictionsFile is where vti predict puts its table, in the directory of the run.
+// predictionsFile is the file in the directory of the run to which vti predict writes its table.
 const predictionsFile = "predictions.csv"
 
 type predictFlags struct {
@@ -29,7 +29,7 @@ type predictFlags struct {
 	quiet, json bool
 }
 
-// Predict makes vti predict.
+// Predict returns the command vti predict.
 func Predict(a *shell.App, all application.Registry) *cobra.Command {
 	f := &predictFlags{}
 	cmd := &cobra.Command{
@@ -62,7 +62,8 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 	return cmd
 }
 
-// tableOfRun stands in answers for the table of a run where no other was given.
+// tableOfRun is the name of the predicted table in answers if no table was given and the run
+// predicts its own rows.
 const tableOfRun = "its own rows"
 
 func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args []string, f *predictFlags) error {
@@ -111,7 +112,7 @@ func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args
 	return nil
 }
 
-// shownRows is how many rows are printed; the file has all.
+// shownRows is the number of rows that are printed. The file has all rows.
 const shownRows = 25
 
 func printPredictions(w io.Writer, r *predict.Result, unit string) {
@@ -145,7 +146,7 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
 }
 
-// addProbabilities adds a line for each row with the probabilities of categories.
+// addProbabilities adds a line for each row, with the predicted probabilities of categories.
 func addProbabilities(table *document.Grid, r *predict.Result, unit string) {
 	header := []string{unit}
 	for _, category := range r.Categories {
@@ -167,7 +168,7 @@ func addProbabilities(table *document.Grid, r *predict.Result, unit string) {
 	}
 }
 
-// addExpected adds a line for each row with its expected response.
+// addExpected adds a line for each row, with its expected response.
 func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
 	expected := "expected"
 	if r.Labels != nil {
@@ -184,7 +185,7 @@ func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
 		case p.Observed != nil:
 			cells = append(cells, document.Short(*p.Observed))
 		case r.Observed != nil:
-			cells = append(cells, "") // a time of which only a lower bound is known
+			cells = append(cells, "") // only a lower bound of the time is known
 		}
 		table.Add(cells...)
 	}

@@ -22,18 +22,19 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// refitter repeats a finished run on its table without some rows, and asks it about these.
+// refitter repeats a finished run on its table without some rows, and predicts these rows.
 type refitter struct {
 	app    *shell.App
 	all    application.Registry
 	header runs.Header
 	table  *table.Table
-	dir    string   // of its files
-	levels []string // flags that the run was not given
+	dir    string   // the directory of the files of the repeated run
+	levels []string // flags for the levels of columns, which the original run was not given
 }
 
-// newRefitter reads the table of a run, whose response has these categories, if any: the rest of
-// the table may have fewer. The caller removes the directory.
+// newRefitter reads the table of a run. The argument categories holds the categories of the
+// response, if it has any, because fewer of them may occur in the remaining rows. The caller
+// removes the directory.
 func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
 	header := run.Header
 	if why := run.Command.Unrepeatable; why != "" {
@@ -63,8 +64,8 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	return r, nil
 }
 
-// without computes the posterior without rows of the table, and returns these under its draws,
-// with the verdict on the computation.
+// without computes the posterior without those rows of the table for which left holds. It returns
+// these rows with their densities under the draws, and the verdict on the computation.
 func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predict.Rows, string, error) {
 	kept, out := filepath.Join(r.dir, "kept.parquet"), filepath.Join(r.dir, "left.parquet")
 	for path, keep := range map[string]bool{kept: false, out: true} {
@@ -112,7 +113,8 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	return rows, verdict, err
 }
 
-// refitRows replaces the estimates of rows that cannot be relied on.
+// refitRows computes again, without the row itself, the estimates of the rows for which importance
+// sampling is not reliable.
 func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predict.LOO, seed uint64, note func(string)) error {
 	places, _ := r.table.Places()
 	for k, row := range slices.Clone(loo.Rows) {
@@ -135,7 +137,7 @@ func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predi
 	return nil
 }
 
-// byGroup predicts the rows of each level of a column from all other levels.
+// byGroup predicts the rows of each level of a column from the rows of all other levels.
 func (r *refitter) byGroup(ctx context.Context, rows *predict.Rows, name string, note func(string)) (*predict.ByGroup, error) {
 	column, err := r.table.Lookup(name)
 	if err != nil {

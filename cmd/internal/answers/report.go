@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// Report makes vti report.
+// Report returns the command vti report.
 func Report(a *shell.App, all application.Registry) *cobra.Command {
 	var out string
 	var open bool
@@ -75,7 +75,7 @@ func writeReport(a *shell.App, ctx context.Context, all application.Registry, di
 	return shown(a, ctx, out, open)
 }
 
-// shown prints the place of a page, and opens it if that is asked for.
+// shown prints the path of a page, and opens it in a browser if open is set.
 func shown(a *shell.App, ctx context.Context, out string, open bool) error {
 	fmt.Fprintln(a.Text, out)
 	if open {

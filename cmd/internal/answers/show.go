@@ -20,7 +20,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Show makes vti show.
+// Show returns the command vti show.
 func Show(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ that it analysed still exists and has not changed.`,
 	return cmd
 }
 
-// showRun prints a finished run of any command.
+// showRun prints the answer of a finished run of any command.
 func showRun(a *shell.App, ctx context.Context, all application.Registry, dir string, asJSON bool) error {
 	stored, err := all.Read(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func showRun(a *shell.App, ctx context.Context, all application.Registry, dir st
 	})
 }
 
-// listedRun is a run in the list of vti runs.
+// listedRun is an entry in the list of vti runs.
 type listedRun struct {
 	RunDir   string        `json:"run_dir"`
 	Command  string        `json:"command"`
@@ -73,18 +73,18 @@ type listedRun struct {
 	Started  time.Time     `json:"started"`
 	Finished bool          `json:"finished"`
 	Seconds  *runs.Seconds `json:"seconds,omitempty"`
-	// Verdict is the verdict on the computation; "exact" where nothing is approximated, and absent
-	// while a run has not finished.
+	// Verdict is the verdict on the computation. It is "exact" if nothing is approximated, and
+	// empty while a run has not finished.
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Listing is the JSON of vti runs.
+// Listing is the object that vti runs prints as JSON.
 type Listing struct {
 	Schema string      `json:"schema"`
 	Runs   []listedRun `json:"runs"`
 }
 
-// Runs makes vti runs.
+// Runs returns the command vti runs.
 func Runs(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

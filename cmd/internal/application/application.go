@@ -10,58 +10,63 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// Application is a kind of question that the engine answers.
+// Application describes a kind of question that the engine answers, such as the selection of
+// variables, with the commands that answer it.
 type Application struct {
-	// About is the subject of its runs, in messages: "graphs".
+	// About is the subject of its runs in messages, such as "graphs".
 	About string
-	// Commands are all commands that belong to it.
+	// Commands lists all commands of the application.
 	Commands []Command
-	// Open opens a finished run of one of its commands.
+	// Open opens a finished run of one of the application's commands.
 	Open func(a *shell.App, dir string) (*Run, error)
-	// Page shows their answers, and opens those that predict a response.
+	// Page makes the pages of its runs, and opens runs that predict a response.
 	Page report.Page
-	// Formats are the formats of Export for a finished run, beside ArviZ; least is the smallest
-	// probability written.
+	// Formats are the formats, besides ArviZ's, in which Export writes a finished run. The argument
+	// least of Export is the smallest probability that is written.
 	Formats []string
 	Export  func(dir, format string, least float64) (text string, err error)
-	// Compare compares two finished runs; nil if nothing does.
+	// Compare compares two finished runs. It is nil if runs of the application cannot be compared.
 	Compare func(ctx context.Context, dirA, dirB string) (*Comparison, error)
 }
 
 // Command is a command of an application.
 type Command struct {
-	// Name is its place in the tree of commands, such as "exact dag". Records of its runs have it.
+	// Name is the name of the command with the names of its parents, such as "exact dag". The
+	// records of its runs contain it.
 	Name string
 	New  func(a *shell.App) *cobra.Command
-	// Asks is its question in words, for forms, and First the flags that a form begins with,
-	// perhaps with a value; the others are folded, by their groups. Without them a form has its
-	// short description, and begins with the flags of the first group.
+	// Asks is the question of the command in words, for forms in the browser. First holds the flags
+	// that a form begins with, perhaps with values; the other flags are folded, by their groups. If
+	// these fields are empty a form has the short description of the command, and begins with the
+	// flags of the first group.
 	Asks  string
 	First []string
-	// Studied reports whether a study can repeat it.
+	// Studied reports whether vti study can run the command on many tables.
 	Studied bool
-	// Again returns how a run of it is certified again; nil if it cannot be.
+	// Again returns the job and the task that certify a run of the command again. It is nil if runs
+	// cannot be certified again.
 	Again func(ctx context.Context, r *Recertification) (*shell.Job, shell.Task, error)
-	// Unrepeatable is why it cannot be repeated on a part of its table, if it cannot.
+	// Unrepeatable is the reason why runs of the command cannot be repeated on a part of their
+	// table; "" if they can.
 	Unrepeatable string
 }
 
-// Run is a finished run, opened.
+// Run is a finished run that has been opened.
 type Run struct {
 	Result shell.Judged
-	// Asked reads the problem again, and prints the question; nil if that takes more than the run
-	// keeps.
+	// Asked reads the problem again, so that the question can be printed. It is nil if that needs
+	// more than the run directory holds.
 	Asked func(ctx context.Context) (interface{ PrintProblem() }, error)
 }
 
-// Comparison is the comparison of two runs.
+// Comparison is the result of comparing two runs.
 type Comparison struct {
 	// Result is the value that --json prints.
 	Result interface{ Write(dir string) error }
 	*report.Compared
 }
 
-// Comparing opens two runs, and compares them.
+// Comparing returns a function that opens two runs with open, and compares them with compare.
 func Comparing[R any](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (*Comparison, error)) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 		a, err := open(dirA)
@@ -76,7 +81,7 @@ func Comparing[R any](open func(dir string) (R, error), compare func(ctx context
 	}
 }
 
-// Opening returns a function that opens a run and makes it a Run by tell.
+// Opening returns a function that opens a run with open, and converts it to a Run with tell.
 func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
 	return func(a *shell.App, dir string) (*Run, error) {
 		run, err := open(dir)
@@ -87,7 +92,7 @@ func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, ru
 	}
 }
 
-// OpenResult opens a run that keeps nothing beside its result.
+// OpenResult opens a run whose directory holds nothing that is needed besides its result.
 func OpenResult[P interface {
 	*R
 	shell.Judged

@@ -14,32 +14,32 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Question is the question in the flags of a command that makes runs with records of type R.
+// Question is implemented by the flags of a command that makes runs with records of type R.
 type Question[R cli.Record] interface {
 	cli.Flags[R]
-	// Begin reads the table, checks everything about a run and describes it. Nothing is written
-	// yet: its errors are of the input.
+	// Begin reads the table, checks the whole input of a run, and returns its task. It writes
+	// nothing; its errors are errors of the input.
 	Begin(ctx context.Context, run *Asked[R]) (shell.Task, error)
 }
 
-// Asked is a run that is about to begin, or to go on.
+// Asked is a run that is about to begin or to be resumed.
 type Asked[R cli.Record] struct {
 	*shell.App
 	*shell.Job
 	Record R
-	Flags  *pflag.FlagSet // of the command line
+	Flags  *pflag.FlagSet // the flags of the command line
 }
 
-// Resumed reports whether the run goes on.
+// Resumed reports whether the run is resumed.
 func (r *Asked[R]) Resumed() bool { return r.Job.Resume != "" }
 
-// Shown is the run of a record in a directory, which is only shown.
+// Shown returns the run with a record in a directory, which is shown and not computed.
 func Shown[R cli.Record](a *shell.App, dir string, record R) *Asked[R] {
 	return &Asked[R]{App: a, Job: &shell.Job{Stored: record, Resume: dir}, Record: record}
 }
 
-// Answering makes cmd a command that answers a question about a table. fresh returns its flags,
-// none of which is set.
+// Answering makes cmd a command that answers a question about a table. The function fresh returns
+// the flags of the command, none of which is set.
 func Answering[R interface {
 	*T
 	cli.Record
@@ -63,7 +63,7 @@ func Answering[R interface {
 	return cmd
 }
 
-// recordOf is the record of a new run, or the record of the run to resume.
+// recordOf returns the record of a new run, or the stored record of the run to resume.
 func recordOf[R interface {
 	*T
 	cli.Record
@@ -83,7 +83,7 @@ func recordOf[R interface {
 	return record, cli.CheckResume(cmd, args, R(record), output, func() cli.Flags[R] { return fresh() })
 }
 
-// NewHeader is the header of the record of a new run of a command on a table.
+// NewHeader returns the header of the record of a new run of a command on a table.
 func NewHeader(cmd *cobra.Command, path string) runs.Header {
 	return runs.Header{Command: cli.CommandName(cmd), Version: vti.Version, Data: path, Flags: cli.GivenFlags(cmd.Flags())}
 }

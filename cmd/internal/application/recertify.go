@@ -11,18 +11,20 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Recertification is a finished run that is certified again, with the settings of the flags.
+// Recertification certifies a finished run again, with the settings of the flags of vti certify.
 type Recertification struct {
 	App    *shell.App
 	Run    *Stored
 	Output cli.Output
 	Flags  *pflag.FlagSet
-	// Draws are the draws of a certificate, Groups the groups of tempered chains; Chains and Rounds
-	// are of chains over models. Each is 0 where its flag was not given.
+	// Draws is the number of draws of a certificate, and Groups the number of groups of tempered
+	// chains. Chains and Rounds are the number and the length of chains over models. Each is 0 if
+	// its flag was not given.
 	Draws, Groups, Chains, Rounds int
 }
 
-// Reopen opens the run for it. Flags of recertifications other than these are refused.
+// Reopen opens the run to certify. It refuses flags that do not apply to the run, all but those
+// named.
 func Reopen[R interface {
 	*T
 	cli.Record
@@ -42,7 +44,7 @@ func Reopen[R interface {
 	return &Asked[R]{r.App, j, record, r.Flags}, nil
 }
 
-// Misplaced fails if one of these flags was given.
+// Misplaced returns an error if one of the named flags was given.
 func (r *Recertification) Misplaced(names ...string) error {
 	for _, name := range names {
 		if r.Flags.Changed(name) {
@@ -52,7 +54,7 @@ func (r *Recertification) Misplaced(names ...string) error {
 	return nil
 }
 
-// Unfit is the error of a run that cannot be certified again.
+// Unfit returns the error for a run that cannot be certified again.
 func (r *Recertification) Unfit(why string) error {
 	return fmt.Errorf("%s is a run of vti %s, %s", r.Run.Dir, r.Run.Header.Command, why)
 }

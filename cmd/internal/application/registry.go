@@ -17,11 +17,11 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Registry is a list of applications. Commands and messages have their order.
+// Registry is a list of applications. Lists of commands and messages are in the same order.
 type Registry []*Application
 
-// Below makes the commands whose names begin with these words and have one more, such as all of
-// vti calibrate, each with all below it.
+// Below returns the commands whose names consist of the given words and one more word, such as all
+// commands of vti calibrate. Each has its own subcommands.
 func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	for _, application := range r {
 		for _, command := range application.Commands {
@@ -35,7 +35,8 @@ func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	return made
 }
 
-// Choice makes a command that only leads to the commands of applications below it.
+// Choice makes cmd a command that only groups the commands of applications below it, and other
+// commands.
 func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
 }
@@ -45,7 +46,7 @@ func cutLast(name string) (before, last string) {
 	return name[:max(at, 0)], name[at+1:]
 }
 
-// Studied are the names of the commands that a study can repeat.
+// Studied returns the names of the commands that vti study can run on many tables.
 func (r Registry) Studied() (names []string) {
 	for _, application := range r {
 		for _, command := range application.Commands {
@@ -57,7 +58,7 @@ func (r Registry) Studied() (names []string) {
 	return names
 }
 
-// Stored is a run in a directory: the header of its record, and the command that made it.
+// Stored describes a run in a directory: the header of its record, and the command that made it.
 type Stored struct {
 	Dir    string
 	Header runs.Header
@@ -65,7 +66,7 @@ type Stored struct {
 	Command *Command
 }
 
-// Check fails if the run in a directory is not one of an application.
+// Check returns an error if the run in a directory is not one of the application.
 func (a *Application) Check(dir string) error {
 	var header runs.Header
 	if err := rundir.ReadRecord(dir, &header); err != nil {
@@ -77,7 +78,7 @@ func (a *Application) Check(dir string) error {
 	return nil
 }
 
-// command is the command with a name, or nil.
+// command returns the command with a name, or nil.
 func (a *Application) command(name string) *Command {
 	for k := range a.Commands {
 		if a.Commands[k].Name == name {
@@ -87,7 +88,8 @@ func (a *Application) command(name string) *Command {
 	return nil
 }
 
-// find returns the application of a command, and the command itself; nil if no application has it.
+// find returns the application of a command, and the command itself. Both are nil if no application
+// has the command.
 func (r Registry) find(command string) (*Application, *Command) {
 	for _, application := range r {
 		if found := application.command(command); found != nil {
@@ -97,7 +99,7 @@ func (r Registry) find(command string) (*Application, *Command) {
 	return nil, nil
 }
 
-// Page shows the answers of a command.
+// Page returns the page of the runs of a command.
 func (r Registry) Page(command string) report.Page {
 	application, _ := r.find(command)
 	return application.Page
@@ -115,7 +117,7 @@ func (r Registry) Read(dir string) (*Stored, error) {
 	return s, nil
 }
 
-// ReadAll reads runs that answer the same question.
+// ReadAll reads several runs and checks that they answer the same question.
 func (r Registry) ReadAll(dirs ...string) (all []*Stored, err error) {
 	for _, dir := range dirs {
 		s, err := r.Read(dir)
@@ -141,7 +143,7 @@ func (r Registry) Compare(ctx context.Context, dirA, dirB string) (*Comparison, 
 	return runs[0].Application.Compare(ctx, dirA, dirB)
 }
 
-// ReadPredictor opens a run that predicts a response.
+// ReadPredictor opens a run that can predict a response.
 func (r Registry) ReadPredictor(dir string) (report.Predictor, error) {
 	s, err := r.Read(dir)
 	if err != nil {
@@ -157,7 +159,7 @@ func (s *Stored) predictor() (report.Predictor, error) {
 	return s.Page.Predictor(s.Dir)
 }
 
-// OwnRows are the rows that a run was fitted to.
+// OwnRows returns the rows that a run was fitted to.
 func (s *Stored) OwnRows() (*predict.Rows, error) {
 	run, err := s.predictor()
 	if err != nil {
@@ -166,7 +168,7 @@ func (s *Stored) OwnRows() (*predict.Rows, error) {
 	return run.Rows(nil)
 }
 
-// Exporter is the application whose runs are written in a format, or nil.
+// Exporter returns the application whose runs are written in a format, or nil.
 func (r Registry) Exporter(format string) *Application {
 	for _, application := range r {
 		if slices.Contains(application.Formats, format) {
@@ -176,7 +178,7 @@ func (r Registry) Exporter(format string) *Application {
 	return nil
 }
 
-// Formats are the formats that runs of some application are written in, beside the formats for all.
+// Formats returns the formats that only the runs of one application are written in.
 func (r Registry) Formats() (names []string) {
 	for _, application := range r {
 		names = append(names, application.Formats...)
@@ -184,7 +186,7 @@ func (r Registry) Formats() (names []string) {
 	return names
 }
 
-// VerdictOf is the verdict in the result of a run; exact where none was needed.
+// VerdictOf returns the verdict in the result of a run. It is "exact" if no verdict was needed.
 func VerdictOf(dir string) (string, error) {
 	var result struct {
 		Certificate, Diagnostics *struct {

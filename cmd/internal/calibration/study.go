@@ -24,16 +24,16 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Flags are the flags of every study.
+// Flags holds the flags of every calibration study.
 type Flags struct {
 	replicates    int
-	Rows, Columns int // of generated tables
-	only          int // the number of the one problem to draw, or −1
+	Rows, Columns int // the sizes of generated tables
+	only          int // number of the only problem to draw, or −1
 	shards        cli.Shards
 	Output        cli.Output
 }
 
-// Register adds them to a command.
+// Register adds the flags to a command.
 func (f *Flags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.replicates = defaultReplicates
@@ -48,10 +48,11 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
-// defaultReplicates is enough for bands of a tenth.
+// defaultReplicates is the default number of replicates, with which the bands of ranks are about a
+// tenth wide on either side.
 const defaultReplicates = 200
 
-// Refuse refuses flags that were given, with the reason.
+// Refuse returns an error, with the reason why, if one of the named flags was given.
 func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	for _, name := range names {
 		if flags.Changed(name) {
@@ -61,7 +62,8 @@ func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	return nil
 }
 
-// repeated is the command that draws one problem of a study again, up to the number.
+// repeated returns the command line that draws one problem of a study again, without the number of
+// the problem.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	flags := cli.GivenFlags(cmd.Flags())
@@ -76,8 +78,8 @@ func repeated(cmd *cobra.Command) string {
 	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
 }
 
-// Laboratory adds studies to a command: it registers their flags, and returns a function that makes
-// the study of a command line in place of the ordinary one.
+// Laboratory adds further studies to a command. It registers their flags, and returns a function
+// that makes the study for a command line; without these flags it returns the ordinary study.
 type Laboratory[S calibrate.Source] func(cmd *cobra.Command) func(args []string, ordinary S) (calibrate.Source, error)
 
 // Ordinary is the Laboratory of a command that offers no studies beside the ordinary ones.
@@ -114,7 +116,7 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (c
 		}
 		defer release()
 		if !rundir.Exists(part.Dir) {
-			part = nil // nobody shares it
+			part = nil // no other process shares the study
 		}
 	}
 	shown := console.NewProgress(a.Stderr, f.Output.Quiet)

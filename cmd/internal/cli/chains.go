@@ -13,7 +13,7 @@ import (
 // ChainsGroup is the group of the flags of chains.
 const ChainsGroup = "Chains"
 
-// RegisterChains adds flags that say how long and how to sample.
+// RegisterChains adds flags for the number, length and kind of chains.
 func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
 	*sizes = runs.ChainSizes{Chains: rjmcmc.DefaultChains, Iterations: rjmcmc.DefaultIterations, BurnIn: rjmcmc.DefaultBurnIn, Thin: rjmcmc.DefaultThin, Temperatures: 1}
 	flags := cmd.Flags()
@@ -26,8 +26,9 @@ func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
 	})
 }
 
-// ChainProgress reports on chains, whose density is on the working scale: logJacobian takes it
-// to the scale of the table.
+// ChainProgress returns a function that shows the progress of chains. Their log density is on the
+// working scale of the sampler; logJacobian is added to get the log density on the scale of the
+// table.
 func ChainProgress(shown *console.Progress, logJacobian float64) func(rjmcmc.Progress) {
 	pace := console.NewPace()
 	return func(p rjmcmc.Progress) {

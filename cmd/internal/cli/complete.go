@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// CompleteWith makes the shell suggest the values of a flag. A value may be followed by a tab and
-// its meaning in words, where # stands for the number that the value ends with.
+// CompleteWith makes the shell suggest values of a flag. A value may be followed by a tab and its
+// meaning in words; in these # stands for the number at the end of the value.
 func CompleteWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("completeWith: " + err.Error()) // no such flag
@@ -29,8 +29,8 @@ func CompleteLikelihoods(cmd *cobra.Command, kinds []likelihood.Kind) {
 	CompleteWith(cmd, "likelihood", names...)
 }
 
-// CompleteColumns makes the shell suggest the columns of the table for flags that take them, one or
-// several separated by commas.
+// CompleteColumns makes the shell suggest the columns of the table as values of the given flags. A
+// flag takes one column, or several separated by commas.
 func CompleteColumns(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := cmd.RegisterFlagCompletionFunc(flag, columnsOf); err != nil {
@@ -55,7 +55,8 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 	return suggestions, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Arguments accepts from least to most arguments, with a name for errors; with most 0 any number.
+// Arguments accepts from least to most arguments; if most is 0 there is no upper limit. The
+// argument what names the arguments in errors.
 func Arguments(least, most int, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -68,7 +69,7 @@ func Arguments(least, most int, noun string) cobra.PositionalArgs {
 	}
 }
 
-// TableArgument accepts one table, or none with --resume.
+// TableArgument accepts one table, or no argument if --resume is given.
 func TableArgument(cmd *cobra.Command, args []string) error {
 	resume := cmd.Flags().Lookup("resume")
 	switch {
@@ -82,7 +83,7 @@ func TableArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// CompleteTable makes the shell suggest tables.
+// CompleteTable makes the shell suggest files of tables.
 func CompleteTable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"csv", "tsv", "txt", "parquet"}, cobra.ShellCompDirectiveFilterFileExt
 }

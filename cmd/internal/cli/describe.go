@@ -8,22 +8,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Description lists the commands, for programs that call them.
+// Description describes the commands of vti for programs that call them.
 type Description struct {
 	Version  string             `json:"version"`
 	Commands []DescribedCommand `json:"commands"`
 }
 
-// DescribedCommand is a command that does something by itself.
+// DescribedCommand is a command that can be run, and does not only group other commands.
 type DescribedCommand struct {
-	// Name is as on the command line, such as "rjmcmc varsel".
+	// Name is the name on the command line without vti, such as "rjmcmc varsel".
 	Name string `json:"name"`
-	// Group is the heading of the help under which the first word of the name stands.
+	// Group is the heading in the help below which the first word of the name is listed.
 	Group string `json:"group"`
 	Short string `json:"short"`
 	Long  string `json:"long"`
-	// Arguments are those before the flags, as in the help: TABLE, [TABLE] where it may be left
-	// out, RUN... where there may be several.
+	// Arguments are the arguments before the flags, as the help writes them: TABLE if it is
+	// required, [TABLE] if it may be left out, and RUN... if there may be several.
 	Arguments []string        `json:"arguments"`
 	Flags     []DescribedFlag `json:"flags"`
 }
@@ -33,7 +33,7 @@ func (c *DescribedCommand) Has(flag string) bool {
 	return slices.ContainsFunc(c.Flags, func(f DescribedFlag) bool { return f.Name == flag })
 }
 
-// DescribedFlag is a flag of a command, without its two hyphens.
+// DescribedFlag describes a flag of a command. Its name has no hyphens in front.
 type DescribedFlag struct {
 	Name      string `json:"name"`
 	Shorthand string `json:"shorthand"`
@@ -44,18 +44,19 @@ type DescribedFlag struct {
 	Value string `json:"value"`
 	// Optional reports whether the flag can be given without a value.
 	Optional bool `json:"optional"`
-	// Choices are all values, where they are few names.
+	// Choices are the values that the flag accepts, if these are a few names.
 	Choices []string `json:"choices"`
-	// Words are the choices in plain words, or empty where there are none; # stands for a number.
+	// Words are the meanings of the choices in plain words, in which # stands for a number. A
+	// choice without a meaning has an empty text.
 	Words []string `json:"-"`
-	// Columns reports whether the value is a column of the table, or several.
+	// Columns reports whether the value is one or several columns of the table.
 	Columns bool   `json:"-"`
 	Default string `json:"default"`
 	Group   string `json:"group"`
 	Usage   string `json:"usage"`
 }
 
-// Describe describes the commands at root and below that are not hidden.
+// Describe describes the command root and all commands below it that are not hidden.
 func Describe(root *cobra.Command) *Description {
 	d := &Description{Version: root.Version, Commands: []DescribedCommand{}}
 	titles := map[string]string{}
@@ -87,7 +88,7 @@ func (d *Description) add(cmd *cobra.Command, group string) {
 	}
 }
 
-// arguments are the words of the usage between the name and the flags.
+// arguments returns the words of the usage line between the name and the flags.
 func arguments(cmd *cobra.Command) []string {
 	words := []string{}
 	for _, word := range strings.Fields(cmd.Use)[1:] {
@@ -110,7 +111,7 @@ func describeFlag(cmd *cobra.Command, flag *pflag.Flag) DescribedFlag {
 	}
 	if complete, found := cmd.GetFlagCompletionFunc(flag.Name); found {
 		if values, directive := complete(cmd, nil, ""); directive == cobra.ShellCompDirectiveNoFileComp {
-			d.Columns = len(values) == 0 // without a table
+			d.Columns = len(values) == 0 // there is no table here whose columns could be suggested
 			for _, value := range values {
 				choice, words, _ := strings.Cut(value, "\t")
 				d.Choices, d.Words = append(d.Choices, choice), append(d.Words, words)

@@ -7,7 +7,7 @@
 //	output.go    the place of runs, and the form of their answers
 //	resume.go    the rules of --resume
 //	effort.go    how much work a run may do
-//	training.go  flows and their training
+//	flow.go      flows and their sizes
 //	chains.go    chains of reversible jumps
 //	models.go    which models results list
 //	missing.go   the treatment of rows with missing cells

@@ -11,17 +11,18 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// TimeLimit is a limit of time.
+// TimeLimit holds the flag --max-time.
 type TimeLimit struct{ maxTime time.Duration }
 
-// Register adds the flag. Work that every answer needs is not limited: needs names it.
+// Register adds the flag to a command. Work that every answer needs is done even beyond the limit;
+// needs names this work in the help.
 func (f *TimeLimit) Register(cmd *cobra.Command, needs string) {
 	Group(cmd, "Effort", func() {
 		cmd.Flags().DurationVar(&f.maxTime, "max-time", 0, "`time` after which no new work starts, such as 90s or 10m, except for "+needs)
 	})
 }
 
-// Limit is the time limit of the flag.
+// Limit returns the time limit that the flag gives.
 func (f *TimeLimit) Limit() (runs.Limit, error) {
 	if f.maxTime < 0 {
 		return runs.Limit{}, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.maxTime)
@@ -29,20 +30,20 @@ func (f *TimeLimit) Limit() (runs.Limit, error) {
 	return runs.Limit{MaxSeconds: f.maxTime.Seconds()}, nil
 }
 
-// Renew puts a limit that is given to a resumed run into its record.
+// Renew puts a limit that is given with --resume into the record of the run.
 func (f *TimeLimit) Renew(flags *pflag.FlagSet, limit *runs.Limit) {
 	if flags.Changed("max-time") {
 		limit.MaxSeconds = f.maxTime.Seconds()
 	}
 }
 
-// Effort say how much work a run may do.
+// Effort holds the flags that limit the work of a run.
 type Effort struct {
 	budget runs.Budget
 	TimeLimit
 }
 
-// Register adds them to a command.
+// Register adds the flags to a command.
 func (f *Effort) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	Group(cmd, "Effort", func() {
@@ -53,7 +54,7 @@ func (f *Effort) Register(cmd *cobra.Command) {
 	CompleteWith(cmd, "effort", "auto", "fixed")
 }
 
-// Budget returns the budget of the flags; --steps means fixed effort.
+// Budget returns the budget that the flags ask for. If --steps is given the effort is fixed.
 func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
 	b := f.budget
 	if flags.Changed("steps") {

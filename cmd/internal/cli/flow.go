@@ -9,10 +9,11 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// DefaultBatch is the number of draws in a training step.
+// DefaultBatch is the default number of draws in a training step.
 const DefaultBatch = 1024
 
-// Flow is the construction of a flow q(θ | m).
+// Flow holds the flags for the normalising flow q(θ | m), the approximate posterior of the
+// parameters θ given a model m.
 type Flow struct {
 	Flow                         FlowName
 	layers, blocks, hidden, bins int
@@ -29,14 +30,14 @@ func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string
 	CompleteWith(cmd, "flow", FlowNames()...)
 }
 
-// FlowName is a flow as the command line names it.
+// FlowName is the name of a kind of flow on the command line.
 type FlowName string
 
-// String is the name.
+// String returns the name.
 func (n FlowName) String() string { return string(n) }
 
-// flows are the flows by name. Sizes that are zero are cosmic's defaults; its dimensions are filled
-// in by the engine.
+// flows are the kinds of flows by name. A size of zero stands for the default of package cosmic.
+// The engine sets the dimension.
 var flows = []struct {
 	name   FlowName
 	config cosmic.Config
@@ -49,7 +50,7 @@ var flows = []struct {
 	{"diag-paper", cosmic.DiagonalMLP(0, 0)},
 }
 
-// FlowNames are the names of all flows.
+// FlowNames returns the names of all kinds of flows.
 func FlowNames() (names []string) {
 	for _, flow := range flows {
 		names = append(names, flow.name.String())
@@ -65,7 +66,8 @@ func (n *FlowName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Config returns the flow that the flags ask for. Sizes that the family does not have are refused.
+// Config returns the flow that the flags ask for. It refuses flags for sizes that this kind of flow
+// does not have.
 func (f *Flow) Config(flags *pflag.FlagSet) (cosmic.Config, error) {
 	var config cosmic.Config
 	for _, flow := range flows {
@@ -93,6 +95,6 @@ func (f *Flow) Config(flags *pflag.FlagSet) (cosmic.Config, error) {
 		*size.field = size.value
 	}
 	check := config
-	check.Dim = 1 // known only with the data
+	check.Dim = 1 // the true dimension is known only with the data
 	return config, check.Validate()
 }

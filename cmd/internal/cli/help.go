@@ -15,14 +15,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// HelpWidth is the most columns that help takes.
+// HelpWidth is the largest width of the help in columns.
 const HelpWidth = 100
 
 // groupAnnotation names the group of a flag in the help of its command.
 const groupAnnotation = "vti_group"
 
-// Group adds the flags that define defines to a group of the help. Groups are shown in the
-// order in which they are made, after the flags of none.
+// Group adds the flags that the function define registers to a group of the help. The help shows
+// first the flags without a group, and then the groups in the order in which they were made.
 func Group(cmd *cobra.Command, title string, define func()) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
@@ -52,8 +52,8 @@ func SetHelp(root *cobra.Command) {
 	})
 }
 
-// wrapped is a text in lines of at most helpWidth columns. Paragraphs are between blank lines;
-// lines that begin with a space stay as they are.
+// wrapped returns a text wrapped to lines of at most HelpWidth columns. Paragraphs are separated by
+// blank lines. Lines that begin with a space are not wrapped.
 func wrapped(text string) string {
 	var lines []string
 	line := ""
@@ -100,7 +100,7 @@ func printUsage(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// printCommands lists the commands below one, by groups.
+// printCommands lists the commands below cmd, by groups.
 func printCommands(w io.Writer, cmd *cobra.Command) {
 	list := func(title, group string) {
 		began := false
@@ -147,7 +147,7 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 	local.SortFlags = false
 	local.VisitAll(collect)
 	cmd.InheritedFlags().VisitAll(collect)
-	// Flags of no group are few, and the same everywhere: they come last.
+	// Flags without a group are few and the same for all commands. They come last.
 	for _, group := range append(groups[1:], "") {
 		set := byGroup[group]
 		if set == nil {
@@ -165,13 +165,15 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// UnknownCommand is the error of a command that does not exist, with the nearest that do.
+// UnknownCommand returns the error for a command that does not exist, which suggests commands with
+// similar names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	return fmt.Errorf("unknown command %q%s (see %s --help)", name, didYouMean(cmd.SuggestionsFor(name)), cmd.CommandPath())
 }
 
-// Choice makes a command that only leads to others: without one of them it lists them.
+// Choice makes cmd a command that only groups other commands. If none of these is named it lists
+// them.
 func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, one := range commands {
@@ -195,8 +197,9 @@ func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// FlagError names the flag that may have been meant, and the place where the flags are explained.
-// On a command line whose command does not exist that is the mistake.
+// FlagError returns the error for a flag that does not exist. It suggests a flag with a similar
+// name, and names the help of the command. If the command line names a command that does not exist,
+// the error is about the command instead.
 func FlagError(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return UnknownCommand(cmd, args[0])

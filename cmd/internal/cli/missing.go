@@ -8,9 +8,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// AdviseMissing adds advice to the error of a table with missing cells: to leave rows out where
-// some would be left, and otherwise the other options of a command. others do not help against a
-// column without any value.
+// AdviseMissing adds advice to the error of a table with missing cells: to leave rows out if some
+// rows would remain, and to use the other options of the command, given by others. Those options do
+// not help if a column has no value at all.
 func AdviseMissing(err error, others ...string) error {
 	var missing *table.MissingError
 	if !errors.As(err, &missing) || missing.Empty() {
@@ -26,10 +26,10 @@ func AdviseMissing(err error, others ...string) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(others, ", "))
 }
 
-// MissingPolicy is the treatment of rows with a missing cell.
+// MissingPolicy is a flag that says how rows with a missing cell are treated.
 type MissingPolicy string
 
-// String is the name on the command line.
+// String returns the name on the command line.
 func (p MissingPolicy) String() string { return string(p) }
 
 // UnmarshalText reads the name.

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// modelList is the selection of models that results list: the best, or all.
+// modelList is a flag that says which models a result lists: the best, or all.
 type modelList bool
 
-// String is the name on the command line.
+// String returns the name on the command line.
 func (m modelList) String() string {
 	if m {
 		return "all"

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Output are the flags of every command that makes a run.
+// Output holds the flags that every command that makes a run has.
 type Output struct {
 	Seed   uint64
 	Device gpu.Kind
@@ -18,16 +18,17 @@ type Output struct {
 	Out    string
 	Json   bool
 	Quiet  bool
-	// Bare leaves out the page and the figures of the run.
+	// Bare reports whether the page and the figures of the run are left out.
 	Bare bool
 	// Resume is the directory of the run to continue; empty for a new one.
 	Resume string
 }
 
-// Common are the flags themselves, in the form of commands that embed them.
+// Common returns the Output itself, for commands that embed it.
 func (f *Output) Common() *Output { return f }
 
-// Register adds them to a command; one that computes takes a seed and a device.
+// Register adds the flags to a command. A command that computes has flags for a seed and a device
+// too.
 func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	flags := cmd.Flags()
 	Group(cmd, OutputGroup, func() {
@@ -44,8 +45,8 @@ func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	})
 }
 
-// RegisterSampler registers the flags of a command that needs no device; the seed has the given
-// description.
+// RegisterSampler adds the flags of a command that draws random numbers and needs no device. The
+// help of the flag for the seed has the given description.
 func (f *Output) RegisterSampler(cmd *cobra.Command, description string) {
 	f.Register(cmd, false)
 	Group(cmd, OutputGroup, func() {
@@ -53,7 +54,8 @@ func (f *Output) RegisterSampler(cmd *cobra.Command, description string) {
 	})
 }
 
-// OutputGroup is the group of flags for the place of a run and the form of its answer.
+// OutputGroup is the group in the help for flags on the directory of a run and the form of its
+// answer.
 const OutputGroup = "Run and output"
 
 // RegisterPlugin adds the flag that names a PJRT plugin.
@@ -61,7 +63,7 @@ func RegisterPlugin(cmd *cobra.Command, plugin *string) {
 	cmd.Flags().StringVar(plugin, "pjrt-plugin", "", "`file` of the PJRT plugin for --device cuda or xla-cpu (default "+gpu.PluginVariable+", then the usual folders)")
 }
 
-// floatType is a flag that takes the float type to compute in.
+// floatType is a flag that takes the floating-point type to compute with.
 type floatType struct{ value *dtypes.DType }
 
 // RegisterFloatType adds --dtype to a command that trains.
@@ -71,8 +73,8 @@ func RegisterFloatType(cmd *cobra.Command, value *dtypes.DType) {
 	CompleteWith(cmd, "dtype", "float32", "float64")
 }
 
-// RegisterLaunch adds --steps-per-launch to a command that trains. It changes no numbers, so that
-// no record keeps it.
+// RegisterLaunch adds --steps-per-launch to a command that trains. The flag changes no numbers, and
+// so is not stored in records.
 func RegisterLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
 	cmd.Flags().Var(Count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")

@@ -16,9 +16,10 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// One policy for --resume: a resumed run takes everything from its record. The table and flags may
-// be given again, as when --resume is added to the command that began the run, but must not ask for
-// anything else. A few flags do not change the computation and may be given freely.
+// All commands treat --resume alike: a resumed run takes all settings from its record. The table
+// and flags may be given again, as happens if --resume is added to the command line that began the
+// run, but they must agree with the record. A few flags do not change the computation and may have
+// any value.
 
 // RegisterResume adds --resume to a command.
 func (f *Output) RegisterResume(cmd *cobra.Command) {
@@ -37,24 +38,24 @@ func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 	})
 }
 
-// free are the flags that a resumed run may be given whatever its record contains.
+// free are the flags that may be given with --resume whatever the record contains.
 var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
 
-// Record is the description of a run, which begins with a header.
+// Record is the description of a run that is stored with it. It contains a header.
 type Record interface{ Head() *runs.Header }
 
-// Flags are the flags of a command that makes runs with records of type R.
+// Flags is implemented by the flags of a command that makes runs with records of type R.
 type Flags[R Record] interface {
-	// Register adds them to the command.
+	// Register adds the flags to the command.
 	Register(cmd *cobra.Command)
-	// Describe returns the record that they ask for, without its header.
+	// Describe returns the record that the flags ask for, without its header.
 	Describe(flags *pflag.FlagSet) (R, error)
-	// Common are those that all such commands have.
+	// Common returns the flags that all such commands have.
 	Common() *Output
 }
 
-// CheckResume checks the flags given with --resume against the record of the run that they name.
-// fresh returns flags of the same command, none of which is set.
+// CheckResume checks the flags given with --resume against the record of the run to resume. The
+// function fresh returns flags of the same command, none of which is set.
 func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *Output, fresh func() Flags[R]) error {
 	dir, header := output.Resume, record.Head()
 	if command := CommandName(cmd); header.Command != command {
@@ -82,15 +83,15 @@ func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *
 	return nil
 }
 
-// CommandName is the name of a command as records have it: "rjmcmc varsel".
+// CommandName returns the name of a command as it is stored in records, such as "rjmcmc varsel".
 func CommandName(cmd *cobra.Command) string {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	return name
 }
 
-// contradictions adds to list the flags given with which the record would be another: it compares
-// the record of the flags of the run with the record of the same flags and one more, and where they
-// differ, the latter with the record of the run.
+// contradictions appends to list the given flags that contradict the record of the run. For each
+// flag it describes a record with the flags that began the run, and another with this flag added.
+// Where the two records differ, the second must agree with the record of the run.
 func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
 	header := record.Head()
 	stored, err := Leaves(record)
@@ -111,7 +112,7 @@ func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags
 	}
 	before, err := asked(header.Flags)
 	if err != nil {
-		before = nil // the record of another version: no flag can be compared
+		before = nil // the record is of another version, so that no flag can be compared
 	}
 	flags.Visit(func(flag *pflag.Flag) {
 		if slices.Contains(free, flag.Name) || flag.Name == "out" || flag.Name == "device" {
@@ -136,7 +137,8 @@ func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags
 	return nil
 }
 
-// GivenFlags are the flags of a command line, by name, with the elements of lists.
+// GivenFlags returns the values of the flags given on a command line, by name. A list has a value
+// for each element.
 func GivenFlags(flags *pflag.FlagSet) map[string][]string {
 	values := map[string][]string{}
 	flags.Visit(func(flag *pflag.Flag) { values[flag.Name] = flagValues(flag) })
@@ -170,8 +172,8 @@ func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 	return nil
 }
 
-// Leaves are the numbers and texts of a record by their places, as JSON has them. The header does
-// not describe the computation.
+// Leaves returns the numbers and texts of a record by their paths in its JSON. The header is left
+// out, since it does not describe the computation.
 func Leaves(record any) (map[string]string, error) {
 	return report.Leaves(record, "command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds")
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// Shards are the flags of commands whose work can be split among processes that share a directory.
+// Shards holds the flags of commands whose work can be split among processes that share a
+// directory.
 type Shards struct {
 	part  string // "I/N"
-	count int    // N, where the scheduler has the index
+	count int    // N, if the scheduler of a cluster provides the index I
 }
 
 func (f *Shards) Register(cmd *cobra.Command) {
@@ -23,11 +24,11 @@ func (f *Shards) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards")
 }
 
-// Given reports whether this process is one of several.
+// Given reports whether the flags say that this process is one of several.
 func (f *Shards) Given() bool { return f.part != "" || f.count > 0 }
 
-// Own is the part of this process: the part in the flags, or the part that the scheduler assigns.
-// Without either it is everything.
+// Own returns the part of this process: the part that the flags give, or that the scheduler of a
+// cluster assigns. Without flags this process has all of the work, and Own returns nil.
 func (f *Shards) Own() (*shard.Shard, error) {
 	text, from := f.part, "--shard"
 	if f.count > 0 {

@@ -30,7 +30,7 @@ func (v *Positive) String() string {
 
 func (v *Positive) Type() string { return "number" }
 
-// Scale is a flag that takes a positive number or "unknown", which is zero.
+// Scale is a flag that takes a positive number, or "unknown", which is stored as zero.
 type Scale struct {
 	Value   float64
 	Unknown bool
@@ -56,7 +56,7 @@ func (v *Scale) String() string {
 
 func (v *Scale) Type() string { return "number" }
 
-// Count is a flag that takes a whole number of at least least.
+// Count is a flag that takes a whole number that is not below a least one.
 type Count struct {
 	Value *int
 	Least int
@@ -80,13 +80,13 @@ func (v Count) String() string {
 
 func (v Count) Type() string { return "count" }
 
-// named is the values of names on the command line.
+// named is implemented by types whose values have names on the command line.
 type named interface {
 	fmt.Stringer
 	encoding.TextUnmarshaler
 }
 
-// Name is a flag of a type that reads its own name.
+// Name returns a flag for a value of a type that parses its own names.
 func Name(value named) pflag.Value { return textual{value} }
 
 type textual struct{ value named }
@@ -102,7 +102,7 @@ func (v textual) String() string {
 
 func (v textual) Type() string { return "name" }
 
-// Bound is a flag that takes a positive number, or none, which is negative.
+// Bound is a flag that takes a positive number, or "none", which is stored as a negative number.
 type Bound float64
 
 func (v *Bound) Set(s string) error {
@@ -125,7 +125,8 @@ func (v *Bound) String() string {
 
 func (v *Bound) Type() string { return "number" }
 
-// SizeLimit is a flag that takes a whole number from 1, or none, which is negative.
+// SizeLimit is a flag that takes a whole number from 1, or "none", which is stored as a negative
+// number.
 type SizeLimit int
 
 const noLimit SizeLimit = -1

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/document"
 )
 
-// Pauses between lines: on a terminal one line is rewritten, elsewhere each is kept.
+// The least times between two lines of progress. On a terminal a line replaces the one before;
+// elsewhere all lines are kept.
 const (
 	terminalPause = 100 * time.Millisecond
 	plainPause    = 5 * time.Second
@@ -21,11 +22,11 @@ const (
 type Progress struct {
 	W        io.Writer
 	Terminal bool
-	Last     time.Time // of the last line shown
+	Last     time.Time // the time of the last line shown
 	open     bool      // a line on the terminal has no newline yet
 }
 
-// NewProgress is one on a writer, silent if it should be.
+// NewProgress returns a Progress that writes to w, or one that shows nothing if silent is set.
 func NewProgress(w io.Writer, silent bool) *Progress {
 	if silent {
 		return &Progress{}
@@ -43,7 +44,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// Line shows a line unless the one before was shown just now; a final one is always shown.
+// Line shows a line of progress, unless a line was shown a moment ago. A final line is always
+// shown.
 func (p *Progress) Line(text string, final bool) {
 	pause := plainPause
 	if p.Terminal {
@@ -63,7 +65,7 @@ func (p *Progress) Line(text string, final bool) {
 	fmt.Fprintln(p.W, text)
 }
 
-// End leaves the line.
+// End ends a line that is open on the terminal.
 func (p *Progress) End() {
 	if p.open {
 		fmt.Fprintln(p.W)
@@ -71,7 +73,8 @@ func (p *Progress) End() {
 	}
 }
 
-// TrainingLine reports on training; single: of one model only, whose q(m) has no entropy.
+// TrainingLine returns a line on the progress of training. If single, there is only one model, and
+// the line leaves out the entropy of q(m), the approximate posterior of models.
 func TrainingLine(info vti.Info, single bool) string {
 	line := fmt.Sprintf("step %d/%d  loss %.3f", info.Step, info.Steps, info.Loss)
 	if !single {
@@ -80,7 +83,7 @@ func TrainingLine(info vti.Info, single bool) string {
 	return TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
 }
 
-// TrainingPace adds the speed of training, and the remaining time, to a line.
+// TrainingPace appends the speed of training, and the remaining time, to a line.
 func TrainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
 	line += "  " + rateText(stepsPerSecond) + " steps/s"
 	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
@@ -92,7 +95,7 @@ func TrainingPace(line string, step, steps, nonFinite int, stepsPerSecond float6
 	return line
 }
 
-// rateText rounds a number a second to three digits.
+// rateText formats a number per second with three digits.
 func rateText(rate float64) string {
 	if rate < 1000 {
 		return fmt.Sprintf("%.3g", rate)
@@ -106,12 +109,13 @@ type pace struct{ started time.Time }
 
 func NewPace() pace { return pace{time.Now()} }
 
-// Text is the average speed so far and the time left.
+// Text returns the average speed so far and the remaining time.
 func (p pace) Text(done, total int) string {
 	rate := float64(done) / time.Since(p.started).Seconds()
 	return rateText(rate) + "/s  " + document.TimeText(float64(total-done)/rate) + " left"
 }
 
-// ReportEvery is the number of steps between reports. A report costs a synchronisation: rare enough
-// not to be felt, often enough for short runs.
+// ReportEvery returns the number of training steps between two reports. A report makes the host
+// wait for the device. The number is large enough for this not to be felt, and small enough for
+// short runs.
 func ReportEvery(steps int) int { return min(max(steps/50, 1), 100) }

@@ -10,26 +10,27 @@ import (
 	"github.com/transdim/vti/internal/document"
 )
 
-// Writer folds lines that are too long at spaces, with the rest indented by two columns more. Words
-// longer than a line stay whole.
+// Writer wraps lines that are too long at spaces, and indents the continuation by two more columns.
+// A word longer than a line is not broken.
 type Writer struct {
 	W      io.Writer
-	rest   []byte // of a line that has not ended
-	Colour bool   // verdicts are coloured
+	rest   []byte // the beginning of a line that has not ended
+	Colour bool   // whether verdicts are coloured
 }
 
-// NewWriter colours the output of a terminal, unless NO_COLOR is set (https://no-color.org).
+// NewWriter returns a Writer that writes to w. It uses colours if terminal is a terminal, unless
+// NO_COLOR is set (https://no-color.org).
 func NewWriter(w, terminal io.Writer) *Writer {
 	return &Writer{W: w, Colour: isTerminal(terminal) && os.Getenv("NO_COLOR") == ""}
 }
 
-// verdictColours are the escapes of the words that lines of verdicts begin with.
+// verdictColours are the escape sequences for the words that a line with a verdict begins with.
 var verdictColours = []struct{ word, escape string }{
 	{"TRUSTED", "\x1b[1;32m"}, {"DOUBTFUL", "\x1b[1;33m"}, {"FAILED", "\x1b[1;31m"},
 	{"model check: good", "\x1b[32m"}, {"model check: questionable", "\x1b[33m"}, {"model check: poor", "\x1b[31m"},
 }
 
-// line folds a line, and colours the verdict that it begins with.
+// line wraps a line, and colours the verdict if the line begins with one.
 func (t *Writer) line(line string) string {
 	text := folded(line)
 	if t.Colour {
@@ -58,7 +59,7 @@ func (t *Writer) Write(p []byte) (int, error) {
 	}
 }
 
-// End writes the rest of a line that has not ended.
+// End writes the beginning of a line that has not ended.
 func (t *Writer) End() error {
 	if len(t.rest) == 0 {
 		return nil
@@ -68,7 +69,7 @@ func (t *Writer) End() error {
 	return err
 }
 
-// folded is a line in pieces of at most document.TextWidth columns.
+// folded returns a line wrapped to at most document.TextWidth columns.
 func folded(line string) string {
 	if utf8.RuneCountInString(line) <= document.TextWidth {
 		return line
@@ -77,7 +78,7 @@ func folded(line string) string {
 	hanging := indent + "  "
 	var text strings.Builder
 	width := 0
-	// keeps the spaces of columns
+	// splitting at single spaces keeps the spaces that align columns
 	for word := range strings.SplitSeq(strings.TrimLeft(line, " "), " ") {
 		size := utf8.RuneCountInString(word)
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// Application is all that the program knows of graphs.
+// Application returns the application that searches for causal graphs.
 func Application() *application.Application {
 	return &application.Application{
 		About: "graphs",

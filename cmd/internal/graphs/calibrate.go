@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Calibrate makes the command that measures vti dag, with the studies of a laboratory.
+// Calibrate returns the command that calibrates vti dag. lab adds further studies to it.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Dag]) *cobra.Command {
 	var study calibration.Flags
 	var f dagFlags

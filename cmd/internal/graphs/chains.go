@@ -34,7 +34,7 @@ and the effective sample size show whether they have mixed.`,
 	}, func() application.Question[*dag.Record] { return &rjmcmcDagFlags{} })
 }
 
-// Begin checks everything about a discovery by chains over graphs and parameters, and describes it.
+// Begin checks the input of a search by chains over graphs and parameters, and returns its task.
 func (f *rjmcmcDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	d, err := newDiscovery(run)
 	if err != nil {

@@ -36,14 +36,14 @@ func (f *dagFlags) registerModel(cmd *cobra.Command) {
 	f.registerTraining(cmd)
 }
 
-// Describe turns the command line into the record of a new run, whose methods are those asked for.
+// Describe returns the record of a new run with the settings and methods that the flags ask for.
 func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 	record, err := f.modelFlags.Describe(flags)
 	if err != nil {
 		return nil, err
 	}
 	if record.Model.Mechanism == dag.AnyMechanism && record.Structure == dag.GraphFlow {
-		record.Model.Mechanism = dag.Linear // flows know no other closed form
+		record.Model.Mechanism = dag.Linear // flows can train on no other mechanism with a closed form
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
 		return nil, err
@@ -94,14 +94,14 @@ killed: of training (posterior.vti), or the finished rounds of chains and runs o
 	}, func() application.Question[*dag.Record] { return &dagFlags{} })
 }
 
-// Begin checks everything about a discovery, and describes it.
+// Begin checks the input of a search for graphs, and returns its task.
 func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	record := run.Record
 	if run.Resumed() && !record.Resumable() {
 		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // no part of training
+		if run.Flags.Changed("certify-draws") { // it does not change the training
 			record.Draws = f.record.Draws
 		}
 		f.time.Renew(run.Flags, &record.Limit)
@@ -118,7 +118,7 @@ func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record])
 	return d.search(f.launch)
 }
 
-// resolve chooses the methods that were left open, and refuses flags of others.
+// resolve chooses the methods that the flags left open, and refuses flags of other methods.
 func (d *discovery) resolve() (err error) {
 	record := d.Record
 	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
@@ -132,7 +132,7 @@ func (d *discovery) resolve() (err error) {
 	return checkMethod(d.Flags, record)
 }
 
-// search is the task of a discovery by the methods of its record.
+// search returns the task that searches for graphs by the methods of the record.
 func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
 	switch record := d.Record; {
 	case record.Particles():
@@ -142,7 +142,7 @@ func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
 	case record.Structure == dag.Exact:
 		return d.sum("dag"), nil
 	}
-	d.Record.Flow = d.Record.Flow.WithDefaults() // defaults may change
+	d.Record.Flow = d.Record.Flow.WithDefaults() // store the defaults, which another version may change
 	return d.training(stepsPerLaunch)
 }
 
@@ -168,7 +168,7 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 	}, nil
 }
 
-// walk is the task of a discovery by chains over graphs.
+// walk returns the task that runs chains over graphs.
 func (d *discovery) walk() (shell.Task, error) {
 	config := dag.ChainConfig{Chains: d.Record.Chains, Rounds: d.Record.Rounds, Candidates: d.Record.Candidates, Seed: d.Record.Seed, MaxTime: d.Record.MaxTime()}
 	if err := config.Validate(); err != nil {
@@ -196,7 +196,7 @@ func (d *discovery) particles() shell.Task {
 	return t
 }
 
-// sum is the task of a discovery that sums closed forms over all graphs.
+// sum returns the task that sums closed-form scores over all graphs.
 func (d *discovery) sum(name string) shell.Task {
 	return d.task(name, func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
 		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
@@ -206,7 +206,7 @@ func (d *discovery) sum(name string) shell.Task {
 	})
 }
 
-// task is the task of a discovery that neither needs a device nor can be resumed.
+// task returns the task of a computation that neither needs a device nor can be resumed.
 func (d *discovery) task(name string, compute func(ctx context.Context, session *shell.Session) (*dag.Result, error)) shell.Task {
 	return shell.Task{Name: name, Files: dag.Files(), Intro: d.PrintProblem, Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
 		return compute(ctx, session)

@@ -32,7 +32,7 @@ fewer much less.`,
 	}, func() application.Question[*dag.Record] { return &exactDagFlags{} })
 }
 
-// Begin checks everything about a discovery by sums, and describes it.
+// Begin checks the input of a search by exact sums, and returns its task.
 func (f *exactDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	d, err := newDiscovery(run)
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// modelFlags say how the table is used, and which mechanisms, priors and constraints there are.
+// modelFlags holds the flags for the columns of the table, the mechanisms, the priors and the
+// constraints.
 type modelFlags struct {
-	record           dag.Record // as they ask for it
+	record           dag.Record // the settings that the flags ask for
 	tiers, edgePrior string
 	tier             []string
 	na               cli.MissingPolicy
@@ -23,7 +24,8 @@ type modelFlags struct {
 	cli.Output
 }
 
-// register adds the flags, with a choice among these mechanisms if there are any.
+// register adds the flags to a command. If mechanisms are given, one of the flags chooses among
+// them.
 func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -95,7 +97,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	cli.CompleteWith(cmd, "na", "refuse", "drop", "impute")
 }
 
-// Describe turns the command line into the record of a new run.
+// Describe returns the record of a new run with the settings of the flags.
 func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 	record := f.record
 	record.Seed, record.Model.Sigma = f.Seed, f.sigma.Value
@@ -121,7 +123,7 @@ func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 	return &record, record.Model.Validate()
 }
 
-// registerMethods adds the flags that choose the method, and say how chains over graphs are run.
+// registerMethods adds the flags that choose the method, and those for chains over graphs.
 func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	cli.Group(cmd, "Methods", func() {
@@ -137,7 +139,8 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
 }
 
-// checkMethod refuses flags of another method than the one that is used.
+// checkMethod returns an error if a flag was given that belongs to another method than the one that
+// is used.
 func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	refuse := func(used string, names ...string) error {
 		for _, name := range names {
@@ -156,7 +159,7 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	switch {
 	case record.Structure == dag.Chains && !networks:
 		return refuse(used, append(training, "islands")...)
-	case record.Structure == dag.GraphFlow && networks && !record.Undivided: // evidences by particles
+	case record.Structure == dag.GraphFlow && networks && !record.Undivided: // its evidences are computed by particles
 		return refuse(used, append(walks, "certify-draws", "max-time")...)
 	case record.Structure == dag.GraphFlow:
 		return refuse(used, append(walks, "islands", "max-time")...)

@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// discovery is a run of graph discovery, by whatever method, and its problem.
+// discovery is a run that searches for causal graphs, by any method, with its problem.
 type discovery struct {
 	*application.Asked[*dag.Record]
 	problem *dag.Problem
 	truth   *graph.Graph
 }
 
-// newDiscovery reads the table and builds the problem of a new or stored record. Nothing is
-// written: its errors are of the input.
+// newDiscovery reads the table and builds the problem of a new or stored record. It writes nothing;
+// its errors are errors of the input.
 func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	record := run.Record
 	problem, truth, err := record.Problem()
@@ -36,12 +36,12 @@ func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	case err != nil:
 		return nil, err
 	}
-	record.Model = problem.Model // with its defaults, which may change
+	record.Model = problem.Model // store the defaults, which another version may change
 	run.Paths = []*string{&record.Truth}
 	return &discovery{run, problem, truth}, nil
 }
 
-// PrintProblem prints the table's summary, and the priors in words.
+// PrintProblem prints a summary of the table, and the priors in words.
 func (d *discovery) PrintProblem() {
 	if d.Output.Json {
 		return

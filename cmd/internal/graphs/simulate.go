@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Simulated is the JSON of vti simulate dag.
+// Simulated is the object that vti simulate dag prints as JSON.
 type Simulated struct {
 	Data  string `json:"data"`
 	Truth string `json:"truth"`
@@ -90,7 +90,7 @@ func sameFile(a, b string) bool {
 	return err == nil && first == second
 }
 
-// simulateDag writes both files.
+// simulateDag writes the file of the table and the file of the true graph.
 func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool) error {
 	if out == "" || truth == "" {
 		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
@@ -110,7 +110,7 @@ func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool)
 	if err != nil {
 		return err
 	}
-	// The second of them is begun before the first is there: either both are written or none.
+	// Both files are created before either gets its name, so that either both are written or none.
 	matrix, err := atomicfile.Create(truth)
 	if err != nil {
 		return shell.Failed(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// Application is all that the program knows of hierarchical regressions.
+// Application returns the application of hierarchical regressions.
 func Application() *application.Application {
 	return &application.Application{
 		About: "hierarchical regressions",

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Calibrate makes the command that measures vti hbm, with the studies of a laboratory.
+// Calibrate returns the command that calibrates vti hbm. lab adds further studies to it.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Hbm]) *cobra.Command {
 	var study calibration.Flags
 	var f hbmFlags
@@ -38,7 +38,7 @@ each, with any family. Priors that refer to the mean and sd of the response use 
 		if err != nil {
 			return err
 		}
-		// of few coordinates
+		// the flow has few coordinates, which suits a spline
 		if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
 			return err
 		}

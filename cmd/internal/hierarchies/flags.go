@@ -21,14 +21,15 @@ import (
 )
 
 type hbmFlags struct {
-	record regression.Record // as they ask for it
+	record regression.Record // the settings that the flags ask for
 	na     cli.MissingPolicy
-	// amortize asks for tables simulated from the priors in training.
+	// amortize reports whether the training uses tables that are simulated from the priors, so that
+	// the trained network can answer for other tables.
 	amortize bool
 	flow     cli.Flow
 	effort   cli.Effort
 	launch   int
-	priors   []string // of single terms
+	priors   []string // the priors of single terms
 	cli.Output
 }
 
@@ -94,10 +95,10 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
-// Describe turns the command line into the record of a new run; the flow that suits the problem is
-// chosen later if none was.
+// Describe returns the record of a new run with the settings of the flags. If no flow was chosen,
+// the flow that suits the problem is chosen later.
 func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
-	asked := f.record // which the flags may keep
+	asked := f.record // a copy: the flags keep their own values
 	record := &asked
 	if record.Frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
@@ -115,7 +116,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		return nil, err
 	}
 	if !flags.Changed("dtype") {
-		record.DType = dtypes.InvalidDType // it depends on the family
+		record.DType = dtypes.InvalidDType // the default depends on the family
 	}
 	record.Seed, record.Frame.DropMissing = f.Seed, f.na == "drop"
 	if f.amortize {
@@ -130,7 +131,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		record.Model.Terms = append(record.Model.Terms, prior)
 	}
 	flow := f.flow
-	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // the one that has all sizes
+	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // this kind of flow has all of the sizes
 	var err error
 	if record.Flow, err = flow.Config(flags); err != nil {
 		return nil, err
@@ -143,13 +144,13 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 	return record, err
 }
 
-// Training over simulated tables: how many in a step, and steps.
+// Training with simulated tables: the number of tables in a step, and the number of steps.
 const (
 	amortizedTables = 16
 	amortizedSteps  = 10000
 )
 
-// checkFamily refuses flags that the family does not have.
+// checkFamily returns an error for flags that do not apply to the variational family.
 func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	marginal := f.record.Family == regression.MarginalFamily
 	flows := slices.Contains([]string{regression.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.record.Family)
@@ -171,7 +172,8 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// chooseFlow fills in the flow: unless it was chosen, the one that suits the problem.
+// chooseFlow sets the flow in the record: the flow that the flags ask for, or else the flow that
+// suits the problem.
 func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.flow.Flow != ""
 	if !chosen {
@@ -180,7 +182,7 @@ func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, s
 	if record.Flow, err = f.flow.Config(flags); err != nil || f.record.Family == regression.MarginalFamily {
 		return err
 	}
-	if sizes := record.Flow; !chosen { // the package knows a small one
+	if sizes := record.Flow; !chosen { // package regression chooses the sizes of a small flow
 		record.Flow = cosmic.Config{}
 		if sizes.Layers+sizes.Blocks+sizes.Hidden+sizes.Bins > 0 {
 			record.Flow = cosmic.Config{Kind: cosmic.Spline, Layers: max(sizes.Layers, 1), Blocks: max(sizes.Blocks, 1), Hidden: cmp.Or(sizes.Hidden, 16), Bins: sizes.Bins}
@@ -191,7 +193,7 @@ func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, s
 	return nil
 }
 
-// familyName is a variational family as the command line names it.
+// familyName is a flag that takes the name of a variational family.
 type familyName string
 
 func (n familyName) String() string { return string(n) }
@@ -205,7 +207,7 @@ func (n *familyName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// response is a kind of response that regressions have.
+// response is a flag that takes the kind of response of a regression.
 type response struct{ *likelihood.Kind }
 
 // UnmarshalText reads the name.

@@ -67,10 +67,10 @@ killed. A run that trains nothing starts again.`,
 	}, func() application.Question[*regression.Record] { return &hbmFlags{} })
 }
 
-// Begin checks everything about a regression, and describes it.
+// Begin checks the input of a regression, and returns its task.
 func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // no part of training
+		if run.Flags.Changed("certify-draws") { // it does not change the training
 			run.Record.CertifyDraws = f.record.CertifyDraws
 		}
 		f.effort.Renew(run.Flags, &run.Record.Limit)
@@ -90,7 +90,7 @@ func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression
 	return r.training(f.launch), nil
 }
 
-// training is the task of a regression: train, certify, and print the answer.
+// training returns the task of a regression: to train, to certify, and to print the answer.
 func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
 	return shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.trains(), Intro: r.PrintProblem, Check: r.checkCheckpoint,
@@ -107,7 +107,7 @@ func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
 	}
 }
 
-// trains reports whether there is a state that a run could continue from.
+// trains reports whether the run trains with checkpoints, from which it could be resumed.
 func (r *hierarchical) trains() bool {
 	_, plates, err := r.Record.PlateFamily()
 	return plates || err != nil || r.regression.Trains()
@@ -129,7 +129,8 @@ func (r *hierarchical) checkCheckpoint(ctx context.Context, session *shell.Sessi
 	return r.regression.CheckCheckpoint(ctx, session.Device, config)
 }
 
-// trainMarginal trains the flow that learns everything but the effects that are integrated out.
+// trainMarginal trains the flow for all parameters except the effects of groups that are integrated
+// out.
 func (r *hierarchical) trainMarginal(ctx context.Context, session *shell.Session, stepsPerLaunch int) (*regression.Result, error) {
 	config := r.Record.FitConfig(r.regression)
 	config = session.Training(config, stepsPerLaunch, !r.regression.Options.Select)
@@ -139,7 +140,7 @@ func (r *hierarchical) trainMarginal(ctx context.Context, session *shell.Session
 	})
 }
 
-// trainFamily trains a family over the effects of all groupings.
+// trainFamily trains a variational family that includes the effects of all groupings.
 func (r *hierarchical) trainFamily(ctx context.Context, session *shell.Session, family hbm.Family) (*regression.Result, error) {
 	config := r.Record.FamilyRun(family)
 	config.Dir, config.Fit.Resume, config.Fit.LogEvery = session.Dir, session.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)

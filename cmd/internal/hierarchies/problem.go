@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// hierarchical is a run of a hierarchical regression, and its problem.
+// hierarchical is a run of a hierarchical regression, with its problem.
 type hierarchical struct {
 	*application.Asked[*regression.Record]
 	regression *regression.Regression
 }
 
-// newHierarchical reads the table and builds the posterior that a record describes. Nothing is
-// written: its errors are of the input.
+// newHierarchical reads the table and builds the posterior that a record describes. It writes
+// nothing; its errors are errors of the input.
 func newHierarchical(ctx context.Context, run *application.Asked[*regression.Record]) (*hierarchical, error) {
 	r, err := run.Record.Regression(ctx)
 	switch {
@@ -33,7 +33,7 @@ func newHierarchical(ctx context.Context, run *application.Asked[*regression.Rec
 	return &hierarchical{run, r}, nil
 }
 
-// check reports invalid settings. Open settings are known afterwards.
+// check returns an error for invalid settings. It fills in settings that were left open.
 func (r *hierarchical) check() error {
 	family, ok, err := r.Record.PlateFamily()
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *hierarchical) check() error {
 	return r.Record.FamilyRun(family).Fit.Validate()
 }
 
-// PrintProblem prints the table's summary, and the priors in words. With --json only warnings are
-// printed, to standard error.
+// PrintProblem prints a summary of the table, and the priors in words. With --json only warnings
+// are printed, to standard error.
 func (r *hierarchical) PrintProblem() {
 	frame := r.regression.Frame
 	if r.Output.Json {

@@ -13,7 +13,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Mixtures is all that the program knows of mixtures.
+// Mixtures returns the application of mixtures.
 func Mixtures() *application.Application {
 	return answering("components of a mixture", report.MixturePage, func(n *numbered, r *mixture.Result) {
 		n.verdict = r.Certificate.Verdict
@@ -26,7 +26,7 @@ func Mixtures() *application.Application {
 	})
 }
 
-// Changes is all that the program knows of change points.
+// Changes returns the application of change points.
 func Changes() *application.Application {
 	return answering("changes of a series", report.ChangesPage, func(n *numbered, r *changepoint.Result) {
 		n.verdict = r.Certificate.Verdict
@@ -39,7 +39,7 @@ func Changes() *application.Application {
 	})
 }
 
-// Orders is all that the program knows of orders.
+// Orders returns the application of orders of autoregressions, polynomials and splines.
 func Orders() *application.Application {
 	return answering("the order of a model", report.OrderPage, func(n *numbered, r *order.Result) {
 		n.verdict = r.Certificate.Verdict
@@ -52,8 +52,8 @@ func Orders() *application.Application {
 	})
 }
 
-// answering is an application whose results have the probabilities of numbers, which list takes
-// from them.
+// answering returns an application whose models are numbers. The function list copies the
+// probabilities of these numbers from a result.
 func answering[P interface {
 	*R
 	shell.Judged
@@ -64,13 +64,13 @@ func answering[P interface {
 	}
 }
 
-// asking are the flags of a question with options O that is answered without training.
+// asking holds the flags of a question with options of type O that is answered without training.
 type asking[O any] struct {
 	record runs.Asked[O]
 	cli.Output
 }
 
-// Describe turns the command line into the record of a run.
+// Describe returns the record of a new run with the settings of the flags.
 func (f *asking[O]) Describe(*pflag.FlagSet) (*runs.Asked[O], error) {
 	record := f.record
 	record.Seed = f.Seed

@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// classicStudy registers the flags of a study of a command that needs no device, and runs it.
+// classicStudy registers the flags of the calibration study of a command that needs no device, and
+// makes cmd run it.
 func classicStudy(a *shell.App, cmd *cobra.Command, source func(rows int) (calibrate.Source, error)) *cobra.Command {
 	study := &calibration.Flags{}
 	cmd.Args = cobra.NoArgs

@@ -59,13 +59,13 @@ events the prior is that of Green (1995).`,
 	}, func() application.Question[*changepoint.Record] { return &changepointFlags{} })
 }
 
-// Begin reads the table of a search for changes, and describes the search.
+// Begin reads the table of a search for changes, checks the input, and returns the task.
 func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*changepoint.Record]) (t shell.Task, err error) {
 	problem, err := runs.Read(run.Record, changepoint.NewProblem)
 	if err != nil {
 		return t, err
 	}
-	run.Record.Options = problem.Options // with its defaults, which may change
+	run.Record.Options = problem.Options // store the defaults, which another version may change
 	return shell.Task{
 		Name: "changepoints", Files: changepoint.Files(), Intro: func() {
 			run.Introduce(changesTitle(problem), problem.Notes, problem.Priors())
@@ -88,7 +88,7 @@ func changesTitle(p *changepoint.Problem) string {
 	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), title, o.Kind)
 }
 
-// optionalNumber is a flag that takes a number, which stays nil when it is not given.
+// optionalNumber is a flag that takes a number. The number stays nil if the flag is not given.
 type optionalNumber struct{ value **float64 }
 
 func (v optionalNumber) Set(s string) error {

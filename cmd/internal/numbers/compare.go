@@ -13,8 +13,8 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Comparison is a comparison of two runs whose models are numbers: of components, of changes, or an
-// order. The codes of models are these numbers.
+// Comparison is a comparison of two runs whose models are numbers: numbers of components, numbers
+// of changes, or orders. The code of a model is its number.
 type Comparison struct {
 	compare.Comparison
 }
@@ -34,7 +34,8 @@ func (n *numbered) add(number int, probability, se mixture.Number) {
 	n.models = append(n.models, compare.Model{Code: strconv.Itoa(number), Probability: probability, SE: se})
 }
 
-// opening opens such runs, of whose results list takes the models.
+// opening returns a function that opens a finished run whose models are numbers. The function list
+// copies the models from the result.
 func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(dir string) (*numbered, error) {
 	return func(dir string) (*numbered, error) {
 		record, err := runs.ReadRecord[runs.Asked[map[string]any]](dir)
@@ -51,7 +52,8 @@ func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(di
 	}
 }
 
-// comparer compares two such runs about something.
+// comparer returns a function that compares two such runs. The argument about names the things that
+// are counted.
 func comparer(about string) func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
 	return func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
 		if err := runs.SameTable(x.dir, &x.Header, y.dir, &y.Header); err != nil {

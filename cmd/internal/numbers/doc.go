@@ -1,5 +1,5 @@
-// Package numbers has the applications whose models are numbers: of components, of changes, or the
-// order of a model.
+// Package numbers has the applications whose models are numbers: the number of components of a
+// mixture, the number of changes of a series, or the order of a model.
 //
 //	application.go     the values that the registry has
 //	mixture.go         vti mixture

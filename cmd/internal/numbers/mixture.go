@@ -15,7 +15,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mixtureFlags ask for a mixture.
+// mixtureFlags holds the flags of vti mixture.
 type mixtureFlags struct {
 	record mixture.Record
 	cli.Output
@@ -48,7 +48,7 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "family", mixture.FamilyNames()...)
 }
 
-// Describe turns the command line into the record of a run.
+// Describe returns the record of a new run with the settings of the flags.
 func (f *mixtureFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
 	record := f.record
 	record.Seed = f.Seed
@@ -79,7 +79,7 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 	}, func() application.Question[*mixture.Record] { return &mixtureFlags{} })
 }
 
-// Begin reads the table of a mixture, and describes the analysis.
+// Begin reads the table of a mixture, checks the input, and returns the task.
 func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
 	record := run.Record
 	problem, err := readMixture(run)
@@ -103,12 +103,12 @@ func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.
 func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, error) {
 	problem, err := runs.Read(&run.Record.Asked, mixture.NewProblem)
 	if err == nil {
-		run.Record.Options = problem.Options // with its defaults, which may change
+		run.Record.Options = problem.Options // store the defaults, which another version may change
 	}
 	return problem, err
 }
 
-// mixtureIntro prints the table's summary, and the priors in words.
+// mixtureIntro returns a function that prints a summary of the table, and the priors in words.
 func mixtureIntro(run *application.Asked[*mixture.Record], problem *mixture.Problem) func() {
 	return func() {
 		title := fmt.Sprintf("%s: %d rows of %s", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))

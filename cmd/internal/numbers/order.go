@@ -47,13 +47,13 @@ all orders, or over all sets of knots at the candidate positions.`,
 	}, func() application.Question[*order.Record] { return &orderFlags{} })
 }
 
-// Begin reads the table of a search for an order, and describes the search.
+// Begin reads the table of a search for an order, checks the input, and returns the task.
 func (f *orderFlags) Begin(_ context.Context, run *application.Asked[*order.Record]) (t shell.Task, err error) {
 	problem, err := runs.Read(run.Record, order.NewProblem)
 	if err != nil {
 		return t, err
 	}
-	run.Record.Options = problem.Options // with its defaults, which may change
+	run.Record.Options = problem.Options // store the defaults, which another version may change
 	return shell.Task{
 		Name: "order", Files: order.Files(),
 		Intro: func() {

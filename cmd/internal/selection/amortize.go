@@ -101,7 +101,8 @@ draws.`,
 	return cmd
 }
 
-// prepare checks the flags, or reads them from the file of a network whose training continues.
+// prepare checks the flags of a new network, or reads the settings from the file of a network whose
+// training continues.
 func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	if f.resume != "" {
 		for name := range cli.GivenFlags(cmd.Flags()) {
@@ -141,7 +142,7 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	return varsel.NewFamily(f.family)
 }
 
-// Amortized is the JSON output.
+// Amortized is the object that vti amortize varsel prints as JSON.
 type Amortized struct {
 	File     string              `json:"file"`
 	Family   varsel.FamilyConfig `json:"family"`
@@ -178,7 +179,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 			info.HeldOut, info.Best, info.BestStep, document.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
 	}
 	if f.training.Steps > 0 {
-		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
+		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // the same interval as between measurements on held-out tables
 	}
 	shown.Line("held-out tables are simulated and measured before the first step", true)
 	started := time.Now()
@@ -216,7 +217,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 	return nil
 }
 
-// numberRange is a flag that takes low:high, or one number.
+// numberRange is a flag that takes a range low:high, or a single number.
 type numberRange struct{ value *varsel.Range }
 
 func (v numberRange) Set(s string) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Application is all that the program knows of selections of variables.
+// Application returns the application of variable selection.
 func Application() *application.Application {
 	return &application.Application{
 		About: "variable selection",

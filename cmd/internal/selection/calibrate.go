@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Calibrate makes the command that measures vti varsel, with the studies of a laboratory.
+// Calibrate returns the command that calibrates vti varsel. lab adds further studies to it.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Varsel]) *cobra.Command {
 	var study calibration.Flags
 	var f varselFlags

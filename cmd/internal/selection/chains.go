@@ -46,7 +46,7 @@ R-hat and the effective sample size measure:
 	}, func() application.Question[*varsel.Record] { return &rjmcmcVarselFlags{} })
 }
 
-// Begin checks everything about a run by chains, and describes it.
+// Begin checks the input of a run by chains, and returns its task.
 func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	r := run.Record
 	if slab := r.Model.Slab; !run.Resumed() && slab != (exact.Slab{}) {

@@ -9,7 +9,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Flags of effort as records have them, and those that contradict each other.
+// The flags for effort give the expected records, and contradictory flags an error.
 func TestEffortFlags(t *testing.T) {
 	for _, test := range []struct {
 		args  []string

@@ -30,7 +30,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 	}, func() application.Question[*varsel.Record] { return &exactFlags{} })
 }
 
-// Begin checks everything about a run that enumerates, and describes it.
+// Begin checks the input of a run that enumerates all models, and returns its task.
 func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	s, err := newSelection(run)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// dataFlags say how the table is used, and which likelihood and priors it gets.
+// dataFlags holds the flags for the columns of the table, the likelihood and the priors.
 type dataFlags struct {
-	record        varsel.Record // as they ask for it
+	record        varsel.Record // the settings that the flags ask for
 	sigma, sigma1 cli.Scale
 	groups        []string
 	formula       string
@@ -77,8 +77,8 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 
-// Describe returns a record with the table, the likelihood and the priors that the flags ask for;
-// flags that do not go together are an error.
+// Describe returns a record with the table, the likelihood and the priors that the flags ask for.
+// Flags that contradict each other are an error.
 func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	record := f.record
 	design, model := &record.Design, &record.Model
@@ -129,7 +129,8 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	return &record, model.Validate()
 }
 
-// parseGroup reads NAME=COLUMN,COLUMN,…; a column whose name has a comma is quoted as in CSV.
+// parseGroup parses NAME=COLUMN,COLUMN,…, a named group of predictors. A column whose name has a
+// comma is quoted as in CSV.
 func parseGroup(text string) (varsel.PredictorGroup, error) {
 	name, list, found := strings.Cut(text, "=")
 	columns, err := csv.NewReader(strings.NewReader(list)).Read()

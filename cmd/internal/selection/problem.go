@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// selection is a run of variable selection, by whatever method, and its problem.
+// selection is a run of variable selection, by any method, with its problem.
 type selection struct {
 	*application.Asked[*varsel.Record]
 	problem *varsel.Problem
 }
 
-// newSelection reads the table and builds the problem of a new or stored record. Nothing is
-// written: its errors are of the input.
+// newSelection reads the table and builds the problem of a new or stored record. It writes nothing;
+// its errors are errors of the input.
 func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 	record := run.Record
 	if run.Resumed() {
@@ -44,12 +44,12 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 		return nil, err
 	}
 	problem.AllModels, problem.Credible = record.AllModels, record.Credible
-	record.Model = problem.Model // with its defaults, which may change
+	record.Model = problem.Model // store the defaults, which another version may change
 	return &selection{run, problem}, nil
 }
 
-// PrintProblem prints the table's summary, the parts left out, and the likelihood and priors in
-// words. With --json the parts left out go to standard error.
+// PrintProblem prints a summary of the table, the rows and columns that were left out, and the
+// likelihood and priors in words. With --json only what was left out is printed, to standard error.
 func (s *selection) PrintProblem() {
 	if s.Output.Json {
 		if !s.Output.Quiet {

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Simulated is the JSON of vti simulate.
+// Simulated is the object that vti simulate prints as JSON.
 type Simulated struct {
 	Data    string          `json:"data"`
 	Rows    int             `json:"rows"`
@@ -62,8 +62,8 @@ the same file.`,
 	return cmd
 }
 
-// WriteSimulated writes a table and prints the truth: to standard error if the table goes to
-// standard output.
+// WriteSimulated writes a table and prints the true parameters. They go to standard error if the
+// table goes to standard output.
 func WriteSimulated(a *shell.App, data *design.SimulatedData, out string, asJSON bool) (err error) {
 	if out == "" {
 		return fmt.Errorf("no file to write was given: expected --out FILE, or --out - for standard output")

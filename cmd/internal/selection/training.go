@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// registerTraining adds the flags that say how q(m, θ) is built and trained.
+// registerTraining adds the flags for the construction and the training of q(m, θ), the approximate
+// posterior of models m and parameters θ.
 func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow, record.Batch = cli.FlowName("affine"), cli.DefaultBatch
@@ -45,7 +46,8 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "start", "pilot", "anchor", "identity")
 }
 
-// checkLearning refuses flags about q(m) that do not go together, in a record with a budget.
+// checkLearning returns an error for flags about q(m), the approximate posterior of models, that
+// contradict each other. The record has its budget already.
 func checkLearning(flags *pflag.FlagSet, record *varsel.Record) error {
 	surrogate := record.Sampler == varsel.SurrogateSampler
 	for _, name := range []string{"belief", "beta", "utility"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Flags about q(m) as records have them, and those that do not go together.
+// The flags about q(m) give the expected records, and contradictory flags an error.
 func TestLearningFlags(t *testing.T) {
 	for _, test := range []struct {
 		args  []string

@@ -19,13 +19,14 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// varselFlags are all flags of the main command.
+// varselFlags holds the flags of vti varsel.
 type varselFlags struct {
 	dataFlags
 	flow   cli.Flow
 	effort cli.Effort
 	launch int
-	// summary is the record's where --ld is given
+	// summary holds the flags for summary statistics. It becomes part of the record if --ld is
+	// given.
 	summary varsel.Summary
 }
 
@@ -40,7 +41,7 @@ func (f *varselFlags) Register(cmd *cobra.Command) {
 	f.RegisterResume(cmd)
 }
 
-// registerSummary registers the flags of a run on summary statistics.
+// registerSummary registers the flags for summary statistics that replace the rows of a table.
 func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 	cli.Group(cmd, "Summary statistics in place of rows", func() {
 		flags, s := cmd.Flags(), &f.summary
@@ -51,7 +52,8 @@ func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 	})
 }
 
-// describeSummary refuses flags that need rows.
+// describeSummary puts the summary statistics into the record. It returns an error for flags that
+// need rows.
 func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Record) error {
 	if f.summary.LD == "" {
 		for _, name := range []string{"samples", "ld-samples", "ld-shrink"} {
@@ -76,7 +78,7 @@ func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Recor
 		return errors.New("--sigma is in units of the response, which statistics do not tell")
 	case f.summary.Samples == 0:
 		return errors.New("--ld needs --samples, the number of rows behind the statistics")
-	case !flags.Changed("ld-samples"): // foreign correlations cannot always be told from the numbers
+	case !flags.Changed("ld-samples"): // the numbers do not always show that correlations are from another sample
 		return errors.New("--ld needs --ld-samples, the number of rows of the correlations: 0 if they are the rows behind the statistics, and else how many others")
 	case f.summary.Shrink >= 1:
 		return fmt.Errorf("--ld-shrink: got %g, want less than 1", f.summary.Shrink)
@@ -85,7 +87,7 @@ func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Recor
 	return nil
 }
 
-// registerFrom registers the flags of a run that begins with a network.
+// registerFrom registers the flags of a run that starts from an amortized network.
 func (f *varselFlags) registerFrom(cmd *cobra.Command) {
 	cli.Group(cmd, "Amortized start", func() {
 		cmd.Flags().StringVar(&f.record.From, "from", "", "start from the network in `file`, trained by vti amortize varsel for tables of this kind")
@@ -93,7 +95,7 @@ func (f *varselFlags) registerFrom(cmd *cobra.Command) {
 	})
 }
 
-// Describe turns the command line into the record of a new run.
+// Describe returns the record of a new run with the settings of the flags.
 func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	record, err := f.dataFlags.Describe(flags)
 	if err != nil {
@@ -144,10 +146,10 @@ which --resume continues a run that was stopped or killed.`,
 	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
 }
 
-// Begin checks everything about a run that trains, and describes it.
+// Begin checks the input of a run that trains, and returns its task.
 func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // no part of training
+		if run.Flags.Changed("certify-draws") { // it does not change the training
 			run.Record.Draws = f.record.Draws
 		}
 		f.effort.Renew(run.Flags, &run.Record.Limit)
@@ -157,7 +159,7 @@ func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Re
 		return t, err
 	}
 	if !run.Resumed() {
-		run.Record.Flow = run.Record.Flow.WithDefaults() // defaults may change
+		run.Record.Flow = run.Record.Flow.WithDefaults() // store the defaults, which another version may change
 	}
 	if run.Record.From != "" && !run.Resumed() {
 		if err := s.problem.CheckFrom(run.Record.From); err != nil {
@@ -171,7 +173,7 @@ func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Re
 	return s.training(f.launch)
 }
 
-// training is the task of a selection: train, certify, and print the answer.
+// training returns the task of a selection: to train, to certify, and to print the answer.
 func (s *selection) training(stepsPerLaunch int) (shell.Task, error) {
 	config, err := s.Record.FitConfig(s.problem)
 	if err != nil {

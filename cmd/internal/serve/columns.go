@@ -18,25 +18,25 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// readingTime is the longest time to read a table in.
+// readingTime is the longest time that reading a table may take.
 const readingTime = time.Minute
 
-// contents are the columns of a table, for a reader.
+// contents describes the columns of a table for a reader.
 type contents struct {
 	Rows    int
 	Columns []described
 }
 
-// mostShown is the largest number of distinct values that are listed.
+// mostShown is the largest number of distinct values of a column that are listed.
 const mostShown = 6
 
-// described is a column: its kind, and its values in short or why it cannot be used.
+// described is a column: its kind, and a summary of its values or the reason why it cannot be used.
 type described struct {
 	Name, Kind, Values string
-	Missing            int // rows
+	Missing            int // the number of rows without a value
 }
 
-// names are the names of the columns.
+// names returns the names of the columns.
 func (c *contents) names() (names []string) {
 	for _, column := range c.Columns {
 		names = append(names, column.Name)
@@ -44,8 +44,9 @@ func (c *contents) names() (names []string) {
 	return names
 }
 
-// columnsCommand prints the columns of a table for the server, which reads no table itself: a file
-// that fills the memory ends another process.
+// columnsCommand returns the hidden command that prints the columns of a table. The server runs it
+// as another process instead of reading a table itself, so that a file that fills the memory does
+// not end the server.
 func columnsCommand(a *shell.App) *cobra.Command {
 	return &cobra.Command{Use: "columns TABLE", Hidden: true, Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		data, err := table.ReadFile(args[0])
@@ -84,8 +85,8 @@ func describe(data *table.Table, name string) described {
 	return d
 }
 
-// contents reads the columns of a table in the workspace. Tables never change, so that each is read
-// once.
+// contents returns the columns of a table in the workspace. As tables never change, each is read
+// only once.
 func (s *server) contents(ctx context.Context, name string) (*contents, error) {
 	if err := s.space.hasTable(name); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *server) runCommand(ctx context.Context, args ...string) ([]byte, error)
 	return printed, err
 }
 
-// messageOf is the error at the end of the messages of a process.
+// messageOf returns the error at the end of the messages of a process.
 func messageOf(messages string) string {
 	if at := strings.LastIndex("\n"+messages, "\nvti: "); at >= 0 {
 		messages = messages[at+len("vti: "):]

@@ -19,13 +19,13 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// flags are the flags of vti serve.
+// flags holds the flags of vti serve.
 type flags struct {
 	port, mostMiB, parallel int
 	open                    bool
 }
 
-// Command makes vti serve.
+// Command returns the command vti serve.
 func Command(a *shell.App, all application.Registry) *cobra.Command {
 	f := &flags{7410, 200, 1, false}
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ Ctrl-C stops the server and its runs, which keep their checkpoints.`,
 	return cmd
 }
 
-// serve answers until the context ends.
+// serve answers requests until the context ends.
 func (f *flags) serve(ctx context.Context, a *shell.App, all application.Registry, dir string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *flags) serve(ctx context.Context, a *shell.App, all application.Registr
 			fmt.Fprintf(a.Stderr, "vti: --open: %v\n", err)
 		}
 	}
-	// An upload may take long, but not the head of a request.
+	// An upload may take long, but the header of a request must arrive soon.
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
@@ -104,7 +104,7 @@ func (f *flags) serve(ctx context.Context, a *shell.App, all application.Registr
 	return nil
 }
 
-// newServer is a server of a workspace, whose runs are processes of the program.
+// newServer returns the server of a workspace. Runs are processes of the program.
 func newServer(space *workspace, all application.Registry, commands *cli.Description, program func(ctx context.Context, args ...string) *exec.Cmd) (*server, error) {
 	g, err := newGuard(space.root)
 	return &server{guard: g, questions: questions(all, commands), space: space, program: program}, err

@@ -17,16 +17,16 @@ import (
 type question struct {
 	cli.DescribedCommand
 	Asks      string
-	first     []string // flags at the beginning of the form, perhaps with values
-	Resumable bool     // a run that was stopped can go on
+	first     []string // the flags that the form begins with, perhaps with values
+	Resumable bool     // whether a run that was stopped can be continued
 }
 
-// withheld are flags that the server sets itself, and flags of the machine. Other flags that name a
-// file can name a table of the workspace.
+// withheld are the flags that a form does not offer, because the server sets them itself or because
+// they concern the machine. Any other flag that names a file can name a table of the workspace.
 var withheld = []string{"out", "json", "quiet", "no-report", "resume", "stack", "device", "pjrt-plugin", "from"}
 
-// questions are the commands of the registry that take a table, and make a run with a report. Those
-// with a question in words are first.
+// questions returns the commands of the registry that take a table and make a run with a report.
+// Commands for which the registry has a question in words are first.
 func questions(all application.Registry, d *cli.Description) (list []*question) {
 	for _, a := range all {
 		for _, command := range a.Commands {
@@ -46,23 +46,25 @@ func questions(all application.Registry, d *cli.Description) (list []*question) 
 	return append(named, slices.DeleteFunc(list, func(q *question) bool { return !other(q) })...)
 }
 
-// Other reports whether the command is below another one: a known question by another method.
+// Other reports whether the command answers a question of another command by another method. Its
+// name then has more than one word.
 func (q *question) Other() bool { return strings.Contains(q.Name, " ") }
 
 // group is a part of a form.
 type group struct {
-	Title  string // of the first there is none
+	Title  string // empty for the first group
 	Fields []field
 }
 
-// field is a flag in a form, with its values, and the columns and files that it can name.
+// field is a flag in a form, with its values, and with the columns and the files that the flag can
+// name.
 type field struct {
 	cli.DescribedFlag
 	Columns, Files, Values []string
 }
 
-// form is the form of a question about the columns, filled with values of flags, or with those that
-// a form begins with.
+// form returns the groups of fields of a question. The fields are filled with the given values of
+// flags, or else with the values that an empty form has.
 func (q *question) form(columns, files []string, values map[string][]string) []group {
 	groups, rank := []group{{}}, map[string]int{}
 	preset := map[string][]string{}
@@ -94,7 +96,7 @@ func (q *question) form(columns, files []string, values map[string][]string) []g
 // Several reports whether the flag takes several values.
 func (f field) Several() bool { return f.Type == "stringSlice" || f.Type == "stringArray" }
 
-// mostBoxes is the largest number of columns that have a box each.
+// mostBoxes is the largest number of columns for which a form has a box for each column.
 const mostBoxes = 60
 
 // Kind is the kind of the field.
@@ -118,13 +120,13 @@ func (f field) Kind() string {
 	return "text"
 }
 
-// Label is the name of the flag in words.
+// Label returns the name of the flag in words.
 func (f field) Label() string { return strings.ReplaceAll(f.Name, "-", " ") }
 
-// Text is the value as a text.
+// Text returns the values as a text, one a line.
 func (f field) Text() string { return strings.Join(f.Values, "\n") }
 
-// Has reports whether a column is one of the values.
+// Has reports whether a column is one of the values of the field.
 func (f field) Has(name string) bool {
 	return slices.Contains(f.Values, name) || slices.ContainsFunc(f.Values, func(value string) bool {
 		line, err := csv.NewReader(strings.NewReader(value)).Read()
@@ -132,13 +134,14 @@ func (f field) Has(name string) bool {
 	})
 }
 
-// option is a value that can be chosen, in words, with a number before After if it has one.
+// option is a value that can be chosen, with its meaning in words. If the words contain a number,
+// Before is the text before the number, and After the text after it.
 type option struct {
 	Value, Before, After, Number string
 	On                           bool
 }
 
-// Options are the values that can be chosen.
+// Options returns the values that can be chosen.
 func (f field) Options() (options []option) {
 	value := cmp.Or(f.Text(), f.Default)
 	for i, choice := range f.Choices {
@@ -155,7 +158,7 @@ func (f field) Options() (options []option) {
 	return options
 }
 
-// Other is the value if it is none of the options.
+// Other returns the value of the field if it is none of the options, else "".
 func (f field) Other() string {
 	if slices.ContainsFunc(f.Options(), func(o option) bool { return o.On }) {
 		return ""
@@ -163,8 +166,8 @@ func (f field) Other() string {
 	return f.Text()
 }
 
-// flags are the values of flags in a form that was sent. Of anything else that was sent nothing is
-// read; the command judges the values.
+// flags returns the values of flags in a form that was sent. Anything else in the form is ignored.
+// The values are checked later, by the command.
 func (q *question) flags(sent url.Values, files []string) (map[string][]string, error) {
 	values := map[string][]string{}
 	for _, g := range q.form(nil, files, nil) {

@@ -17,20 +17,22 @@ import (
 )
 
 const (
-	// keyFile holds the secret of a workspace, so that addresses and tabs survive a restart.
+	// keyFile is the file with the secret of a workspace. The secret is kept so that addresses and
+	// open tabs remain valid after a restart.
 	keyFile    = ".vti-serve-key"
 	cookieName = "vti"
 )
 
-// guard answers only the browser of the user who has the address with the token.
+// guard rejects every request that is not from the browser of the user, who has the address with
+// the token.
 type guard struct {
 	token, cookie string
-	base          string // the path before all pages, which no other server can guess
+	base          string // the beginning of the paths of all pages, which servers on other ports cannot guess
 	policy        string
 	forms         *http.CrossOriginProtection
 }
 
-// newGuard reads the secret of the workspace, or makes one.
+// newGuard reads the secret of the workspace, or makes one if there is none.
 func newGuard(root *os.Root) (*guard, error) {
 	key, err := root.ReadFile(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +57,8 @@ func newGuard(root *os.Root) (*guard, error) {
 	}, nil
 }
 
-// loopback reports whether a Host header names this machine by an address that no other site has.
+// loopback reports whether a Host header names this machine by one of the addresses that a page of
+// another site cannot have.
 func loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -67,7 +70,7 @@ func loopback(host string) bool {
 	return false
 }
 
-// refusal is the reason why a request is not answered, or "".
+// refusal returns the reason why a request is rejected, or "".
 func (g *guard) refusal(r *http.Request) string {
 	if !loopback(r.Host) {
 		return "this server answers to 127.0.0.1 and localhost only"
@@ -84,7 +87,8 @@ func (g *guard) refusal(r *http.Request) string {
 	return ""
 }
 
-// protect answers requests that may be answered by next, with the base removed from their paths.
+// protect returns a handler that passes a request to next unless it is rejected. The base is
+// removed from the path of the request.
 func (g *guard) protect(next http.Handler) http.Handler {
 	next = http.StripPrefix(g.base, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,5 +9,6 @@ import (
 
 func detach(*exec.Cmd) {}
 
-// interrupt ends a process: systems without signals keep the last checkpoint on the disk.
+// interrupt kills a process. On systems without signals only the last checkpoint on the disk is
+// kept.
 func interrupt(process *os.Process) error { return process.Kill() }

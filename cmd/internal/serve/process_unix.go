@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// detach keeps a Ctrl-C in the terminal of the server from the process, which would otherwise get
-// two signals: the second ends it without a checkpoint.
+// detach puts a process in a process group of its own, so that Ctrl-C in the terminal of the server
+// does not reach it. Otherwise the process would get two signals, and the second ends it without a
+// checkpoint.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// interrupt asks a process to stop after the step in progress, and to keep its checkpoint.
+// interrupt asks a process to stop after the present step, and to write its checkpoint.
 func interrupt(process *os.Process) error { return process.Signal(os.Interrupt) }

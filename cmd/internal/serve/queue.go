@@ -17,10 +17,10 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mostWaiting is the largest number of runs that wait: more come from a mistake.
+// mostWaiting is the largest number of waiting runs. More runs would come from a mistake.
 const mostWaiting = 100
 
-// queue starts runs, a few at a time, and knows how they ended.
+// queue starts runs, a limited number at a time, and notes how they ended.
 type queue struct {
 	space    *workspace
 	program  func(ctx context.Context, args ...string) *exec.Cmd
@@ -33,10 +33,10 @@ type queue struct {
 	running map[string]*process
 }
 
-// process computes a run.
+// process is a process that computes a run.
 type process struct {
 	*os.Process
-	asked bool // to stop
+	asked bool // whether it was asked to stop
 }
 
 // stop asks the process to stop.
@@ -45,7 +45,8 @@ func (p *process) stop() error {
 	return interrupt(p.Process)
 }
 
-// newQueue is the queue of a workspace, with the runs that waited when the last server ended.
+// newQueue returns the queue of a workspace, with the runs that were waiting when the last server
+// ended.
 func newQueue(space *workspace, program func(ctx context.Context, args ...string) *exec.Cmd, parallel int) *queue {
 	q := &queue{space: space, program: program, parallel: parallel, running: map[string]*process{}}
 	for _, j := range slices.Backward(space.jobs()) {
@@ -61,7 +62,7 @@ func newQueue(space *workspace, program func(ctx context.Context, args ...string
 
 var errFull = errors.New("too many runs wait: stop some of them, or wait until they have ended")
 
-// add puts a run at the end of the queue. One that has begun goes on.
+// add puts a run at the end of the queue. A run that has begun before is resumed.
 func (q *queue) add(j *job) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -80,7 +81,7 @@ func (q *queue) add(j *job) error {
 	return nil
 }
 
-// start starts as many waiting runs as may run.
+// start starts waiting runs until the allowed number of runs are running.
 func (q *queue) start() {
 	for len(q.running) < q.parallel && len(q.waiting) > 0 && !q.closed {
 		j := q.waiting[0]
@@ -102,14 +103,14 @@ func (q *queue) start() {
 		p := &process{Process: cmd.Process}
 		q.running[j.ID] = p
 		q.ended.Go(func() {
-			_ = cmd.Wait() // its status says it
+			_ = cmd.Wait() // the exit status has the error
 			_ = log.Close()
 			q.mutex.Lock()
 			defer q.mutex.Unlock()
 			delete(q.running, j.ID)
 			status := cmd.ProcessState.ExitCode()
 			if p.asked && outcome(status) == failed {
-				status = shell.StatusInterrupted // the program did not listen yet, or cannot listen
+				status = shell.StatusInterrupted // the process was killed before it handled signals, or cannot handle them
 			}
 			q.settle(j, outcome(status), status)
 			q.start()
@@ -119,7 +120,7 @@ func (q *queue) start() {
 
 func (q *queue) settle(j *job, s state, status int) {
 	j.State, j.Exit = s, status
-	_ = q.space.write(j) // a run without it is judged by its record
+	_ = q.space.write(j) // if this fails the run is judged by its record
 }
 
 func outcome(status int) state {
@@ -132,7 +133,8 @@ func outcome(status int) state {
 	return failed
 }
 
-// arguments is the command line of a run. Every value is in the word of its flag.
+// arguments returns the command line of a run. Every value is in the same argument as its flag, as
+// in --flag=value.
 func (q *queue) arguments(j *job) []string {
 	words := strings.Fields(j.Command)
 	dir := path.Join(runsDir, j.ID)
@@ -148,7 +150,7 @@ func (q *queue) arguments(j *job) []string {
 	return words
 }
 
-// stop takes a run from the queue, or asks its process to stop.
+// stop removes a run from the queue, or asks its process to stop.
 func (q *queue) stop(id string) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -165,8 +167,8 @@ func (q *queue) stop(id string) error {
 	return errors.New("the process of this run was not started here: it is stopped where it was")
 }
 
-// look returns a run as it is now, and how many wait before it. A process that an earlier server
-// started, and that outlived it, holds the lock of its directory.
+// look returns the present state of a run, and the number of runs that wait before it. A process
+// that an earlier server started may still run; it then holds the lock of the run's directory.
 func (q *queue) look(id string) (j *job, before int, err error) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -189,17 +191,17 @@ func (q *queue) look(id string) (j *job, before int, err error) {
 	return j, before, q.space.write(j)
 }
 
-// header is the header of the record of a run.
+// header returns the header of the record of a run.
 func (w *workspace) header(id string) (h runs.Header, err error) {
 	return h, rundir.ReadRecord(filepath.Join(w.dir, runsDir, id), &h)
 }
 
-// close stops all runs, and waits until they have kept their checkpoints.
+// close stops all runs, and waits until they have written their checkpoints.
 func (q *queue) close() {
 	q.mutex.Lock()
 	q.closed = true
 	for _, p := range q.running {
-		_ = p.stop() // it may have ended
+		_ = p.stop() // the process may have ended
 	}
 	q.mutex.Unlock()
 	q.ended.Wait()

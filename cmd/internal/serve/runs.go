@@ -24,16 +24,16 @@ import (
 type shownRun struct {
 	*job
 	Asks, Line, Message, Meaning string
-	Verdict                      string // of an answer
+	Verdict                      string // the verdict on the answer of a finished run
 	Before, Done, Total          int
-	Goes                         bool // it waits or runs
-	Resumable, Known             bool // Known: its question and its table are here
+	Goes                         bool // whether it waits or runs
+	Resumable, Known             bool // Known: the question is known and the workspace has the table
 }
 
-// counted is progress in numbers, in a message of a run.
+// counted matches progress in numbers, such as 3/10, in a message of a run.
 var counted = regexp.MustCompile(`\b(\d+)/(\d+)\b`)
 
-// look reads how far a run is.
+// look returns a run with its present state and progress.
 func (s *server) look(id string) (*shownRun, error) {
 	j, before, err := s.queue.look(id)
 	if err != nil {
@@ -54,14 +54,14 @@ func (s *server) look(id string) (*shownRun, error) {
 	}
 	switch j.State {
 	case done:
-		v.Verdict, _ = application.VerdictOf(path.Join(s.space.dir, runsDir, id)) // without it the list has its state
+		v.Verdict, _ = application.VerdictOf(path.Join(s.space.dir, runsDir, id)) // without a verdict the list shows the state
 	case failed:
 		v.Message, v.Meaning = messageOf(string(messages)), meaning(j.Exit)
 	}
 	return v, nil
 }
 
-// meaning is the meaning of the exit status of a failed run.
+// meaning returns the meaning of the exit status of a failed run.
 func meaning(status int) string {
 	switch status {
 	case shell.StatusUsage:
@@ -74,7 +74,7 @@ func meaning(status int) string {
 	return fmt.Sprintf("The process ended with exit status %d.", status)
 }
 
-// run shows the report of a run, or how far it is.
+// run shows the report of a finished run, or the progress of another.
 func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.look(r.PathValue("run"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 	return s.framed(w, name, "bar", v)
 }
 
-// framed shows a page that the program has written, with a bar above it.
+// framed shows a page that a run has written, with a bar above it.
 func (s *server) framed(w http.ResponseWriter, name, bar string, data any) error {
 	text, err := s.space.root.ReadFile(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *server) framed(w http.ResponseWriter, name, bar string, data any) error
 	return nil
 }
 
-// progress is the state of a run for the script of its page.
+// progress sends the state of a run to the script of its page.
 func (s *server) progress(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.look(r.PathValue("run"))
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *server) progress(w http.ResponseWriter, r *http.Request) error {
 	return shell.PrintJSON(w, map[string]any{"state": v.State, "line": v.Line, "done": v.Done, "total": v.Total, "before": v.Before})
 }
 
-// change stops a run, puts one that has stopped or failed in the queue again, or removes it.
+// change stops a run, queues a run that has stopped or failed again, or removes a run.
 func (s *server) change(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.look(r.PathValue("run"))
 	if err != nil {
@@ -161,12 +161,12 @@ func (s *server) download(w http.ResponseWriter, r *http.Request) error {
 	}
 	z := zip.NewWriter(w)
 	if err := errors.Join(z.AddFS(files), z.Close()); err != nil {
-		panic(http.ErrAbortHandler) // a part of an archive is none
+		panic(http.ErrAbortHandler) // a part of an archive must not look complete
 	}
 	return nil
 }
 
-// compare writes the page of two runs or more side by side, as vti report does.
+// compare writes the page that shows two or more runs side by side, as vti report does.
 func (s *server) compare(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return refused(err)

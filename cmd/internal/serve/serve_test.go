@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is vti toy: it computes until there is a file called go, or it is interrupted.
+// play is the command vti toy. It computes until a file called go exists, or until it is
+// interrupted.
 func play(args []string) {
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -116,7 +117,7 @@ func toyCommands() *cli.Description {
 	return cli.Describe(root)
 }
 
-// browser is a server of a workspace, and a client with its cookie.
+// browser is the server of a workspace, with a client that has its cookie.
 type browser struct {
 	*server
 	t    *testing.T
@@ -144,7 +145,8 @@ func open(t *testing.T, dir string) *browser {
 	return &browser{s, t, web, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, dir}
 }
 
-// do sends a request with the cookie, changed by change, and returns the status and the body.
+// do sends a request with the cookie, after the function change has modified it, and returns the
+// status and the body.
 func (b *browser) do(method, path, kind string, body io.Reader, change ...func(*http.Request)) (*http.Response, string) {
 	b.t.Helper()
 	r, err := http.NewRequest(method, b.web.URL+b.base+path, body)
@@ -204,7 +206,7 @@ func (b *browser) askToy(form url.Values) string {
 	return to
 }
 
-// reaches waits until a run has a state.
+// reaches waits until a run is in a state.
 func (b *browser) reaches(run string, want state) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
@@ -213,7 +215,8 @@ func (b *browser) reaches(run string, want state) {
 	}, 20*time.Second, 10*time.Millisecond, "%s is never %s", run, want)
 }
 
-// Only a browser that has the token is answered, and no page of another site through it.
+// The server answers only a browser that has the token, and rejects requests that a page of another
+// site makes through this browser.
 func TestWhoIsAnswered(t *testing.T) {
 	b := open(t, t.TempDir())
 	header := func(name, value string) func(*http.Request) {
@@ -263,7 +266,7 @@ func TestWhoIsAnswered(t *testing.T) {
 	require.Zero(t, info.Mode().Perm()&0o077, "others cannot read the secret")
 }
 
-// Names lead nowhere outside the workspace, even through links within it.
+// Names in requests cannot open anything outside the workspace, even through links in it.
 func TestNamesStayInTheWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.csv"), []byte("hushed\n1\n"), 0o600))
@@ -302,7 +305,8 @@ func TestNamesStayInTheWorkspace(t *testing.T) {
 	require.Contains(t, b.space.tables(), "evil.csv")
 }
 
-// Uploads have a size, an ending and content; nothing is left of one that cannot be read.
+// An upload is rejected if it is too large, has another extension, or is empty. Nothing remains of
+// an upload that cannot be read.
 func TestUploads(t *testing.T) {
 	b := open(t, t.TempDir())
 	for _, c := range []struct {
@@ -337,8 +341,8 @@ func TestUploads(t *testing.T) {
 	require.NotContains(t, text, "<script>alert")
 }
 
-// A form has the flags of its command, and sends back only these. Files are tables of the
-// workspace.
+// A form has the flags of its command, and other flags that are sent are ignored. Flags that name
+// files can name only tables of the workspace.
 func TestForms(t *testing.T) {
 	b := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600))
@@ -378,7 +382,8 @@ func TestForms(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// Runs wait for each other, stop, go on, and are there after the server has started again.
+// Runs wait for each other, can be stopped and resumed, and are still known after the server has
+// been started again.
 func TestQueue(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
@@ -426,7 +431,8 @@ func TestQueue(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// A process that an interrupt ends at once, as a program that does not listen yet, was stopped.
+// A process that ends at once on an interrupt, because it does not handle signals yet, counts as
+// stopped.
 func TestStopBeforeTheProgramListens(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
@@ -451,7 +457,7 @@ func openWorkspaceAgain(t *testing.T, b *browser) (*browser, func(), error) {
 	return &browser{s, t, web, b.http, b.dir}, nil, nil
 }
 
-// A run whose process is gone with its server has stopped.
+// A run whose process ended together with its server counts as stopped.
 func TestProcessesThatAreGone(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, runsDir, "toy-1"), 0o755))

@@ -19,24 +19,25 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "pages/*.html"))
 
-// server shows a workspace.
+// server is the HTTP server of a workspace.
 type server struct {
 	*guard
 	questions []*question
 	space     *workspace
 	queue     *queue
 	program   func(ctx context.Context, args ...string) *exec.Cmd
-	most      int64    // bytes of an upload
-	known     sync.Map // contents of tables, by name
+	most      int64    // the largest size of an upload in bytes
+	known     sync.Map // the contents of tables, by their names
 }
 
-// page is a page for templates: its data within the frame of all.
+// page is the data of a template: the data of the page itself, within the frame that all pages
+// have.
 type page struct {
 	Base, Version, Title string
 	Data                 any
 }
 
-// handler answers all requests.
+// handler returns the handler of all requests.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -66,16 +67,16 @@ func (s *server) handler() http.Handler {
 	return s.protect(mux)
 }
 
-// problem is an error that a page shows, with the status of the answer.
+// problem is an error that is shown as a page, with the HTTP status of the response.
 type problem struct {
 	error
 	status int
 }
 
-// missing marks the error of a name that names nothing.
+// missing marks an error as the use of a name that does not exist, with status 404.
 func missing(err error) error { return problem{err, http.StatusNotFound} }
 
-// refused marks an error of a request.
+// refused marks an error of the content of a request, with status 422.
 func refused(err error) error { return problem{err, http.StatusUnprocessableEntity} }
 
 func (s *server) fail(w http.ResponseWriter, err error) {
@@ -98,11 +99,11 @@ func (s *server) show(w http.ResponseWriter, status int, name, title string, dat
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the reader may have gone
+	_, _ = w.Write(text.Bytes()) // the connection may be closed
 	return nil
 }
 
-// to leads to another page.
+// to redirects to another page.
 func (s *server) to(w http.ResponseWriter, r *http.Request, path string) error {
 	http.Redirect(w, r, s.base+path, http.StatusSeeOther)
 	return nil

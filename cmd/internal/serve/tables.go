@@ -20,7 +20,7 @@ func (s *server) home(w http.ResponseWriter, _ *http.Request) error {
 	return s.show(w, http.StatusOK, "home", "vti", map[string]any{"Tables": s.space.tables(), "Runs": list, "Most": s.most >> 20})
 }
 
-// upload keeps a table that can be read.
+// upload stores an uploaded table if it can be read.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, s.most)
 	parts, err := r.MultipartReader()
@@ -55,7 +55,7 @@ func (s *server) tooLarge() error {
 	return problem{fmt.Errorf("the file is larger than %d MiB: start vti serve with a larger --max-upload", s.most>>20), http.StatusRequestEntityTooLarge}
 }
 
-// table shows the columns of a table, and the questions.
+// table shows the columns of a table, and the questions that can be asked about it.
 func (s *server) table(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("table")
 	c, err := s.contents(r.Context(), name)
@@ -68,7 +68,7 @@ func (s *server) table(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// question is the command that a request names.
+// question returns the command that a request names.
 func (s *server) question(r *http.Request) (*question, error) {
 	for _, q := range s.questions {
 		if q.Name == r.URL.Query().Get("command") {
@@ -78,7 +78,8 @@ func (s *server) question(r *http.Request) (*question, error) {
 	return nil, missing(errors.New("there is no such question"))
 }
 
-// form shows the settings of a question, as those of an earlier run if it names one.
+// form shows the form of a question. If the request names an earlier run, the form has the settings
+// of that run.
 func (s *server) form(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(r)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *server) form(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(c.names(), s.space.files(), values)})
 }
 
-// asked puts a question in the queue.
+// asked puts a run that answers a question in the queue.
 func (s *server) asked(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(r)
 	if err != nil {

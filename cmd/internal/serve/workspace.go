@@ -20,20 +20,20 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Folders of a workspace, and files that a run in it has beside its own.
+// Folders of a workspace, and files that the server adds to the directory of a run.
 const (
 	tablesDir, runsDir, comparedDir = "tables", "runs", "compared"
 	askedFile, logFile              = "serve.json", "serve.log"
 )
 
-// workspace is the folder of a server. Nothing outside is opened by a name from a request.
+// workspace is the folder of a server. A name from a request cannot open a file outside of it.
 type workspace struct {
 	dir    string
 	root   *os.Root
-	naming sync.Mutex // of an upload
+	naming sync.Mutex // held while an upload gets its name
 }
 
-// openWorkspace makes the folder and its parts, and checks that they can be written.
+// openWorkspace creates the folder and its subfolders, and checks that they are writable.
 func openWorkspace(dir string) (w *workspace, release func(), err error) {
 	if err = os.MkdirAll(dir, 0o755); err == nil {
 		w = &workspace{dir: dir}
@@ -51,7 +51,7 @@ func openWorkspace(dir string) (w *workspace, release func(), err error) {
 	return w, release, err
 }
 
-// local checks a name of a file or folder from a request.
+// local checks that a name from a request is the name of a file or folder without a path.
 func local(name string) error {
 	if name == "" || len(name) > 200 || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") || !filepath.IsLocal(name) {
 		return fmt.Errorf("there is nothing called %.100q", name)
@@ -59,10 +59,10 @@ func local(name string) error {
 	return nil
 }
 
-// tableExtensions are the endings of tables.
+// tableExtensions are the extensions of the names of tables.
 var tableExtensions = []string{".csv", ".tsv", ".txt", ".parquet"}
 
-// tables are the names of the tables.
+// tables returns the names of the tables.
 func (w *workspace) tables() (names []string) {
 	entries, _ := fs.ReadDir(w.root.FS(), tablesDir)
 	for _, entry := range entries {
@@ -73,7 +73,7 @@ func (w *workspace) tables() (names []string) {
 	return names
 }
 
-// files are the tables as flags name them.
+// files returns the paths of the tables as flags name them.
 func (w *workspace) files() (paths []string) {
 	for _, name := range w.tables() {
 		paths = append(paths, path.Join(tablesDir, name))
@@ -81,7 +81,7 @@ func (w *workspace) files() (paths []string) {
 	return paths
 }
 
-// hasTable fails unless there is such a table, which is a file and no link.
+// hasTable returns an error unless the workspace has a table with the name that is a regular file.
 func (w *workspace) hasTable(name string) error {
 	if !slices.Contains(w.tables(), name) {
 		return fmt.Errorf("there is no table called %.100q", name)
@@ -89,8 +89,9 @@ func (w *workspace) hasTable(name string) error {
 	return nil
 }
 
-// keep stores an uploaded table, and returns its name. A table of the same name and content is the
-// same table; others stay as they are, since runs refer to them.
+// keep stores an uploaded table, and returns its name. If a table with the same name and content
+// exists, that table is used. A table with the same name and other content is not replaced, since
+// runs refer to it.
 func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -103,7 +104,7 @@ func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 		return "", fmt.Errorf("%.100q is no table: choose a file that ends in .csv, .tsv, .txt or .parquet", part.FileName())
 	}
 	draft := path.Join(tablesDir, "."+rand.Text())
-	defer func() { _ = w.root.Remove(draft) }() // unless it has its name
+	defer func() { _ = w.root.Remove(draft) }() // fails if the file has got its final name
 	content, err := w.receive(part, draft)
 	if err != nil {
 		return "", err
@@ -125,7 +126,7 @@ func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 	}
 }
 
-// receive writes what comes to a file, and returns its checksum.
+// receive copies the content of an upload to a new file, and returns its checksum.
 func (w *workspace) receive(from io.Reader, name string) (sum [sha256.Size]byte, err error) {
 	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -139,7 +140,7 @@ func (w *workspace) receive(from io.Reader, name string) (sum [sha256.Size]byte,
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
-// sum is the checksum of a file.
+// sum returns the checksum of a file.
 func (w *workspace) sum(name string) (sum [sha256.Size]byte, err error) {
 	file, err := w.root.Open(name)
 	if err != nil {
@@ -151,7 +152,7 @@ func (w *workspace) sum(name string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
-// job is a question as it was asked: the content of serve.json.
+// job is a question as it was asked, the content of serve.json.
 type job struct {
 	ID      string              `json:"-"`
 	Command string              `json:"command"`
@@ -162,7 +163,7 @@ type job struct {
 	Exit    int                 `json:"exit"`
 }
 
-// state is how far a run is.
+// state is the stage that a run has reached, such as waiting or running.
 type state string
 
 const (
@@ -173,7 +174,7 @@ const (
 	done    state = "done"
 )
 
-// write keeps the question of a run, whose folder it makes for a new one.
+// write stores the question of a run in its folder, which is created for a new run.
 func (w *workspace) write(j *job) error {
 	if j.ID == "" {
 		j.ID = strings.ReplaceAll(j.Command, " ", "-") + j.Asked.Format("-20060102-150405-") + strings.ToLower(rand.Text()[:4])
@@ -184,7 +185,8 @@ func (w *workspace) write(j *job) error {
 	return rundir.WriteJSON(filepath.Join(w.dir, runsDir, j.ID, askedFile), j)
 }
 
-// read reads the question of a run. One that was made on a command line has its record alone.
+// read reads the question of a run. For a run that was made on a command line the question is taken
+// from its record.
 func (w *workspace) read(id string) (*job, error) {
 	none := fmt.Errorf("there is no run called %.100q", id)
 	if err := local(id); err != nil {
@@ -202,14 +204,14 @@ func (w *workspace) read(id string) (*job, error) {
 	if err != nil {
 		return nil, none
 	}
-	j.Command, j.Table, j.Flags, j.Asked, j.State = h.Command, filepath.Base(h.Data), h.Flags, h.Started, running // unless nobody holds its lock
+	j.Command, j.Table, j.Flags, j.Asked, j.State = h.Command, filepath.Base(h.Data), h.Flags, h.Started, running // queue.look corrects the state
 	if h.Finished != nil {
 		j.State = done
 	}
 	return j, nil
 }
 
-// jobs are all runs, the newest first.
+// jobs returns all runs, the newest first.
 func (w *workspace) jobs() (all []*job) {
 	entries, _ := fs.ReadDir(w.root.FS(), runsDir)
 	for _, entry := range entries {

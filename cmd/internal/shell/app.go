@@ -22,29 +22,29 @@ import (
 // Exit statuses.
 const (
 	StatusOK          = 0
-	StatusFailure     = 1   // anything that is not one of the others
+	StatusFailure     = 1   // any other error
 	StatusUsage       = 2   // bad usage or bad input; nothing was written
 	StatusUntrusted   = 3   // there is an answer, and it is not to be believed
 	StatusInterrupted = 130 // Ctrl-C
 )
 
-// App is the state that the commands share.
+// App is the state that the commands of a program share.
 type App struct {
 	Stdout, Stderr io.Writer
-	Text           *console.Writer // standard output, for readers
-	Status         int             // of the process when no error is returned
-	Dir            string          // of the run, once there is one
+	Text           *console.Writer // standard output for readers, with long lines folded
+	Status         int             // the exit status of the process if no error is returned
+	Dir            string          // the directory of the run, once there is one
 	empty          string          // the directory of a run that was refused, to be removed if empty
-	Stack          bool            // --stack: a defect prints its stack
+	Stack          bool            // whether a panic prints its stack (--stack)
 	program        Program
-	// Pages are the pages of the commands that make runs.
+	// Pages returns the page of the runs of a command.
 	Pages func(command string) report.Page
 }
 
-// Program makes the command at the root of a command line.
+// Program returns the root command of a command line.
 type Program func(*App) *cobra.Command
 
-// Main runs the command line of the process, and ends the process.
+// Main runs the command line of the process, and exits.
 func Main(root Program) {
 	stopWatch := watchMemory(memory.Total(), func() {
 		outOfMemory(os.Stderr, memory.Total())
@@ -63,16 +63,16 @@ func (a *App) Again(ctx context.Context, args []string, stdout, stderr io.Writer
 	return Run(ctx, a.program, args, stdout, stderr)
 }
 
-// Commands is the root of the commands of the program.
+// Commands returns the root command of the program.
 func (a *App) Commands() *cobra.Command { return a.program(&App{program: a.program}) }
 
-// failure is an error of something that was asked for correctly. All other errors of a command are
-// the user's to mend.
+// failure marks an error that is not a mistake in the command line or the input, such as a full
+// disk. All other errors of a command are mistakes that the user can correct.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// Failed marks an error that is not the user's to mend.
+// Failed marks an error that is not a mistake in the command line or the input.
 func Failed(err error) error { return failure{err} }
 
 // Run executes one command line and returns the exit status.
@@ -90,7 +90,7 @@ func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Wri
 	cmd.SetOut(printed)
 	cmd.SetErr(stderr)
 	err := errors.Join(cmd.ExecuteContext(ctx), a.Text.End())
-	if printed.err != nil { // whatever came of it
+	if printed.err != nil { // an answer that cannot be printed is a failure
 		err = Failed(fmt.Errorf("writing to standard output: %w", printed.err))
 	}
 	if err == nil {
@@ -101,10 +101,10 @@ func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Wri
 	switch {
 	case errors.Is(err, context.Canceled):
 		status = StatusInterrupted
-		// The user knows why.
+		// The user, who has pressed Ctrl-C, knows the reason.
 		text = strings.ReplaceAll(text, ": "+context.Canceled.Error(), "")
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "stopped")
-		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several may have been
+		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several goroutines may have been stopped
 	case errors.As(err, new(failure)):
 		status = StatusFailure
 	}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Wri
 	return status
 }
 
-// Defect reports a panic in one line, and its stack on request.
+// Defect reports a panic in one line, with its stack if the user asked for it.
 func (a *App) Defect(value any) (status int) {
 	line := strings.Join(strings.Fields(fmt.Sprint(value)), " ")
 	if a.Dir != "" {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// OpenPage shows an address, or the absolute path of a file, in the browser of the desktop.
+// OpenPage opens an address, or the absolute path of a file, in the browser of the desktop.
 func OpenPage(ctx context.Context, path string) error {
 	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if command == nil {

@@ -21,60 +21,64 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Job is one run of a command: its record, and where it is kept. Everything that can be wrong with
-// the input has been checked before there is one.
+// Job is one run of a command: its record, and the directory where it is stored. A Job is made only
+// after the whole input has been checked.
 type Job struct {
 	Output cli.Output
-	// Stored is the record of the application, which becomes run.json.
+	// Stored is the record of the run, which becomes run.json.
 	Stored cli.Record
-	// Paths are the files that the record names beside its table. They become absolute, so that the
-	// run can be resumed from anywhere.
+	// Paths points to the paths, other than the path of the table, that the record contains. They
+	// become absolute, so that the run can be resumed from any directory.
 	Paths []*string
 	// Resume is the directory of the run to resume; empty for a new one.
 	Resume string
-	// Groups of tempered chains in a certificate; 0 is the default.
+	// Groups is the number of groups of tempered chains in a certificate; 0 stands for the default.
 	Groups int
 }
 
-// Header is the beginning of the record of the run.
+// Header returns the header of the record of the run.
 func (j *Job) Header() *runs.Header { return j.Stored.Head() }
 
 // Task is the work of one command in its run.
 type Task struct {
-	// Name begins the name of the directory of a new run.
+	// Name is the beginning of the name of the directory of a new run.
 	Name string
-	// Files are the patterns of the files that the run writes in addition to the files of every
-	// run.
+	// Files are the patterns of the names of files that the run writes, in addition to the files
+	// that every run writes.
 	Files []string
-	// Computes reports whether it needs a device; resumable, whether it can be resumed.
+	// Computes reports whether the task needs a device, and Resumable whether a run of it can be
+	// resumed.
 	Computes, Resumable bool
-	// Check, if not nil, fails where the state of a resumed run cannot be continued; an error that
-	// wraps fs.ErrNotExist means that there is none yet, and the run starts again.
+	// Check, if not nil, returns an error if a resumed run cannot continue from its stored state.
+	// An error that wraps fs.ErrNotExist means that no state is stored yet; the run then starts
+	// again.
 	Check func(ctx context.Context, s *Session) error
-	// Intro, if not nil, prints the summary of the input.
+	// Intro, if not nil, prints a summary of the input.
 	Intro func()
 	// Compute finds the answer.
 	Compute func(ctx context.Context, s *Session) (Judged, error)
 }
 
-// Session is the surroundings of the compute function of a task.
+// Session holds the device, the directory and the settings that the Compute function of a task
+// works with.
 type Session struct {
 	Device *gpu.Device // nil unless the task computes on one
 	Dir    string
 	Resume bool
-	// Again asks for a certificate of the trained run in the directory, made by shard.
+	// Again reports whether only a new certificate of the trained run in the directory is to be
+	// computed, and Shard is the part of this process in it.
 	Again bool
-	Shard *shard.Shard // nil: by this process alone
+	Shard *shard.Shard // nil if this process works alone
 	Shown *console.Progress
 }
 
-// Status shows the present step of a run.
+// Status shows a line on the present step of a run.
 func (s *Session) Status(text string) { s.Shown.Line(text, false) }
 
-// Said shows a finished step of a run, and keeps it.
+// Said shows a line on a finished step of a run, which remains visible.
 func (s *Session) Said(text string) { s.Shown.Line(text, true) }
 
-// Counting shows how many of a number of things are done.
+// Counting returns a function that shows how many of a number of things are done.
 func (s *Session) Counting(thing string) func(done, total int) {
 	pace := console.NewPace()
 	return func(done, total int) {
@@ -82,8 +86,8 @@ func (s *Session) Counting(thing string) func(done, total int) {
 	}
 }
 
-// Training is the configuration of training in the session, which shows how far it is. With
-// evidence the loss is shown as a bound of the log evidence.
+// Training returns the configuration of training in the session, which shows the progress. If
+// evidence is set the loss is shown as a bound of the log evidence.
 func (s *Session) Training(config vti.Config, stepsPerLaunch int, evidence bool) vti.Config {
 	config.Resume, config.StepsPerLaunch, config.LogEvery = s.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
@@ -92,20 +96,21 @@ func (s *Session) Training(config vti.Config, stepsPerLaunch int, evidence bool)
 	return config
 }
 
-// Certifying is the configuration of a certificate in the session, which shows how far it is.
+// Certifying returns the configuration of a certificate in the session, which shows the progress.
 func (s *Session) Certifying(j *Job, draws int) vti.CertifyConfig {
 	return vti.CertifyConfig{Draws: draws, Shard: s.Shard, ChainGroups: j.Groups, Progress: func(done, total int) {
 		s.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 	}}
 }
 
-// Judged is a result with a verdict, as --json prints it.
+// Judged is a result with a verdict. The flag --json prints it.
 type Judged interface {
 	ExitStatus() int
 	Took() runs.Seconds
 }
 
-// Execute runs a task from the device to the answer. Nothing has been written before.
+// Execute runs a task: it opens the device, makes the run directory, computes, and prints the
+// answer. Nothing has been written before it is called.
 func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	s := &Session{Resume: j.Resume != "", Shown: j.Progress(a)}
 	if t.Computes {
@@ -123,7 +128,7 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	defer func() {
 		release()
 		if a.empty != "" {
-			_ = os.Remove(a.empty) // fails, as it should, where the folder holds anything
+			_ = os.Remove(a.empty) // does nothing if the folder holds anything
 		}
 	}()
 	if t.Intro != nil && j.Output.Json {
@@ -142,8 +147,8 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	return a.finish(ctx, j, t, s, found)
 }
 
-// Open opens the device: the device in the record of a resumed run, else the one that the user
-// names. Only a device that is named wrongly is the user's mistake.
+// Open opens the device: the device in the record of a resumed run, or else the device that the
+// user has named. Only an error in the name of the device counts as a mistake of the user.
 func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	kind := j.Output.Device
 	if resumed {
@@ -192,14 +197,15 @@ func (a *App) openDirectory(ctx context.Context, j *Job, t Task, s *Session) (re
 	return release, nil
 }
 
-// undo removes the files of a new run when its sizes or its table turn out to be impossible; with
-// --resume, and where there is more, it removes nothing.
+// undo removes the files of a new run if it turns out that its sizes or its table are impossible.
+// It removes nothing if the run is resumed, or if the directory holds a state that could be
+// continued.
 func (a *App) undo(s *Session) {
 	if s.Resume || rundir.Continues(s.Dir) {
 		return
 	}
 	for _, name := range []string{rundir.RecordFile, rundir.TraceFile} {
-		_ = os.Remove(filepath.Join(s.Dir, name)) // a leftover does no harm
+		_ = os.Remove(filepath.Join(s.Dir, name)) // a file that remains does no harm
 	}
 	a.empty = s.Dir
 }
@@ -217,7 +223,8 @@ func (j *Job) store(dir string) (err error) {
 	return runs.WriteRecord(dir, j.Stored)
 }
 
-// finish completes the record, makes the page, sets the exit status, and prints the answer.
+// finish completes the record with the time and the result, writes the page, sets the exit status,
+// and prints the answer.
 func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judged) error {
 	now := time.Now().Round(time.Second)
 	header, seconds := j.Header(), found.Took()
@@ -243,7 +250,7 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judg
 	return nil
 }
 
-// Progress receives the progress of the job.
+// Progress returns the display of the progress of the job.
 func (j *Job) Progress(a *App) *console.Progress {
 	return console.NewProgress(a.Stderr, j.Output.Quiet)
 }

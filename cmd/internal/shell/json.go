@@ -7,10 +7,11 @@ import (
 	"io"
 )
 
-// SchemaOf names the schema of the JSON of a command, with its version: docs/schema has the file.
+// SchemaOf returns the name of the schema, with its version, of the JSON that a command prints. The
+// schemas are in docs/schema.
 func SchemaOf(name string) string { return "vti/" + name + "/1" }
 
-// Described is an object whose first field names its schema.
+// Described is an object that is written as JSON with the name of its schema as the first field.
 type Described struct {
 	Schema string
 	Object any
@@ -35,10 +36,10 @@ func (d Described) MarshalJSON() ([]byte, error) {
 	return append([]byte(start), rest...), nil
 }
 
-// PrintJSON prints an object that names its schema.
+// PrintJSON prints an object that has the name of its schema.
 func (a *App) PrintJSON(object any) error { return PrintJSON(a.Stdout, object) }
 
-// Describe prints an object by a schema.
+// Describe prints an object as JSON with the name of its schema.
 func (a *App) Describe(schema string, object any) error {
 	return PrintJSON(a.Stdout, Described{schema, object})
 }

@@ -11,26 +11,29 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Shares of the memory of the machine: from the first on the collector works harder, beyond the
-// second the process ends itself, before the system ends it without a word.
+// Shares of the memory of the machine. When the process uses softShare, the garbage collector works
+// harder. Beyond the second share the process ends itself with a message, before the system kills
+// it without one.
 const (
 	softShare = 0.85
 	hardShare = 0.95
 )
 
-// spareHeap is how much the process allocates at most before the collector runs for the first time,
-// and spareShare how much of the memory of the machine: a part of the work of a small table was
-// collecting a few megabytes again and again.
+// The process allocates at most spareHeap bytes, and at most spareShare of the memory of the
+// machine, before the garbage collector runs for the first time. Without this a part of the time
+// for a small table was spent on collecting a few megabytes again and again.
 const (
 	spareHeap  = 96 << 20
 	spareShare = 1.0 / 64
 )
 
-// watchMemory calls exhausted, once, when the process has used up the memory of the machine; stop
-// ends the watch. Impossible sizes are refused before: this is for the rest.
+// watchMemory calls exhausted, once, when the process has used up the memory of the machine. The
+// function stop ends the watch. Computations of impossible sizes are refused before they start; the
+// watch is for all others.
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
-	// counts as in use, which the collector lets double; the system gives no memory for it
+	// The slice counts as memory in use, which the collector lets double. The system provides no
+	// memory for it, as it is never written to.
 	spare := make([]byte, int(min(spareHeap, spareShare*total)))
 	ticker, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	go func() {
@@ -53,14 +56,14 @@ func watchMemory(total float64, exhausted func()) (stop func()) {
 	}
 }
 
-// HeldMemory is the system memory held by the Go runtime, in bytes.
+// HeldMemory returns the memory in bytes that the Go runtime holds from the system.
 func HeldMemory() float64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return float64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
-// OutOfMemory is the last line of a process that has used up the memory.
+// outOfMemory prints the last line of a process that has used up the memory.
 func outOfMemory(stderr io.Writer, total float64) {
 	fmt.Fprintf(stderr, "vti: out of memory: more than %s of %s are in use; try smaller sizes, such as --batch, --chains or --certify-draws\n",
 		memory.Text(hardShare*total), memory.Text(total))

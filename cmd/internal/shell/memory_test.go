@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWatchMemory checks that the watch calls when the process holds more than there is, and is
-// silent below.
+// TestWatchMemory checks that the watch calls its function if the process holds more than the
+// memory of the machine, and does not call it otherwise.
 func TestWatchMemory(t *testing.T) {
 	before := HeldMemory()
 	calls := make(chan bool, 2)
@@ -25,7 +25,7 @@ func TestWatchMemory(t *testing.T) {
 		t.Fatal("no call")
 	}
 	stop()
-	watchMemory(1e15, func() {})() // gives back the limit
+	watchMemory(1e15, func() {})() // restores the memory limit
 	var text strings.Builder
 	outOfMemory(&text, 1<<30)
 	assert.Regexp(t, `^vti: out of memory: more than 972.8 MiB of 1 GiB are in use.*\n$`, text.String())

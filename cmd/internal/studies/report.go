@@ -47,7 +47,7 @@ func WriteReport(ctx context.Context, a *shell.App, all application.Registry, pa
 	return out, nil
 }
 
-// describe makes the document of a study.
+// describe returns the document of a study.
 func describe(plan *study.Plan, s *study.Survey) *document.Document {
 	d := &document.Document{Title: plan.Name(), Subtitle: fmt.Sprintf("%s of vti %s", document.Counted(s.Tasks, "task"), plan.Command)}
 	d.Answer = []string{fmt.Sprintf("Of %s %d %s done; %d failed, and %d %s missing.", document.Counted(s.Tasks, "task"), s.Done, english.Form(s.Done, "is", "are"), s.Failed, s.Missing, english.Form(s.Missing, "is", "are"))}
@@ -102,8 +102,8 @@ func endingsTable(settings []study.SettingCount) *document.Table {
 	return t
 }
 
-// binsPicture draws a histogram whose bins are a part of a unit wide, moved by shift; nil if it is
-// empty.
+// binsPicture draws a histogram with the given number of bins per unit, whose bins are moved by
+// shift. It returns nil if the histogram is empty.
 func binsPicture(name, title, x, y string, h study.Histogram, parts, shift float64) *picture.Picture {
 	if len(h) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// studyRunFlags say which tasks run, and how.
+// studyRunFlags holds the flags that select the tasks to run, and how they are run.
 type studyRunFlags struct {
 	jobs   int
 	index  int
@@ -60,7 +60,8 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
 	return cmd
 }
 
-// selection is the part in the flags, or the part that the scheduler assigns.
+// selection returns the tasks that the flags select, or that the scheduler of a cluster assigns to
+// this process.
 func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.Selection, error) {
 	if cmd.Flags().Changed("index") {
 		s := study.One(f.index)

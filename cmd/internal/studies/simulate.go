@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// Simulate makes vti simulate eqtl.
+// Simulate returns the command vti simulate eqtl.
 func Simulate(a *shell.App) *cobra.Command {
 	var e study.Expression
 	var out string

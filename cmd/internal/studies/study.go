@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// Command makes vti study.
+// Command returns the command vti study.
 func Command(a *shell.App, all application.Registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
@@ -56,10 +56,10 @@ seeds; keep = ["draws.parquet"] keeps files of its run.`,
 // planArgument accepts the one argument of the commands of a study.
 var planArgument = cli.Arguments(1, 1, "one PLAN")
 
-// planFunc reads the plan in a file.
+// planFunc is a function that reads the plan in a file.
 type planFunc func(path string) (*study.Plan, error)
 
-// run is the work of a command on a plan.
+// run returns the RunE function of a command that reads a plan and then does work with it.
 func (read planFunc) run(work func(cmd *cobra.Command, plan *study.Plan) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		plan, err := read(args[0])
@@ -70,8 +70,8 @@ func (read planFunc) run(work func(cmd *cobra.Command, plan *study.Plan) error) 
 	}
 }
 
-// planReader returns a function that reads a plan and checks its command and all values of its
-// flags.
+// planReader returns a function that reads a plan, and checks its command and the values of all
+// flags in it.
 func planReader(a *shell.App, all application.Registry) planFunc {
 	return func(path string) (*study.Plan, error) {
 		plan, err := study.Read(path)
@@ -113,16 +113,16 @@ func launcher(a *shell.App) (study.Launcher, error) {
 	}}, nil
 }
 
-// Plan is the JSON of vti study plan.
+// Plan is the object that vti study plan prints as JSON.
 type Plan struct {
 	Plan      string  `json:"plan"`
 	Directory string  `json:"directory"`
 	Tasks     int     `json:"tasks"`
 	Remaining int     `json:"remaining"`
 	Jobs      int     `json:"jobs,omitempty"`
-	Seconds   float64 `json:"seconds_per_task,omitempty"` // on one core
+	Seconds   float64 `json:"seconds_per_task,omitempty"` // the time of a task on one core
 	PeakBytes float64 `json:"peak_bytes,omitempty"`
-	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with that number of jobs
+	Total     float64 `json:"total_seconds,omitempty"` // the time of the remaining tasks with that number of jobs
 }
 
 func studyPlanCommand(a *shell.App, read planFunc) *cobra.Command {
@@ -160,7 +160,7 @@ the middle and the last one. Their answers are kept.`,
 	return cmd
 }
 
-// estimateStudy runs the pilot tasks.
+// estimateStudy runs a few tasks of the plan to estimate the time of all tasks.
 func estimateStudy(a *shell.App, cmd *cobra.Command, plan *study.Plan, says *Plan) error {
 	start, err := launcher(a)
 	if err != nil {

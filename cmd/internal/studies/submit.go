@@ -72,7 +72,7 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
 	return cmd
 }
 
-// submitSlurm gives the script to sbatch.
+// submitSlurm submits the tasks to Slurm, as a script for sbatch.
 func submitSlurm(a *shell.App, cmd *cobra.Command, plan *study.Plan, s study.Submission, program string, e *study.Estimate, print bool) error {
 	script := plan.Slurm(s, program, e)
 	if script == "" {
@@ -95,7 +95,7 @@ func submitSlurm(a *shell.App, cmd *cobra.Command, plan *study.Plan, s study.Sub
 	return nil
 }
 
-// submitKubernetes writes the manifest and the container file.
+// submitKubernetes writes the Kubernetes manifest and the file from which the container is built.
 func submitKubernetes(a *shell.App, plan *study.Plan, s study.Submission, e *study.Estimate, print bool) error {
 	manifest := plan.Kubernetes(s, e)
 	if print {
