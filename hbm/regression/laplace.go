@@ -277,8 +277,8 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 
 // Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
 // chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
-// below laplaceVariance. It is at most laplaceMostPairs. Alone, half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// below laplaceVariance. It is at most laplaceMostPairs. Alone, half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48
