@@ -190,6 +190,7 @@ func TestDagBadInput(t *testing.T) {
 		"draws of networks":          {"dag data.csv --structure flow --sem mlp --certify-draws 3", "--certify-draws does not go with --structure flow --sem mlp"},
 		"cold sums":                  {"dag data.csv --cold", "--cold does not go with --structure exact"},
 		"undivided constraints":      {"dag data.csv --sem linear --structure flow --undivided --forbid a->b", "constraints need the flow that works node by node"},
+		"categories for a flow":      {"dag levels.csv --structure flow", "not for categorical: want exact sums or chains"},
 		"networks are not exact":     {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,6 +199,7 @@ func TestDagBadInput(t *testing.T) {
 			require.NoError(t, os.WriteFile("gaps.csv", []byte("a,b\n1,\n2,NA\n,2\n,4\n"), 0o644))
 			require.NoError(t, os.WriteFile("set.csv", []byte("a,b,s\n1,1,a\n2,2,a\n3,2,a\n4,4,a\n"), 0o644))
 			require.NoError(t, os.WriteFile("mixed.csv", []byte("a,b\n1,1\n2,low\n3,2\n"), 0o644))
+			require.NoError(t, os.WriteFile("levels.csv", []byte("a,b\nu,x\nv,y\nu,x\nv,x\n"), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(test.args)...)
 			require.Equal(t, shell.StatusUsage, got.status, got.stderr)

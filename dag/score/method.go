@@ -97,7 +97,7 @@ func (p *Problem) CheckGraphFlow(undivided bool) error {
 		return fmt.Errorf("the undivided flow is over all graphs, as published: constraints need the flow that works node by node")
 	}
 	if p.Model.Mechanism != sem.Linear && p.Model.Mechanism != sem.MLP {
-		return fmt.Errorf("a flow with a learned q(m) is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
+		return fmt.Errorf("a flow with a learned q(m) is for linear mechanisms and networks, not for %s: want exact sums or chains", p.Model.Mechanism)
 	}
 	return p.CheckOneRegime()
 }

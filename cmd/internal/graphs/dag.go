@@ -1,6 +1,7 @@
 package graphs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -43,7 +44,9 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 		return nil, err
 	}
 	if record.Model.Mechanism == dag.AnyMechanism && record.Structure == dag.GraphFlow {
-		record.Model.Mechanism = dag.Linear // flows can train on no other mechanism with a closed form
+		// A given prior of the weights makes mechanisms of numbers linear. Flows can train on no other
+		// mechanism with a closed form.
+		record.Model.PriorSD = cmp.Or(record.Model.PriorSD, 1)
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
 		return nil, err
