@@ -9,7 +9,7 @@ import (
 // argStep finds the position of the extreme element along one axis of an array [outer, length,
 // inner].
 type argStep struct {
-	src, dst             int // values
+	src, dst             int // ids of values
 	outer, length, inner int
 	span                 int // outer positions per task
 	find                 func(out, x unsafe.Pointer, s *argStep, first, end int)

@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// BackendName selects this backend: backends.NewWithConfig("simd"), or GOMLX_BACKEND=simd.
+// BackendName is the name under which GoMLX finds this backend, in backends.NewWithConfig("simd")
+// or in the environment variable GOMLX_BACKEND=simd.
 const BackendName = "simd"
 
 func init() { backends.Register(BackendName, New) }
@@ -28,18 +29,19 @@ type Backend struct {
 	pool      *pool
 	memory    memory
 	finalized atomic.Bool
-	observe   func(*program) // tests inspect compiled programs
+	observe   func(*program) // called with each compiled program, if not nil; for tests
 }
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New returns a backend configured by a comma-separated list of options, each optional:
+// New returns a backend. options is a comma-separated list of the following options, all of which
+// may be left out:
 //
 //	isa=portable|avx2|avx512   instruction set; default: the best this CPU has
 //	threads=N                  goroutines that compute; default: GOMAXPROCS
 //	fuse=on|off                default: on; off runs each operation alone, for debugging
 //
-// Results depend on isa (in the last bits) and never on threads.
+// The last bits of results depend on isa. Results never depend on threads.
 func New(options string) (backends.Backend, error) {
 	c, err := parseConfig(options)
 	if err != nil {
@@ -51,24 +53,24 @@ func New(options string) (backends.Backend, error) {
 // Name returns "simd".
 func (b *Backend) Name() string { return BackendName }
 
-// String returns the same as Name.
+// String returns "simd".
 func (b *Backend) String() string { return BackendName }
 
-// Description names the instruction set and the number of threads.
+// Description returns a sentence with the instruction set and the number of threads.
 func (b *Backend) Description() string {
 	return fmt.Sprintf("simd: compiled, fused and vectorised CPU backend in Go (%s, %d threads)", b.config.isa, b.config.threads)
 }
 
-// NumDevices is 1: the CPU.
+// NumDevices returns 1: the only device is the CPU.
 func (b *Backend) NumDevices() int { return 1 }
 
-// DeviceDescription describes the only device.
+// DeviceDescription returns "cpu".
 func (b *Backend) DeviceDescription(backends.DeviceNum) string { return "cpu" }
 
-// Capabilities lists the operations and element types supported.
+// Capabilities returns the supported operations and element types.
 func (b *Backend) Capabilities() backends.Capabilities { return capabilities.Clone() }
 
-// Builder starts a new computation.
+// Builder returns a builder for a new computation.
 func (b *Backend) Builder(name string) backends.Builder {
 	builder := &Builder{backend: b, name: name}
 	builder.ErrFn = func(op backends.OpType) error {
@@ -87,20 +89,20 @@ func (b *Backend) Finalize() {
 // IsFinalized reports whether Finalize was called.
 func (b *Backend) IsFinalized() bool { return b.finalized.Load() }
 
-// supportedDTypes lists the element types, all with a fixed size of 1, 2, 4 or 8 bytes.
+// supportedDTypes lists the supported element types. Each has a fixed size of 1, 2, 4 or 8 bytes.
 var supportedDTypes = []dtypes.DType{
 	dtypes.Bool, dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64,
 	dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64, dtypes.Float32, dtypes.Float64,
 }
 
-// unsupportedOps lists the operations that return an error naming them; every other OpType is
-// supported.
+// unsupportedOps lists the operations whose builder methods return an error that names the
+// operation. Every other OpType is supported.
 var unsupportedOps = map[backends.OpType]bool{
 	backends.OpTypeInvalid: true, backends.OpTypeBroadcast: true,
 	backends.OpTypeBatchNormForInference: true, backends.OpTypeBatchNormForTraining: true, backends.OpTypeBatchNormGradient: true,
 	backends.OpTypeConvGeneral: true, backends.OpTypeFFT: true,
 	backends.OpTypeComplex: true, backends.OpTypeConj: true, backends.OpTypeImag: true, backends.OpTypeReal: true,
-	backends.OpTypeSelectAndScatterSum: true, // no builder method asks for it
+	backends.OpTypeSelectAndScatterSum: true, // no builder method uses it
 	backends.OpTypeAllReduce:           true, backends.OpTypeCollectiveBroadcast: true, backends.OpTypeAllGather: true,
 }
 
@@ -117,15 +119,15 @@ var capabilities = func() backends.Capabilities {
 	return c
 }()
 
-// config is the choice in the text after "simd:". The zero value of each field but isa and threads
-// is the default.
+// config holds the options of a backend, which users write after "simd:". The zero value of unfused
+// is its default; parseConfig sets isa and threads.
 type config struct {
 	isa     kernel.ISA // instruction set of the kernels
 	threads int        // goroutines that compute, the caller of Execute included
-	unfused bool       // "fuse=off": every operation is a pass of its own
+	unfused bool       // "fuse=off": every operation is a separate pass
 }
 
-// parseConfig reads a comma-separated list of key=value options:
+// parseConfig parses a comma-separated list of key=value options:
 //
 //	isa=portable|avx2|avx512   default: the best of this CPU
 //	threads=N                  default: GOMAXPROCS
@@ -167,7 +169,7 @@ func parseConfig(text string) (config, error) {
 	return c, nil
 }
 
-// parseISA accepts the instruction sets this CPU can run.
+// parseISA returns the instruction set called name, or an error if this CPU cannot run it.
 func parseISA(name string) (kernel.ISA, error) {
 	available := kernel.Available()
 	for _, isa := range available {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass. The issue is memory: a
-// copy of the same array is measured beside it.
+// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass. Since the speed of
+// memory limits it, a copy of the same array is measured too.
 func BenchmarkChain(b *testing.B) {
 	const size = 64 << 20 / 4
 	backend := newBackend(b, "")
@@ -49,7 +49,7 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// BenchmarkOverhead runs 200 operations on scalars: fused into one pass, and as 200 passes.
+// BenchmarkOverhead runs 200 operations on scalars, fused into one pass and as 200 passes.
 func BenchmarkOverhead(b *testing.B) {
 	for _, config := range []string{"fuse=on", "fuse=off"} {
 		b.Run(config, func(b *testing.B) {

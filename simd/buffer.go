@@ -14,12 +14,13 @@ import (
 )
 
 // Buffer is a dense row-major array in ordinary Go memory. Every buffer is "shared" in GoMLX's
-// sense: BufferData gives the very memory that executions read.
+// sense: BufferData returns the memory that executions read, not a copy.
 type Buffer struct {
 	shape  shapes.Shape
 	block  *block
-	shared bool // made by NewSharedBuffer: never reused by a donation
-	// executions reading it now; a donated buffer is reused only when it has no other user
+	shared bool // made by NewSharedBuffer; outputs never take over its memory, even if it is donated
+	// users is the number of executions that read the buffer now. An output takes over the memory
+	// of a donated buffer only if no other execution reads that buffer.
 	users atomic.Int32
 }
 
@@ -30,16 +31,17 @@ func (b *Buffer) bytes() []byte {
 	return unsafe.Slice((*byte)(b.block.pointer()), b.shape.Size()*b.shape.DType.Size())
 }
 
-// block is memory without Go pointers, 8-byte aligned (page aligned when large).
+// block is memory that holds no Go pointers. It is aligned to 8 bytes, and to pages if it is large.
 type block struct{ words []uint64 }
 
 func (b *block) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.words)) }
 
-// memory recycles blocks by size class. Blocks that nobody asks for again are freed by the garbage
-// collector.
+// memory keeps blocks for reuse, one pool for each size class; see sizeClass. The garbage collector
+// frees blocks that are not reused.
 type memory struct{ classes [1024]sync.Pool }
 
-// sizeClass rounds a number of words up to one with four significant bits, at most an eighth more.
+// sizeClass rounds a number of 8-byte words up to a number with four significant bits, which is at
+// most an eighth larger. class numbers these rounded sizes.
 func sizeClass(words int) (class, rounded int) {
 	shift := max(0, bits.Len(uint(words-1))-4)
 	leading := (words + 1<<shift - 1) >> shift
@@ -112,7 +114,8 @@ func (b *Backend) newBuffer(shape shapes.Shape) *Buffer {
 	return &Buffer{shape: shape, block: b.memory.get(shape.Size() * shape.DType.Size())}
 }
 
-// asBuffer checks that a buffer is this backend's and still alive.
+// asBuffer returns buffer as a *Buffer, or an error if buffer is not of this backend or was
+// finalized or donated.
 func (b *Backend) asBuffer(buffer backends.Buffer) (*Buffer, error) {
 	buf, ok := buffer.(*Buffer)
 	switch {
@@ -138,7 +141,7 @@ func (b *Backend) checkNewBuffer(device backends.DeviceNum, shape shapes.Shape) 
 	return nil
 }
 
-// BufferFinalize recycles the memory of buffer at once.
+// BufferFinalize makes the memory of buffer available to new buffers at once.
 func (b *Backend) BufferFinalize(buffer backends.Buffer) error {
 	buf, err := b.asBuffer(buffer)
 	if err != nil {
@@ -164,7 +167,8 @@ func (b *Backend) BufferDeviceNum(buffer backends.Buffer) (backends.DeviceNum, e
 	return 0, err
 }
 
-// BufferToFlatData copies buffer into flat, a slice of its Go type and of its size.
+// BufferToFlatData copies the elements of buffer into flat, a slice of the same element type and
+// length.
 func (b *Backend) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	buf, err := b.asBuffer(buffer)
 	if err != nil {
@@ -201,7 +205,7 @@ func matchFlat(flat any, shape shapes.Shape) error {
 	return nil
 }
 
-// HasSharedBuffers returns true: buffers are ordinary memory.
+// HasSharedBuffers returns true: the elements of buffers are ordinary Go memory.
 func (b *Backend) HasSharedBuffers() bool { return true }
 
 // NewSharedBuffer returns a zeroed buffer together with its elements. Executions never reuse its
@@ -216,7 +220,7 @@ func (b *Backend) NewSharedBuffer(device backends.DeviceNum, shape shapes.Shape)
 	return buf, buf.flat(), nil
 }
 
-// BufferData returns the elements of buffer, not a copy.
+// BufferData returns the elements of buffer themselves, not a copy of them.
 func (b *Backend) BufferData(buffer backends.Buffer) (any, error) {
 	buf, err := b.asBuffer(buffer)
 	if err != nil {
@@ -225,7 +229,7 @@ func (b *Backend) BufferData(buffer backends.Buffer) (any, error) {
 	return buf.flat(), nil
 }
 
-// BufferCopyToDevice always fails: there is one device.
+// BufferCopyToDevice always returns an error, because there is only one device.
 func (b *Backend) BufferCopyToDevice(backends.Buffer, backends.DeviceNum) (backends.Buffer, error) {
 	return nil, errors.Errorf("simd: no other device to copy to than device 0")
 }

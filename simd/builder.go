@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Builder records the operations of one computation until Compile. Operations this backend lacks
-// (convolutions, FFT, complex numbers, batch normalisation, collectives) return an error with their
-// name, from the embedded Builder.
+// Builder records the operations of one computation until Compile is called. The methods of the
+// embedded Builder stand for the operations that this backend lacks (convolutions, FFT, complex
+// numbers, batch normalisation, collectives); they return an error that names the operation.
 type Builder struct {
 	notimplemented.Builder
 	backend  *Backend
@@ -34,8 +34,8 @@ func (b *Builder) OpShape(op backends.Op) (shapes.Shape, error) {
 	return nodes[0].shape(), nil
 }
 
-// Compile optimises the graph that leads to outputs and returns it ready to run. The builder cannot
-// be used any more.
+// Compile optimises the part of the graph that outputs depend on and returns it ready to run.
+// Afterwards the builder cannot be used any more.
 func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
 	for _, s := range shardings {
 		if s != nil {
@@ -53,7 +53,8 @@ func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingS
 	return compile(b, nodes)
 }
 
-// check verifies that ops were made by this builder and that it can still grow.
+// check returns ops as nodes, or an error if one of ops was not made by this builder or if the
+// builder was already compiled.
 func (b *Builder) check(operation string, ops ...backends.Op) ([]*node, error) {
 	if b.compiled {
 		return nil, errors.Errorf("simd: %s: computation %q was already compiled", operation, b.name)
@@ -78,7 +79,7 @@ func (b *Builder) add(op backends.OpType, shape shapes.Shape, attr any, inputs .
 	return n
 }
 
-// Parameter declares the next input of the computation.
+// Parameter adds an input to the computation, after the inputs declared so far.
 func (b *Builder) Parameter(name string, shape shapes.Shape, sharding *backends.ShardingSpec) (backends.Op, error) {
 	if _, err := b.check("Parameter"); err != nil {
 		return nil, err

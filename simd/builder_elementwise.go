@@ -22,8 +22,8 @@ func (b *Builder) unary(op backends.OpType, x backends.Op) (backends.Op, error) 
 	return b.add(op, shape, nil, in[0]), nil
 }
 
-// predicate is a unary operation on floats that returns bools; integers are always finite and never
-// NaN.
+// predicate records a unary operation on floats that returns bools. It refuses integers, which are
+// always finite and never NaN.
 func (b *Builder) predicate(op backends.OpType, x backends.Op) (backends.Op, error) {
 	in, err := b.check(op.String(), x)
 	if err != nil {
@@ -50,8 +50,9 @@ func (b *Builder) binary(op backends.OpType, lhs, rhs backends.Op) (backends.Op,
 	return b.addBinary(op, shape.DType, in), nil
 }
 
-// addBinary records a binary operation whose operands were found to broadcast: an axis of size 1
-// follows the other operand, also when that is empty, which package shapeinference has wrong.
+// addBinary records a binary operation whose operands were checked to have shapes that can be
+// broadcast against each other. An axis of size 1 takes the size of that axis in the other operand,
+// even if that size is 0, a case in which package shapeinference returns a wrong shape.
 func (b *Builder) addBinary(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	dims := slices.Clone(in[0].dims)
 	if len(dims) == 0 {
@@ -65,7 +66,8 @@ func (b *Builder) addBinary(op backends.OpType, dtype dtypes.DType, in []*node) 
 	return b.add(op, shapes.Make(dtype, dims...), nil, in...)
 }
 
-// shift operations are not known to package shapeinference; they broadcast like the others.
+// shift records a shift of bits. Package shapeinference does not know these operations; their
+// operands are broadcast like the operands of other binary operations.
 func (b *Builder) shift(op backends.OpType, lhs, rhs backends.Op) (backends.Op, error) {
 	in, err := b.check(op.String(), lhs, rhs)
 	if err != nil {
@@ -84,7 +86,7 @@ func (b *Builder) compare(op backends.OpType, lhs, rhs backends.Op) (backends.Op
 		return nil, err
 	}
 	inferAs := op
-	if op == backends.OpTypeNotEqualTotalOrder { // missing in shapeinference's table
+	if op == backends.OpTypeNotEqualTotalOrder { // missing in the table of package shapeinference
 		inferAs = backends.OpTypeEqualTotalOrder
 	}
 	if _, err := shapeinference.ComparisonOp(inferAs, in[0].shape(), in[1].shape()); err != nil {
@@ -93,7 +95,8 @@ func (b *Builder) compare(op backends.OpType, lhs, rhs backends.Op) (backends.Op
 	return b.addBinary(op, dtypes.Bool, in), nil
 }
 
-// Where selects onTrue where condition holds, onFalse elsewhere; scalars are broadcast.
+// Where returns the elements of onTrue where condition is true and the elements of onFalse
+// elsewhere. Scalar operands are broadcast.
 func (b *Builder) Where(condition, onTrue, onFalse backends.Op) (backends.Op, error) {
 	in, err := b.check("Where", condition, onTrue, onFalse)
 	if err != nil {
@@ -109,7 +112,7 @@ func (b *Builder) Where(condition, onTrue, onFalse backends.Op) (backends.Op, er
 	return b.add(backends.OpTypeWhere, shape, nil, in...), nil
 }
 
-// Clamp is min(max(x, low), high), element-wise; low and high may be scalars.
+// Clamp returns min(max(x, low), high), element-wise. low and high may be scalars.
 func (b *Builder) Clamp(low, x, high backends.Op) (backends.Op, error) {
 	raised, err := b.Max(x, low)
 	if err != nil {
@@ -119,8 +122,9 @@ func (b *Builder) Clamp(low, x, high backends.Op) (backends.Op, error) {
 	return clamped, errors.WithMessage(err, "simd: Clamp")
 }
 
-// ConvertDType converts values. Floats become integers by truncation; NaN becomes 0 and values out
-// of range the nearest integer; anything but 0 becomes true.
+// ConvertDType converts the elements of x to dtype. Floats are truncated to integers; NaN becomes
+// 0, and a value out of range becomes the nearest integer of the type. In a conversion to bool, 0
+// becomes false and every other value true.
 func (b *Builder) ConvertDType(x backends.Op, dtype dtypes.DType) (backends.Op, error) {
 	in, err := b.check("ConvertDType", x)
 	if err != nil {
@@ -135,7 +139,7 @@ func (b *Builder) ConvertDType(x backends.Op, dtype dtypes.DType) (backends.Op, 
 // Abs is |x|, element-wise.
 func (b *Builder) Abs(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeAbs, x) }
 
-// BitCount is the number of one bits, element-wise.
+// BitCount is the number of bits of x that are 1, element-wise.
 func (b *Builder) BitCount(x backends.Op) (backends.Op, error) {
 	return b.unary(backends.OpTypeBitCount, x)
 }
@@ -148,7 +152,7 @@ func (b *Builder) BitwiseNot(x backends.Op) (backends.Op, error) {
 // Ceil is the smallest integer ≥ x, element-wise.
 func (b *Builder) Ceil(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeCeil, x) }
 
-// Clz is the number of leading zero bits, element-wise.
+// Clz is the number of leading bits of x that are 0, element-wise.
 func (b *Builder) Clz(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeClz, x) }
 
 // Cos is cos x, element-wise.
@@ -185,13 +189,13 @@ func (b *Builder) Logistic(x backends.Op) (backends.Op, error) {
 // Neg is −x, element-wise.
 func (b *Builder) Neg(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeNeg, x) }
 
-// Round is the nearest integer, ties to even, element-wise.
+// Round is the integer nearest to x, element-wise; ties go to the even integer.
 func (b *Builder) Round(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeRound, x) }
 
 // Rsqrt is 1/√x, element-wise.
 func (b *Builder) Rsqrt(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeRsqrt, x) }
 
-// Sign is −1, 0 or 1 by the sign of x, NaN for NaN, element-wise.
+// Sign is −1, 0 or 1 for negative, zero or positive x and NaN for NaN, element-wise.
 func (b *Builder) Sign(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeSign, x) }
 
 // Sin is sin x, element-wise.
@@ -233,8 +237,8 @@ func (b *Builder) BitwiseXor(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeBitwiseXor, lhs, rhs)
 }
 
-// Div is lhs / rhs; an integer divided by 0 is −1 (all bits set), as in XLA, element-wise with
-// broadcasting.
+// Div is lhs / rhs, element-wise with broadcasting. An integer divided by 0 gives −1 (all bits
+// set), as in XLA.
 func (b *Builder) Div(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeDiv, lhs, rhs)
 }
@@ -254,12 +258,12 @@ func (b *Builder) LogicalXor(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeLogicalXor, lhs, rhs)
 }
 
-// Max is the larger, NaN if either is, element-wise with broadcasting.
+// Max is the larger of lhs and rhs, or NaN if one of them is NaN, element-wise with broadcasting.
 func (b *Builder) Max(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeMax, lhs, rhs)
 }
 
-// Min is the smaller, NaN if either is, element-wise with broadcasting.
+// Min is the smaller of lhs and rhs, or NaN if one of them is NaN, element-wise with broadcasting.
 func (b *Builder) Min(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeMin, lhs, rhs)
 }
@@ -274,8 +278,8 @@ func (b *Builder) Pow(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypePow, lhs, rhs)
 }
 
-// Rem is the remainder of lhs / rhs with the sign of lhs; an integer modulo 0 is lhs, element-wise
-// with broadcasting.
+// Rem is the remainder of lhs / rhs, with the sign of lhs, element-wise with broadcasting. An
+// integer modulo 0 is that integer.
 func (b *Builder) Rem(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeRem, lhs, rhs)
 }
@@ -285,19 +289,20 @@ func (b *Builder) Sub(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeSub, lhs, rhs)
 }
 
-// ShiftLeft is lhs << rhs, element-wise with broadcasting; a negative rhs counts as a huge one.
+// ShiftLeft is lhs << rhs, element-wise with broadcasting. A negative rhs shifts all bits out, like
+// a very large one.
 func (b *Builder) ShiftLeft(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftLeft, lhs, rhs)
 }
 
-// ShiftRightArithmetic is lhs >> rhs keeping the sign, element-wise with broadcasting; a negative
-// rhs counts as a huge one.
+// ShiftRightArithmetic is lhs >> rhs with copies of the sign bit shifted in, element-wise with
+// broadcasting. A negative rhs shifts all bits out, like a very large one.
 func (b *Builder) ShiftRightArithmetic(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftRightArithmetic, lhs, rhs)
 }
 
-// ShiftRightLogical is lhs >> rhs filling with 0, element-wise with broadcasting; a negative rhs
-// counts as a huge one.
+// ShiftRightLogical is lhs >> rhs with zeros shifted in, element-wise with broadcasting. A negative
+// rhs shifts all bits out, like a very large one.
 func (b *Builder) ShiftRightLogical(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftRightLogical, lhs, rhs)
 }

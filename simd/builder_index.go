@@ -10,8 +10,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// withIndexAxis gives indices the last axis of size 1 that GoMLX leaves implicit when indexAxis is
-// their rank.
+// withIndexAxis returns indices with an axis along which the numbers of an index vector lie. If
+// indexAxis is the rank of indices, GoMLX leaves that axis implicit, and withIndexAxis appends an
+// axis of size 1.
 func (b *Builder) withIndexAxis(operation string, indices *node, indexAxis int) (*node, error) {
 	if !indices.dtype.IsInt() {
 		return nil, errors.Errorf("simd: %s: want integer indices, got %s", operation, indices.shape())
@@ -26,7 +27,8 @@ func (b *Builder) withIndexAxis(operation string, indices *node, indexAxis int) 
 	return b.add(backends.OpTypeReshape, shapes.Make(indices.dtype, dims...), nil, indices), nil
 }
 
-// Gather collects slices of operand at indices, clamped to lie inside.
+// Gather collects slices of operand that start at startIndices. Starts are clamped so that slices
+// lie inside operand.
 func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes []int, indicesAreSorted bool) (backends.Op, error) {
 	in, err := b.check("Gather", operand, startIndices)
@@ -42,7 +44,8 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	}
 	shape, err := shapeinference.Gather(in[0].shape(), indices.shape(), min(indexVectorAxis, len(in[0].dims)),
 		offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes, indicesAreSorted)
-	// refused by shapeinference, which compares it with the wrong rank
+	// Package shapeinference refuses these values of indexVectorAxis, because it compares them with
+	// the rank of operand instead of the rank of indices.
 	if indexVectorAxis > len(in[0].dims) {
 		shape, err = b.gatherShape(in[0], indices, indexVectorAxis, offsetOutputAxes, sliceSizes, collapsedSliceAxes)
 	}
@@ -54,8 +57,9 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	return b.add(backends.OpTypeGather, shape, attr, in[0], indices), nil
 }
 
-// gatherShape merges the batch dimensions of indices and the slice dimensions that are not
-// collapsed.
+// gatherShape returns the shape of the result of Gather: the dimensions of slices that are not
+// collapsed, at offsetAxes, and the dimensions of indices other than indexAxis, at the remaining
+// axes.
 func (b *Builder) gatherShape(operand, indices *node, indexAxis int, offsetAxes, sliceDims, collapsed []int) (shapes.Shape, error) {
 	batch := slices.Delete(slices.Clone(indices.dims), indexAxis, indexAxis+1)
 	if len(sliceDims) != len(operand.dims) || len(offsetAxes)+len(collapsed) != len(operand.dims) {
@@ -105,8 +109,8 @@ func (b *Builder) scatter(op backends.OpType, operand, scatterIndices, updates b
 	return b.add(op, shape, attr, in[0], indices, in[2]), nil
 }
 
-// ScatterSum adds updates to operand at indices; an update that reaches outside operand is skipped,
-// as in XLA.
+// ScatterSum adds updates to operand at scatterIndices. An update that reaches outside operand is
+// skipped, as in XLA.
 func (b *Builder) ScatterSum(operand, scatterIndices, updates backends.Op, indexVectorAxis int,
 	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, _, _ bool) (backends.Op, error) {
 	return b.scatter(backends.OpTypeScatterSum, operand, scatterIndices, updates, indexVectorAxis,
@@ -127,8 +131,9 @@ func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, index
 		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
 }
 
-// checkStarts verifies one scalar integer index per axis of operand, or one vector with all of
-// them, and returns operand, more..., one scalar per axis.
+// checkStarts returns the nodes of operands, followed by the start index along each axis of the
+// first operand as a scalar. starts holds either these scalars or one vector of all of them;
+// anything else is an error.
 func (b *Builder) checkStarts(operation string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
 	in, err := b.check(operation, append(slices.Clone(operands), starts...)...)
 	if err != nil {
@@ -154,7 +159,8 @@ func (b *Builder) checkStarts(operation string, operands []backends.Op, starts [
 	return in, nil
 }
 
-// DynamicSlice takes a slice of shape sliceDims at startIndices, clamped to lie inside operand.
+// DynamicSlice returns the slice of operand of shape sliceDims that starts at startIndices. Starts
+// are clamped so that the slice lies inside operand.
 func (b *Builder) DynamicSlice(operand backends.Op, startIndices []backends.Op, sliceDims []int) (backends.Op, error) {
 	in, err := b.checkStarts("DynamicSlice", []backends.Op{operand}, startIndices)
 	if err != nil {
@@ -171,8 +177,8 @@ func (b *Builder) DynamicSlice(operand backends.Op, startIndices []backends.Op, 
 	return b.add(backends.OpTypeDynamicSlice, shapes.Make(in[0].dtype, slices.Clone(sliceDims)...), nil, in...), nil
 }
 
-// DynamicUpdateSlice overwrites operand with update at startIndices, clamped so that update lies
-// inside.
+// DynamicUpdateSlice returns operand with update written over it at startIndices. Starts are
+// clamped so that update lies inside operand.
 func (b *Builder) DynamicUpdateSlice(operand, update backends.Op, startIndices []backends.Op) (backends.Op, error) {
 	in, err := b.checkStarts("DynamicUpdateSlice", []backends.Op{operand, update}, startIndices)
 	if err != nil {

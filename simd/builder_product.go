@@ -9,7 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Dot is the product of vectors and matrices: the last axis of lhs with the first of rhs.
+// Dot is the product of two vectors or matrices: it sums over the last axis of lhs and the first
+// axis of rhs.
 func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 	in, err := b.check("Dot", lhs, rhs)
 	if err != nil {
@@ -22,8 +23,9 @@ func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.DotGeneral(lhs, []int{rank - 1}, nil, rhs, []int{0}, nil)
 }
 
-// DotGeneral sums products over the contracting axes, aligns the batch axes and crosses the others.
-// Its dimensions are batch, then the other axes of lhs, then the other axes of rhs.
+// DotGeneral multiplies lhs and rhs and sums the products over the contracting axes. Batch axes of
+// lhs and rhs are paired. The axes of the result are the batch axes, then the remaining axes of
+// lhs, then the remaining axes of rhs.
 func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes []int,
 	rhs backends.Op, rhsContractingAxes, rhsBatchAxes []int) (backends.Op, error) {
 	in, err := b.check("DotGeneral", lhs, rhs)
@@ -55,7 +57,7 @@ func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes [
 	return b.add(backends.OpTypeDotGeneral, shapes.Make(l.dtype, attr.outputDims(l.dims, r.dims)...), attr, l, r), nil
 }
 
-// freeAxes lists the axes below rank that are in neither list.
+// freeAxes returns the axes below rank that are neither in contract nor in batch.
 func freeAxes(rank int, contract, batch []int) []int {
 	free := []int{}
 	for axis := range rank {
@@ -77,8 +79,8 @@ func (p productAttr) outputDims(lhs, rhs []int) []int {
 	return dims
 }
 
-// RNGBitGenerator returns shape filled with random bits and the state that continues the stream;
-// see random.go.
+// RNGBitGenerator returns an array of the given shape filled with random bits, and the state from
+// which the next call continues the stream; see random.go.
 func (b *Builder) RNGBitGenerator(state backends.Op, shape shapes.Shape) (newState, values backends.Op, err error) {
 	in, err := b.check("RNGBitGenerator", state)
 	if err != nil {

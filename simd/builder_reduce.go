@@ -10,7 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// reduce records a reduction over axes, or over all of them when none is given.
+// reduce records a reduction of x over axes, or over all axes of x if axes is empty. accepts
+// reports whether the reduction supports an element type.
 func (b *Builder) reduce(op backends.OpType, x backends.Op, axes []int, accepts func(dtypes.DType) bool) (backends.Op, error) {
 	in, err := b.check(op.String(), x)
 	if err != nil {
@@ -39,8 +40,8 @@ func isNumber(d dtypes.DType) bool  { return d != dtypes.Bool }
 func isInteger(d dtypes.DType) bool { return d.IsInt() }
 func isBool(d dtypes.DType) bool    { return d == dtypes.Bool }
 
-// ArgMinMax returns the position along axis of the smallest or largest element, the first of
-// equals; a NaN wins.
+// ArgMinMax returns the position along axis of the smallest or largest element. Of equal elements
+// the first counts, and a NaN counts as the smallest or largest.
 func (b *Builder) ArgMinMax(x backends.Op, axis int, outputDType dtypes.DType, isMin bool) (backends.Op, error) {
 	in, err := b.check("ArgMinMax", x)
 	if err != nil {
@@ -59,8 +60,8 @@ func (b *Builder) ArgMinMax(x backends.Op, axis int, outputDType dtypes.DType, i
 	return b.add(backends.OpTypeArgMinMax, shape, argAttr{axis: axis, min: isMin}, in[0]), nil
 }
 
-// ReduceWindow reduces the elements under a window that moves over x. Positions outside x and
-// between dilated elements do not count.
+// ReduceWindow reduces the elements under a window that moves over x. Positions of the window
+// outside x, and positions between the elements of x that baseDilations inserts, are ignored.
 func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, window, strides, baseDilations,
 	windowDilations []int, paddings [][2]int) (backends.Op, error) {
 	in, err := b.check("ReduceWindow", x)
@@ -80,8 +81,8 @@ func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, w
 	return b.add(backends.OpTypeReduceWindow, shape, attr, in[0]), nil
 }
 
-// newWindow copies the parameters of a window, with the defaults of GoMLX: windows side by side,
-// nothing else.
+// newWindow copies the parameters of a window. Parameters that are empty get the defaults of GoMLX:
+// strides equal to the size of the window, no dilation and no padding.
 func newWindow(rank int, window, strides, baseDilations, windowDilations []int, paddings [][2]int) windowAttr {
 	ones := slices.Repeat([]int{1}, rank)
 	attr := windowAttr{window: ones, baseDilation: ones, dilation: ones, paddings: make([][2]int, rank)}
@@ -102,8 +103,9 @@ func newWindow(rank int, window, strides, baseDilations, windowDilations []int, 
 	return attr
 }
 
-// selectAndScatter records the gradient of ReduceWindow with Max or Min: every window adds its
-// element of source to the place of its extreme element, the first of equals.
+// selectAndScatter records the gradient of ReduceWindow with Max or Min. Each window has one
+// element in source, which is added at the place of the extreme element of operand under the
+// window; of equal elements, the first counts.
 func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.ReduceOpType, operand, source backends.Op,
 	window, strides []int, paddings [][2]int) (backends.Op, error) {
 	in, err := b.check(op.String(), operand, source)
@@ -122,14 +124,14 @@ func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.Reduce
 	return b.add(op, in[0].shape(), attr, in...), nil
 }
 
-// SelectAndScatterMax adds every element of source to the place of the largest element of its
-// window of operand.
+// SelectAndScatterMax returns an array of the shape of operand, to which each element of source is
+// added at the place of the largest element of operand in the corresponding window.
 func (b *Builder) SelectAndScatterMax(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
 	return b.selectAndScatter(backends.OpTypeSelectAndScatterMax, backends.ReduceOpMax, operand, source, window, strides, paddings)
 }
 
-// SelectAndScatterMin adds every element of source to the place of the smallest element of its
-// window of operand.
+// SelectAndScatterMin returns an array of the shape of operand, to which each element of source is
+// added at the place of the smallest element of operand in the corresponding window.
 func (b *Builder) SelectAndScatterMin(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
 	return b.selectAndScatter(backends.OpTypeSelectAndScatterMin, backends.ReduceOpMin, operand, source, window, strides, paddings)
 }

@@ -19,7 +19,7 @@ func (b *Builder) Identity(x backends.Op) (backends.Op, error) {
 	return b.add(backends.OpTypeIdentity, in[0].shape(), nil, in[0]), nil
 }
 
-// Iota counts from 0 along axis.
+// Iota returns an array whose elements count from 0 along axis.
 func (b *Builder) Iota(shape shapes.Shape, axis int) (backends.Op, error) {
 	if _, err := b.check("Iota"); err != nil {
 		return nil, err
@@ -33,7 +33,8 @@ func (b *Builder) Iota(shape shapes.Shape, axis int) (backends.Op, error) {
 	return b.add(backends.OpTypeIota, shape.Clone(), axis), nil
 }
 
-// Reshape keeps the elements in order under new dimensions.
+// Reshape returns the elements of x, in the same row-major order, as an array of the given
+// dimensions.
 func (b *Builder) Reshape(x backends.Op, dimensions ...int) (backends.Op, error) {
 	in, err := b.check("Reshape", x)
 	if err != nil {
@@ -46,7 +47,7 @@ func (b *Builder) Reshape(x backends.Op, dimensions ...int) (backends.Op, error)
 	return b.add(backends.OpTypeReshape, shape.Clone(), nil, in[0]), nil
 }
 
-// Transpose puts axis permutation[a] of x at axis a.
+// Transpose reorders axes: axis a of the result is axis permutation[a] of x.
 func (b *Builder) Transpose(x backends.Op, permutation ...int) (backends.Op, error) {
 	in, err := b.check("Transpose", x)
 	if err != nil {
@@ -59,7 +60,8 @@ func (b *Builder) Transpose(x backends.Op, permutation ...int) (backends.Op, err
 	return b.add(backends.OpTypeTranspose, shape, slices.Clone(permutation), in[0]), nil
 }
 
-// BroadcastInDim repeats x to outputShape; axis a of x becomes axis broadcastAxes[a].
+// BroadcastInDim repeats x so that the result has outputShape. Axis a of x becomes axis
+// broadcastAxes[a] of the result.
 func (b *Builder) BroadcastInDim(x backends.Op, outputShape shapes.Shape, broadcastAxes []int) (backends.Op, error) {
 	in, err := b.check("BroadcastInDim", x)
 	if err != nil {
@@ -73,7 +75,7 @@ func (b *Builder) BroadcastInDim(x backends.Op, outputShape shapes.Shape, broadc
 	return b.add(backends.OpTypeBroadcastInDim, shapes.Make(in[0].dtype, dims...), attr, in[0]), nil
 }
 
-// Slice takes elements starts, starts+strides, … below limits along every axis.
+// Slice returns the elements of x at positions start, start+stride, … below limit along every axis.
 func (b *Builder) Slice(x backends.Op, starts, limits, strides []int) (backends.Op, error) {
 	in, err := b.check("Slice", x)
 	if err != nil {
@@ -100,7 +102,7 @@ func (b *Builder) Slice(x backends.Op, starts, limits, strides []int) (backends.
 	return b.add(backends.OpTypeSlice, shapes.Make(in[0].dtype, dims...), attr, in[0]), nil
 }
 
-// Reverse reverses the order of elements along axes.
+// Reverse reverses the order of the elements of x along axes.
 func (b *Builder) Reverse(x backends.Op, axes ...int) (backends.Op, error) {
 	in, err := b.check("Reverse", x)
 	if err != nil {
@@ -132,8 +134,8 @@ func (b *Builder) Concatenate(axis int, operands ...backends.Op) (backends.Op, e
 	return b.add(backends.OpTypeConcatenate, shape, axis, in...), nil
 }
 
-// Pad puts fillValue before, after and between the elements of x; negative amounts before and after
-// crop.
+// Pad inserts fillValue before, after and between the elements of x. A negative amount before or
+// after removes elements instead.
 func (b *Builder) Pad(x, fillValue backends.Op, axesConfig ...backends.PadAxis) (backends.Op, error) {
 	in, err := b.check("Pad", x, fillValue)
 	if err != nil {
@@ -157,7 +159,8 @@ func (b *Builder) Pad(x, fillValue backends.Op, axesConfig ...backends.PadAxis) 
 	return b.add(backends.OpTypePad, shapes.Make(in[0].dtype, dims...), padAttr{axes}, in...), nil
 }
 
-// Bitcast reinterprets the bits of x; a change of element size adds or removes a last axis.
+// Bitcast reinterprets the bits of x as elements of dtype. If the sizes of elements differ, the
+// result has one axis more or less at the end.
 func (b *Builder) Bitcast(x backends.Op, dtype dtypes.DType) (backends.Op, error) {
 	in, err := b.check("Bitcast", x)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// compile turns the record of a builder into an executable: it translates the nodes that outputs
-// need into a graph of views, element-wise operations and the rest (graph.go, simplify.go,
-// contract.go, fold.go), groups them into units (fuse.go), and lowers those to the steps of a
-// program (lower.go).
+// compile turns the operations that a builder recorded into an executable. It translates the nodes
+// that outputs depend on into the compiler's own graph (graph.go, simplify.go, contract.go,
+// fold.go), groups the nodes of that graph into units (fuse.go), and lowers the units to the steps
+// of a program (lower.go).
 func compile(b *Builder, outputs []*node) (_ *executable, err error) {
-	// a type that an operation does not support is found when its instruction is chosen
+	// The choice of the instruction of an operation panics if the operation does not support the
+	// type.
 	defer func() {
 		if r := recover(); r != nil {
 			cause, ok := r.(error)
@@ -48,7 +49,8 @@ func compile(b *Builder, outputs []*node) (_ *executable, err error) {
 	return e, nil
 }
 
-// reachable returns the nodes that outputs need, in order: dead code ends here.
+// reachable returns the nodes that outputs depend on, in the order of nodes. It thereby removes
+// dead code.
 func reachable(nodes, outputs []*node) []*node {
 	needed := make([]bool, len(nodes))
 	for _, n := range outputs {
@@ -70,11 +72,13 @@ func reachable(nodes, outputs []*node) []*node {
 	return kept
 }
 
-// output returns a node that is computed and was not taken by another output: n itself, or a copy
-// of it.
+// output returns a node that a program can compute as an output: neither a view, nor a parameter,
+// nor a constant, nor a node in taken, which holds the other outputs. It is n, the node that n is a
+// view of, or a copy of n.
 func (g *graph) output(n *node, taken map[*node]bool) *node {
 	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
-		// the same elements in the same order: only the shape differs, which the executable keeps
+		// n and base have the same elements in the same order. Their shapes differ, but the
+		// executable keeps the shape of the output itself.
 		n = base
 	}
 	if n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant || taken[n] {

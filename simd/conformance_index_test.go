@@ -10,13 +10,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// fromScalar returns the memory of a scalar of dtype.
+// fromScalar returns a pointer to the value x as an element of type dtype.
 func fromScalar(x any, dtype dtypes.DType) unsafe.Pointer {
 	b := newBlock(8)
 	switch x := x.(type) {
 	case int8:
 		*(*int8)(b.pointer()) = x
-	case int16: // also what GoMLX returns for int8
+	case int16: // GoMLX returns an int16 for dtype Int8, too
 		if dtype == dtypes.Int8 {
 			*(*int8)(b.pointer()) = int8(x)
 		} else {
@@ -38,7 +38,8 @@ func fromScalar(x any, dtype dtypes.DType) unsafe.Pointer {
 	return b.pointer()
 }
 
-// indices returns integers from −1 to limit, both of which are outside [0, limit).
+// indices returns an array of integers in [0, limit). If outside is true, −1 and limit may occur as
+// well.
 func (m *maker) indices(dtype dtypes.DType, limit int, outside bool, dims ...int) typed {
 	a := newArray(dims...)
 	for i := range a.data {
@@ -60,7 +61,7 @@ func (m *maker) indexing() {
 	}{
 		// single elements
 		{[]int{40}, []int{6, 1}, 1, nil, []int{0}, []int{0}, []int{1}},
-		// the same, with the index axis implied
+		// single elements, with an implicit index axis
 		{[]int{40}, []int{6}, 1, nil, []int{0}, []int{0}, []int{1}},
 		{[]int{9, 5}, []int{6, 1}, 1, []int{1}, []int{0}, []int{0}, []int{1, 5}}, // rows
 		// rows, batch of rank 2
@@ -69,7 +70,7 @@ func (m *maker) indexing() {
 		{[]int{9, 5}, []int{2, 3, 1}, 2, []int{0}, []int{0}, []int{0}, []int{1, 5}},
 		// elements of a matrix
 		{[]int{9, 5}, []int{6, 2}, 1, nil, []int{0, 1}, []int{0, 1}, []int{1, 1}},
-		// the same, indices transposed
+		// elements of a matrix, with transposed indices
 		{[]int{9, 5}, []int{2, 6}, 0, nil, []int{0, 1}, []int{1, 0}, []int{1, 1}},
 		{[]int{9, 5, 4}, []int{3, 2}, 1, []int{1, 2}, []int{0}, []int{0, 2}, []int{1, 3, 2}},
 		{[]int{9, 5, 4}, []int{3, 2, 2}, 1, []int{0, 1, 4}, nil, []int{2, 1}, []int{2, 2, 3}},
@@ -113,7 +114,7 @@ func (m *maker) indexing() {
 						}
 					}
 					m.add(operation{name: describe(fmt.Sprint(s.name, c), x, i, u), in: []typed{x, i, u}, want: want,
-						// the Go backend does not skip indices outside
+						// the Go backend does not skip indices outside of the operand
 						tolerance: 100 * rounding(dtype), notInGo: true,
 						build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
 							return s.build(b, in[0], in[1], in[2])

@@ -33,7 +33,7 @@ func (m *maker) conversions() {
 				build: func(b backends.Builder, x []backends.Op) (backends.Op, error) { return b.ConvertDType(x[0], to) }})
 		}
 	}
-	for _, to := range integers { // out of range
+	for _, to := range integers { // values out of range
 		low, high := 0.0, math.Pow(2, float64(wordSize(to)))
 		if !isUnsigned(to) {
 			low, high = -high/2, high/2
@@ -250,7 +250,7 @@ func (m *maker) products() {
 			x, y := m.random(dtype, p.a...), m.random(dtype, p.b...)
 			a := p.attr
 			m.add(operation{name: describe(fmt.Sprint("DotGeneral", a), x, y), in: []typed{x, y}, tolerance: 100 * rounding(dtype),
-				notInGo: dtype.IsInt(), // the Go backend crashes on some
+				notInGo: dtype.IsInt(), // the Go backend crashes on some products of integers
 				want:    naiveDotGeneral(x.array, a.lhsContract, a.lhsBatch, y.array, a.rhsContract, a.rhsBatch),
 				build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
 					return b.DotGeneral(in[0], a.lhsContract, a.lhsBatch, in[1], a.rhsContract, a.rhsBatch)

@@ -16,7 +16,7 @@ type maker struct {
 	list []operation
 }
 
-// conformanceTable returns operation × type × shape.
+// conformanceTable returns cases for all operations, element types and shapes.
 func conformanceTable() []operation {
 	m := &maker{rng: rand.New(rand.NewPCG(3, 4))}
 	m.unaries()
@@ -30,7 +30,8 @@ func conformanceTable() []operation {
 	return m.list
 }
 
-// elementShapes has ranks 0 to 5, sizes 0 and 1, odd sizes, and more than a tile.
+// elementShapes holds shapes of ranks 0 to 5, with sizes 0 and 1, odd sizes, and a size above one
+// tile.
 var elementShapes = [][]int{{}, {1}, {0}, {7}, {33}, {5, 1}, {3, 17}, {2, 3, 5}, {2, 0, 3}, {1, 3, 1, 5}, {2, 3, 2, 1, 3}, {67, 77}}
 
 var floats = []dtypes.DType{dtypes.Float32, dtypes.Float64}
@@ -38,7 +39,7 @@ var integers = []dtypes.DType{dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.In
 
 func isUnsigned(d dtypes.DType) bool { return d.IsUnsigned() }
 
-// random returns values that fit dtype: small integers, or floats with some special values.
+// random returns random values of type dtype: bools, small integers, or normal floats.
 func (m *maker) random(dtype dtypes.DType, dims ...int) typed {
 	a := newArray(dims...)
 	for i := range a.data {
@@ -70,7 +71,7 @@ func (m *maker) special(dtype dtypes.DType, dims ...int) typed {
 
 func (m *maker) add(o operation) { m.list = append(m.list, o) }
 
-// rounding is the tolerance of a few operations in dtype.
+// rounding returns the relative tolerance for the result of a few operations in dtype.
 func rounding(dtype dtypes.DType) float64 {
 	switch dtype {
 	case dtypes.Float32:
@@ -94,7 +95,7 @@ func unsignedBits(d dtypes.DType, x float64) uint64 {
 	return uint64(int64(x)) & (^uint64(0) >> (64 - wordSize(d)))
 }
 
-// wrap reduces an integer to the range of its type.
+// wrap reduces integer x to the range of type d, as an overflow does.
 func wrap(d dtypes.DType, x int64) float64 {
 	shift := 64 - wordSize(d)
 	if isUnsigned(d) {
@@ -111,7 +112,7 @@ func (m *maker) unary(name string, build func(backends.Builder, backends.Op) (ba
 			want := naiveMap(func(x []float64) float64 { return f(dtype, x[0]) }, in.array)
 			want.dims = in.dims
 			m.add(operation{name: describe(name, in), in: []typed{in}, want: want, tolerance: rounding(dtype),
-				// Go's rounds half away from zero, and gives 0 as the sign of NaN
+				// the Go backend rounds half away from zero, and gives 0 as the sign of NaN
 				notInGo: name == "Round" || name == "Sign",
 				build:   func(b backends.Builder, x []backends.Op) (backends.Op, error) { return build(b, x[0]) }})
 		}
@@ -163,7 +164,7 @@ func (m *maker) unaries() {
 	m.unary("Identity", backends.Builder.Identity, slices.Concat(floats, integers, []dtypes.DType{dtypes.Bool}), f(func(x float64) float64 { return x }))
 }
 
-// broadcasts are pairs of shapes of binary operations.
+// broadcasts holds pairs of shapes of the operands of binary operations.
 var broadcasts = [][2][]int{{{}, {}}, {{5}, {5}}, {{}, {7}}, {{7}, {}}, {{3, 1}, {3, 5}}, {{1, 5}, {3, 5}}, {{3, 5}, {1, 5}},
 	{{3, 1}, {1, 5}}, {{1, 1}, {3, 5}}, {{0, 3}, {1, 3}}, {{2, 1, 3, 1}, {1, 5, 3, 7}}, {{2, 1, 3, 1, 2}, {2, 1, 1, 4, 2}}, {{61, 70}, {61, 70}}, {{61, 70}, {1, 70}}, {{61, 1}, {61, 70}}}
 
@@ -280,8 +281,8 @@ func (m *maker) binaries() {
 	}
 }
 
-// totalRank orders the values of the tests, which have no NaN but the positive one that math.NaN
-// returns.
+// totalRank maps values to numbers in their total order. The only NaN in the tests is the positive
+// one that math.NaN returns.
 func totalRank(x float64) float64 {
 	switch {
 	case math.IsNaN(x):

@@ -29,13 +29,14 @@ type operation struct {
 	in    []typed
 	build func(b backends.Builder, in []backends.Op) (backends.Op, error)
 	want  array
-	// tolerance is relative to max(1, |want|); 0 asks for equality
+	// tolerance is the largest allowed error relative to max(1, |want|). If it is 0, results must
+	// be equal.
 	tolerance float64
-	notInGo   bool // the Go backend differs or fails; the reason stands where it is set
+	notInGo   bool // the Go backend returns something else or fails
 }
 
-// configs lists every instruction set this CPU has, fused and not, with one and with several
-// threads.
+// configs returns the options of backends for each instruction set of this CPU, with and without
+// fusion, with one and with several threads.
 func configs() []string {
 	var list []string
 	for _, isa := range kernel.Available() {
@@ -72,7 +73,8 @@ func fromFlat(flat any, dims []int) array {
 	return a
 }
 
-// execute builds and runs an operation, with inputs as parameters, or as constants.
+// execute builds and runs operation o. Its inputs are constants if constants is true and parameters
+// otherwise.
 func execute(b backends.Backend, o operation, constants bool) (array, error) {
 	builder := b.Builder(o.name)
 	var ops []backends.Op
@@ -117,8 +119,8 @@ func execute(b backends.Backend, o operation, constants bool) (array, error) {
 	return fromFlat(flat, e.Outputs()[0].Dimensions), nil
 }
 
-// difference returns the largest error relative to max(1, |want|); NaN must meet NaN, and
-// infinities must be equal.
+// difference returns the largest error of got relative to max(1, |want|). It is infinite where only
+// one of the two is NaN or where infinities differ.
 func difference(want, got array) float64 {
 	worst := 0.0
 	for i, x := range want.data {
@@ -159,7 +161,8 @@ func TestConformance(t *testing.T) {
 
 func first(x []float64) []float64 { return x[:min(len(x), 12)] }
 
-// TestAgainstGo compares with GoMLX's own interpreter where that knows the operation.
+// TestAgainstGo compares results with GoMLX's own backend in Go for the operations that it
+// supports.
 func TestAgainstGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

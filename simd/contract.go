@@ -10,8 +10,8 @@ import (
 // matrix product, and returns nil for anything else. GoMLX writes the gradients of Dot and
 // DotGeneral like that: left alone, they would compute every term of the product in memory.
 //
-// By where its operands vary, an axis of the sum is batch (both, kept), contracting (both, summed)
-// or free (one, kept).
+// An axis of x along which both operands vary is contracting if it is summed, and a batch axis if
+// not. An axis along which only one operand varies is free if it is not summed.
 func (g *graph) contraction(dims, axes []int, x *node) *node {
 	if x.op != backends.OpTypeMul || !x.dtype.IsFloat() {
 		return nil
@@ -27,7 +27,7 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 		summed := slices.Contains(axes, axis)
 		left, right := varies(0, axis), varies(1, axis)
 		switch {
-		case d == 1: // restored by the final reshape
+		case d == 1: // the final call of reshaped restores it
 		case left && right && summed:
 			contract = append(contract, axis)
 		case left && right:
@@ -41,14 +41,16 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 		}
 	}
 	if len(contract) == 0 || len(free[0]) == 0 || len(free[1]) == 0 {
-		return nil // nothing is gained over one fused pass
+		return nil // a matrix product would gain nothing over one fused pass
 	}
-	// the side whose axes come first goes left, so that nothing need be transposed
+	// The operand whose free axes come first becomes the left one, so that the result needs no
+	// transpose.
 	if free[0][0] > free[1][0] {
 		sides[0], sides[1] = sides[1], sides[0]
 		free[0], free[1] = free[1], free[0]
 	}
-	// Each operand without the axes it only repeats along: batch, then contracting, then free.
+	// Bring the axes of each operand into the order batch, contracting, free; leave out the axes
+	// along which the operand only repeats.
 	var operands [2]*node
 	for side := range sides {
 		operands[side] = g.transposed(sides[side], slices.Concat(batch, contract, free[side]))
@@ -57,7 +59,8 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 	attr := productAttr{lhsContract: contractAxes, lhsBatch: batchAxes, rhsContract: contractAxes, rhsBatch: batchAxes}
 	n := g.dotGeneral(attr.outputDims(operands[0].dims, operands[1].dims), attr, operands[0], operands[1])
 
-	// Its axes in the order of x, then with the axes of size 1 that x and dims have.
+	// Bring the axes of the product into the order of the axes of x, then insert the axes of size 1
+	// in dims.
 	order := slices.Concat(batch, free[0], free[1])
 	permutation := make([]int, 0, len(order))
 	for _, axis := range slices.Sorted(slices.Values(order)) {

@@ -10,27 +10,29 @@ import (
 // copyStep assembles a result from parts of other arrays: concatenation, padding, transposes,
 // dynamic slices and updates.
 type copyStep struct {
-	dst   int        // value
+	dst   int        // id of a value
 	elem  int        // bytes of an element
 	size  int        // elements of dst
-	fill  int        // value whose one element fills dst first; -1: none
-	parts []copyPart // do not overlap in dst
+	fill  int        // id of the scalar value that fills dst first; -1 if there is none
+	parts []copyPart // they do not overlap in dst
 
 	filler strided
 	update *copyPart // copied after parts
 	moves  *moves
 }
 
-// copyPart copies the elements of a view of src to the elements of a view of dst of the same
-// dimensions, collapsed together.
+// copyPart describes a copy of the elements of src under the view from to the places of dst under
+// the view to. The two views have the same dimensions, and collapsePair has simplified them.
 type copyPart struct {
-	src      int // value
+	src      int // id of a value
 	from, to view
-	srcMoves *movingOffset // added to from.offset at run time
+	srcMoves *movingOffset // added to from.offset at run time; may be nil
 	dstMoves *movingOffset
 }
 
-// movingOffset is where a dynamic slice starts: Σ strides[a]·clamp(start a, 0, limits[a]).
+// movingOffset computes where a dynamic slice starts, in elements from the start of the array: the
+// sum over the axes a of strides[a]·clamp(start of the slice along a, 0, limits[a]). starts holds
+// the start along each axis.
 type movingOffset struct {
 	starts          []*value
 	limits, strides []int
@@ -47,8 +49,8 @@ func (m *movingOffset) offsetIn(f *frame) int {
 	return offset
 }
 
-// copyWork is the number of elements that a task copies: some microseconds, many times the cost of
-// handing out a task. The work of the tasks of other steps is similar.
+// copyWork is the largest number of elements that a task copies. That takes some microseconds, many
+// times the cost of starting a task. The tasks of other steps take about as long.
 const copyWork = 1 << 15
 
 func (s *copyStep) run(f *frame) {
@@ -66,7 +68,7 @@ func (s *copyStep) task(f *frame, _, task, _ int) { s.copy(f, &s.parts[task]) }
 func (s *copyStep) copy(f *frame, p *copyPart) {
 	from := unsafe.Add(f.memory[p.src], (p.from.offset+p.srcMoves.offsetIn(f))*s.elem)
 	to := unsafe.Add(f.memory[s.dst], (p.to.offset+p.dstMoves.offsetIn(f))*s.elem)
-	if from != to { // the result may have taken over the memory of the operand
+	if from != to { // they are equal if the result takes over the memory of the operand
 		copyAxes(to, from, p.to.dims, p.to.strides, p.from.strides, s.elem, s.moves)
 	}
 }
@@ -77,7 +79,7 @@ func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
 	return s, scheduled{step: s, writes: []*value{dst}}
 }
 
-// add appends a part, simplified, and cut along its first axis if it is large.
+// add appends part p to s. It simplifies the views of p and cuts a large p along its first axis.
 func (s *copyStep) add(p copyPart) {
 	p.to, p.from = collapsePair(p.to, p.from)
 	if len(p.to.dims) == 0 || p.to.size() <= copyWork {
@@ -96,8 +98,9 @@ func (s *copyStep) add(p copyPart) {
 	}
 }
 
-// rearranges reports whether a unit only copies elements in an order that is neither theirs nor a
-// repetition: transposes and the like, which want larger blocks than tiles.
+// rearranges reports whether a unit only copies elements into another order, as a transpose does.
+// Such copies are faster in blocks that are larger than tiles. The last axis of the source, after
+// simplification, neither repeats elements nor walks through neighbouring ones.
 func (l *lowering) rearranges(u *unit) bool {
 	if len(u.nodes) > 1 || u.nodes[0].op != backends.OpTypeIdentity {
 		return false
@@ -108,7 +111,7 @@ func (l *lowering) rearranges(u *unit) bool {
 	return last > 0 && v.strides[last] != 0 && v.strides[last] != 1
 }
 
-// lowerRearrangement emits the step of such a unit.
+// lowerRearrangement emits the step of n, the node of a unit for which rearranges is true.
 func (l *lowering) lowerRearrangement(n *node) {
 	s, e := l.newCopy(n)
 	src, from := l.operand(n.inputs[0])
@@ -148,7 +151,8 @@ func (l *lowering) lowerPad(n *node) {
 	strides := make([]int, len(n.dims))
 	for axis, p := range n.attr.(padAttr).axes {
 		step := p.Interior + 1
-		// Elements lo ≤ i < hi of the operand land at p.Start + i·step inside the result.
+		// Element i of the operand goes to p.Start + i·step, which is inside the result for lo ≤ i
+		// < hi.
 		lo := max(0, (-p.Start+step-1)/step)
 		hi := min(n.inputs[0].dims[axis], (n.dims[axis]-p.Start+step-1)/step)
 		to.dims[axis] = max(0, hi-lo)
@@ -163,7 +167,8 @@ func (l *lowering) lowerPad(n *node) {
 	l.emit(e)
 }
 
-// lowerBitcast copies: the elements stay in place, only their type changes.
+// lowerBitcast emits a copy of the bytes of the operand, since only the type of the elements
+// changes.
 func (l *lowering) lowerBitcast(n *node) {
 	s, e := l.newCopy(n)
 	src, _ := l.operand(n.inputs[0])
@@ -173,7 +178,8 @@ func (l *lowering) lowerBitcast(n *node) {
 	l.emit(e)
 }
 
-// moving describes the start of a slice of dims of an array of shape whole.
+// moving returns the offset at which a slice of shape dims starts in an array of shape whole.
+// starts holds the start along each axis.
 func (l *lowering) moving(starts []*node, whole, dims []int) *movingOffset {
 	m := &movingOffset{strides: rowMajorStrides(whole)}
 	for axis, in := range starts {
@@ -200,7 +206,7 @@ func (l *lowering) lowerDynamicUpdateSlice(n *node) {
 	src, _ := l.operand(n.inputs[0])
 	update, _ := l.operand(n.inputs[1])
 	all := rowMajor([]int{n.size()})
-	// nothing to do when the result takes over its memory
+	// This part costs nothing if the result takes over the memory of src.
 	s.add(copyPart{src: src.id, from: all, to: all})
 	e.reads = append(e.reads, src, update)
 	if n.inputs[1].size() > 0 {

@@ -9,11 +9,12 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// tileFunc computes n elements of an element-wise operation: dst from a, b and c, as far as the
-// operation has operands. dst may be an operand.
+// tileFunc computes n elements of an element-wise operation: it writes dst from the operands a, b
+// and c. An operation with fewer than three operands ignores the others. dst may be one of the
+// operands.
 type tileFunc func(dst, a, b, c unsafe.Pointer, n int)
 
-// opType is an element-wise operation on operands of one element type.
+// opType is an operation together with the element type of its operands.
 type opType struct {
 	op    backends.OpType
 	dtype dtypes.DType
@@ -25,12 +26,12 @@ type conversion struct{ from, to dtypes.DType }
 // operation, put its function here, list it in elementwiseOps, and give Builder a method for it.
 type kernels struct {
 	isa      kernel.ISA
-	vectors  map[opType]tileFunc // all operands are arrays
-	scalarB  map[opType]tileFunc // b points to one element, which repeats
-	scalarA  map[opType]tileFunc // a points to one element, which repeats
+	vectors  map[opType]tileFunc // variants in which all operands are arrays
+	scalarB  map[opType]tileFunc // variants in which b is one element, used n times
+	scalarA  map[opType]tileFunc // variants in which a is one element, used n times
 	converts map[conversion]tileFunc
-	rows     map[opType]rowFunc // reductions along rows
-	moves    map[int]*moves     // by bytes of an element
+	rows     map[opType]rowFunc // reductions of each row to one element
+	moves    map[int]*moves     // by the number of bytes of an element
 }
 
 func kernelsOf(isa kernel.ISA) *kernels {
@@ -58,7 +59,8 @@ func kernelsOf(isa kernel.ISA) *kernels {
 	return k
 }
 
-// find returns the function of a node, nil if its types do not support it.
+// find returns the function that computes node n, or nil if the operation does not support the
+// type.
 func (k *kernels) find(n *node) tileFunc {
 	if n.op == backends.OpTypeConvertDType {
 		return k.converts[conversion{n.inputs[0].dtype, n.dtype}]
@@ -66,7 +68,8 @@ func (k *kernels) find(n *node) tileFunc {
 	return k.vectors[opTypeOf(n)]
 }
 
-// opTypeOf is the key of a node in the tables: its operation and the type of its last operand.
+// opTypeOf returns the key of node n in the tables: its operation and the element type of its last
+// operand.
 func opTypeOf(n *node) opType { return opType{n.op, n.inputs[len(n.inputs)-1].dtype} }
 
 var elementwiseOps = func() map[backends.OpType]bool {
@@ -94,7 +97,7 @@ var elementwiseOps = func() map[backends.OpType]bool {
 
 func isElementwise(op backends.OpType) bool { return elementwiseOps[op] }
 
-// combines maps a reduction to the operation that combines two values.
+// combines maps a reduction to the binary operation that it repeats.
 var combines = map[backends.OpType]backends.OpType{
 	backends.OpTypeReduceSum:        backends.OpTypeAdd,
 	backends.OpTypeReduceProduct:    backends.OpTypeMul,

@@ -35,7 +35,7 @@ func convertFloat[T float](k *kernels, to dtypes.DType) {
 	k.converts[conversion{dtypes.Float64, to}] = convertTile[float64, T]
 }
 
-// convertFromIntegers registers the conversions to T of integers and bools, and of T to bool.
+// convertFromIntegers registers the conversions from integers and bools to T, and from T to bool.
 func convertFromIntegers[T number](k *kernels, to dtypes.DType) {
 	k.converts[conversion{dtypes.Int8, to}] = convertTile[int8, T]
 	k.converts[conversion{dtypes.Int16, to}] = convertTile[int16, T]
@@ -49,7 +49,8 @@ func convertFromIntegers[T number](k *kernels, to dtypes.DType) {
 	k.converts[conversion{to, dtypes.Bool}] = nonZeroTile[T]
 }
 
-// convertTile may not convert in place unless the types have the same size; see tileProgram.
+// convertTile converts elements from S to T. dst and a may be the same memory only if S and T have
+// the same size; see tileCompiler.instruction.
 func convertTile[S, T number](dst, a, _, _ unsafe.Pointer, n int) {
 	x, z := elements[S](a, n), elements[T](dst, n)
 	for i := range z {
@@ -64,7 +65,8 @@ func nonZeroTile[S number](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// truncate rounds towards 0; NaN becomes 0 and a value out of range the nearest integer.
+// truncate rounds x towards 0. NaN becomes 0, and a value out of range becomes the nearest integer
+// of type T.
 func truncate[S float, T integer](x S) T {
 	bits := 8 * unsafe.Sizeof(T(0))
 	var low, limit float64

@@ -8,8 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// map1 and map2 make tile functions of functions on elements. The common operations have loops of
-// their own below, because a call per element costs several times the arithmetic.
+// map1 and map2 turn a function of one or two elements into a tileFunc. The common operations have
+// their own loops below, because a function call per element takes several times as long as the
+// arithmetic.
 func map1[S, T any](f func(S) T) tileFunc {
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		x, z := elements[S](a, n), elements[T](dst, n)
@@ -127,12 +128,12 @@ func lessEqualTile[T number](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// swapped exchanges the first two operands.
+// swapped returns f with its first two operands exchanged.
 func swapped(f tileFunc) tileFunc {
 	return func(dst, a, b, c unsafe.Pointer, n int) { f(dst, b, a, c, n) }
 }
 
-// addIntegers registers the functions of all integer types.
+// addIntegers registers the operations that both signed and unsigned integers have.
 func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 	set := func(op backends.OpType, f tileFunc) { k.vectors[opType{op, dtype}] = f }
 	set(backends.OpTypeIdentity, copyTile[T])
@@ -181,13 +182,13 @@ func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 	addRows(k, dtype, backends.OpTypeReduceBitwiseXor, func(x, y T) T { return x ^ y })
 }
 
-// addSigned registers the functions of signed integers.
+// addSigned registers the operations on signed integers.
 func addSigned[T signed](k *kernels, dtype dtypes.DType) {
 	addIntegers[T](k, dtype)
 	k.vectors[opType{backends.OpTypeNeg, dtype}] = map1(func(x T) T { return -x })
 }
 
-// addCompares registers comparisons; for integers the total order is the usual one.
+// addCompares registers comparisons. For integers, the total order is the usual order.
 func addCompares[T number](k *kernels, dtype dtypes.DType) {
 	for op, f := range map[backends.OpType]tileFunc{
 		backends.OpTypeEqual: equalTile[T], backends.OpTypeEqualTotalOrder: equalTile[T],

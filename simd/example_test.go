@@ -9,7 +9,7 @@ import (
 	_ "github.com/transdim/vti/simd"
 )
 
-// The backend is used like any other: by name.
+// The backend is selected by its name, like other backends of GoMLX.
 func Example() {
 	backend, err := backends.NewWithConfig("simd")
 	if err != nil {

@@ -17,7 +17,7 @@ type executable struct {
 
 var _ backends.Executable = (*executable)(nil)
 
-// Finalize drops the memory kept for further executions.
+// Finalize drops the memory that is kept for later executions.
 func (e *executable) Finalize() {
 	e.program.mu.Lock()
 	e.program.frames = nil
@@ -30,8 +30,8 @@ func (e *executable) Inputs() ([]string, []shapes.Shape) { return e.names, e.inp
 // Outputs returns the shapes of the outputs.
 func (e *executable) Outputs() []shapes.Shape { return e.outputShapes }
 
-// Execute runs the computation. An output may be written over a donated input; other donated inputs
-// are recycled.
+// Execute runs the computation. An output may be written over a donated input. The memory of the
+// other donated inputs becomes available to new buffers.
 func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends.DeviceNum) ([]backends.Buffer, error) {
 	p := e.program
 	b := p.backend
@@ -48,7 +48,7 @@ func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends
 		}
 	}
 	outputs := make([]backends.Buffer, len(p.outputs))
-	taken := make([]bool, len(inputs)) // the memory of an input is now that of an output
+	taken := make([]bool, len(inputs)) // for each input: whether an output took over its memory
 	for i, v := range p.outputs {
 		out := &Buffer{shape: e.outputShapes[i]}
 		if j := p.donations[i]; j >= 0 && donate != nil && donate[j] {
@@ -88,7 +88,8 @@ func (e *executable) checkInputs(inputs []backends.Buffer, donate []bool) error 
 	return nil
 }
 
-// endInputs invalidates donated inputs and recycles the memory that no output has taken over.
+// endInputs invalidates donated inputs. Memory that no output has taken over (see taken) becomes
+// available to new buffers.
 func (e *executable) endInputs(inputs []backends.Buffer, donate, taken []bool) {
 	for i, in := range inputs {
 		buf := in.(*Buffer)

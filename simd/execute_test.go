@@ -51,8 +51,8 @@ func data32(t testing.TB, b *Backend, buffer backends.Buffer) []float32 {
 	return flat.([]float32)
 }
 
-// TestThreadsDoNotChangeResults runs a training pass, whose every kind of step splits its work,
-// under many settings.
+// TestThreadsDoNotChangeResults runs a training pass with different numbers of threads. All kinds
+// of steps in it divide their work into tasks.
 func TestThreadsDoNotChangeResults(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	s := madeSize{2, 2, 64, 5}
@@ -83,8 +83,8 @@ func TestMADEAgainstGo(t *testing.T) {
 	}
 }
 
-// execMADENoSlice is one masked layer without the slice whose gradient the Go backend cannot
-// compute.
+// execMADENoSlice runs one masked layer. It has no slice, since the Go backend cannot compute the
+// gradient of a slice.
 func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Tensor {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := make([]float32, 64*s.width)
@@ -128,11 +128,11 @@ func TestMasksAreFound(t *testing.T) {
 	exec.MustExec(tensors.FromShape(shapes.Make(dtypes.Float32, 256, width)), tensors.FromShape(shapes.Make(dtypes.Float32, width, width)))
 	require.Len(t, shares, 3)
 	for name, share := range shares {
-		require.Less(t, share, 0.8, name) // half of the blocks, and the half-filled ones
+		require.Less(t, share, 0.8, name) // half of the blocks, and those on the diagonal, which are half full
 	}
 }
 
-// TestNoAllocation checks that a warmed-up execution allocates its outputs and nothing else.
+// TestNoAllocation checks that an execution after the first ones allocates only its outputs.
 func TestNoAllocation(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	ok := must(t)
@@ -150,11 +150,12 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 	execute()
-	// A buffer and its place in the list per output; the elements come from the pool.
+	// Each output needs a buffer and a place in the list of outputs; the memory of its elements is
+	// reused.
 	require.LessOrEqual(t, testing.AllocsPerRun(100, execute), 8.0)
 }
 
-// TestManyExecutions runs one computation from many goroutines; a deadlock would meet the watchdog.
+// TestManyExecutions runs one computation from many goroutines and fails if there is a deadlock.
 func TestManyExecutions(t *testing.T) {
 	count := 10_000
 	if testing.Short() {
@@ -228,8 +229,8 @@ func TestDonation(t *testing.T) {
 	_, err = e.Execute([]backends.Buffer{x, y}, nil, 0)
 	require.Error(t, err, "a donated buffer is gone")
 
-	// The same buffer twice, one of them donated: it must not be overwritten while it is read, nor
-	// recycled early.
+	// Pass the same buffer as two inputs and donate one of these: it must not be overwritten while
+	// it is read, and its memory must not be reused early.
 	z := buffer32(t, b, data, 1000)
 	out, err = e.Execute([]backends.Buffer{z, z}, []bool{true, false}, 0)
 	require.NoError(t, err)
@@ -244,7 +245,8 @@ func TestDonation(t *testing.T) {
 	require.Equal(t, float32(7), flat.([]float32)[5], "shared memory is never overwritten")
 }
 
-// TestArena checks that the arena holds little more than the temporaries alive at once.
+// TestArena checks that the arena is hardly larger than the temporaries that are in use at one
+// time.
 func TestArena(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	var p *program
@@ -290,7 +292,7 @@ func TestGradients(t *testing.T) {
 		return []any{tensors.FromFlatDataAndDimensions(args[0], 4, 4), tensors.FromFlatDataAndDimensions(args[1], 4, 3)}
 	}
 	got := gradient.MustExec(tensorsOf()...)
-	const h = 1e-5 // central differences: error about h² = 1e-10, and rounding 1e-16/h = 1e-11
+	const h = 1e-5 // step of central differences: their error is about h² = 1e-10, and rounding adds 1e-16/h = 1e-11
 	for k := range args {
 		analytic := tensors.MustCopyFlatData[float64](got[k])
 		for i := range args[k] {

@@ -4,11 +4,12 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// maxFolded bounds the elements of a constant that the compiler computes, and so its time and
-// memory.
+// maxFolded is the largest number of elements of a node that is computed at compile time. It bounds
+// the time and memory of compilation.
 const maxFolded = 1 << 20
 
-// foldable reports whether a node depends on constants only and is small enough to be computed now.
+// foldable reports whether node n is computed at compile time: its inputs are constants and it has
+// at most maxFolded elements.
 func foldable(n *node) bool {
 	if len(n.inputs) == 0 || n.op == opView || n.size() > maxFolded {
 		return false
@@ -19,15 +20,16 @@ func foldable(n *node) bool {
 			return false
 		}
 		if n.op == backends.OpTypeIdentity && v.uniform() && v.size() > 1 {
-			// an array of zeros to scatter into: filling it in place is cheaper than keeping and
-			// copying it
+			// This is an array of equal elements, for instance zeros to scatter into. Filling it at
+			// run time is cheaper than keeping and copying it.
 			return false
 		}
 	}
 	return true
 }
 
-// evaluate computes one node whose inputs are constants, as a program of its own.
+// evaluate computes node n, whose inputs are constants, with a program that consists of this node
+// alone.
 func (g *graph) evaluate(n *node) *block {
 	alone := &graph{backend: g.backend, equal: map[string]*node{}}
 	inputs := make([]*node, len(n.inputs))

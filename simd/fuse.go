@@ -12,33 +12,34 @@ import (
 // the same elements in the same order, or one operation of another kind. Views belong to no unit.
 type unit struct {
 	nodes []*node // in topological order
-	fused bool    // a group
-	size  int     // elements of a group
-	cols  int     // a group with reductions is a matrix of rows of cols elements; 0: there is none
+	fused bool    // whether the unit is a group
+	size  int     // elements that a group takes
+	cols  int     // length of the rows into which reductions divide the elements; 0 without reductions
 	after []*unit // units that must run before, without duplicates
 	next  []*unit // units that must run after
-	level int     // larger than those of the units in after
-	seen  int     // search that visited the unit last
+	level int     // larger than the levels of the units in after
+	seen  int     // number of the search that visited the unit last
 }
 
-// maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share
-// the L1 cache.
+// maxGroup is the largest number of operations in a group. The intermediate results of a larger
+// group would not fit into the L1 cache together.
 const maxGroup = 160
 
-// maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but
-// the other. A group that spans many levels would delay its readers, and searches for paths between
-// groups would take long. Not tuned.
+// maxGap is the largest difference between the levels of two groups that are joined, unless one of
+// the groups is read by the other one only. A group that spans many levels would delay the units
+// that read it, and the search for paths between groups would take long. Not tuned.
 const maxGap = 16
 
-// fuser distributes the nodes of a graph over units. A node joins the groups of its operands
-// whenever no other unit must run in between, so every intermediate result stays in the cache, and
-// is stored only if another unit needs it.
+// fuser distributes the nodes of a graph over units. A node joins the groups of its operands unless
+// another unit must run in between. Intermediate results of a group stay in the cache, and are
+// stored only if another unit needs them.
 type fuser struct {
-	units  []*unit // of each node; nil for views, parameters and constants
+	units  []*unit // the unit of each node; nil for views, parameters and constants
 	search int
 }
 
-// fuse returns the units of nodes in an order in which they can run.
+// fuse distributes nodes over units and returns these in an order in which they can run. If enabled
+// is false, every node is a unit.
 func fuse(nodes []*node, enabled bool) []*unit {
 	f := &fuser{units: make([]*unit, len(nodes))}
 	for _, n := range nodes {
@@ -56,7 +57,7 @@ func fuse(nodes []*node, enabled bool) []*unit {
 	return f.schedule(nodes)
 }
 
-// newUnit enters a unit of one node.
+// newUnit adds u, a unit of one node, and sets its neighbours and level.
 func (f *fuser) newUnit(u *unit) *unit {
 	f.units[u.nodes[0].id] = u
 	u.after = f.producers(u.nodes[0])
@@ -67,7 +68,8 @@ func (f *fuser) newUnit(u *unit) *unit {
 	return u
 }
 
-// raise lifts u to a level at least, and the units that must run after it above it.
+// raise raises the level of u to level if it is lower, and then the levels of the units that must
+// run after u above the level of u.
 func (f *fuser) raise(u *unit, level int) {
 	if u.level >= level {
 		return
@@ -84,8 +86,9 @@ func (f *fuser) raiseNext(u *unit) {
 	}
 }
 
-// place puts an element-wise node or a reduction into the group of its operands, or into a new one.
-// cols is 0 for element-wise nodes.
+// place puts node n, an element-wise operation or a reduction over size elements, into a new group
+// and merges that group with the groups of its operands where possible. cols is the length of the
+// rows of a reduction and 0 for an element-wise operation.
 func (f *fuser) place(n *node, size, cols int, enabled bool) {
 	group := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
 	if !enabled {
@@ -115,7 +118,7 @@ func (f *fuser) producers(n *node) []*unit {
 	return units
 }
 
-// merge joins two groups if that is possible, and returns nil if not.
+// merge joins groups a and b and returns the joined group, or nil if they cannot be joined.
 func (f *fuser) merge(a, b *unit) *unit {
 	if len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || !f.adjacent(a, b) {
 		return nil
@@ -149,8 +152,9 @@ func (f *fuser) merge(a, b *unit) *unit {
 	return a
 }
 
-// compatible reports whether reductions of two groups agree on the length of rows. Rows too long
-// for a tile allow only one kind of reduction; see tile.go.
+// compatible reports whether the reductions of groups a and b can be in one group: their rows must
+// have the same length, and if rows are longer than a tile, all reductions must be of one kind; see
+// tileOrder.
 func compatible(a, b *unit) bool {
 	if a.size != b.size || a.cols != 0 && b.cols != 0 && a.cols != b.cols {
 		return false
@@ -165,8 +169,9 @@ func compatible(a, b *unit) bool {
 	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
 }
 
-// adjacent reports whether one group reads only results of the other in the same order. A broadcast
-// or a reduction needs all of a group before the other can start.
+// adjacent reports whether groups a and b read each other's results only element by element, in the
+// order of the group. It is false if one of them reads a broadcast or a reduction from the other,
+// because then all of one group must run before the other can start.
 func (f *fuser) adjacent(a, b *unit) bool {
 	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
 		from, to := pair[0], pair[1]
@@ -182,8 +187,8 @@ func (f *fuser) adjacent(a, b *unit) bool {
 	return true
 }
 
-// feedsOnly reports whether nothing but b needs a, and a, being of a lower level, does not need b:
-// then they can be joined however far apart they are.
+// feedsOnly reports whether b is the only unit that reads a, and a has a lower level, so that a
+// does not need b. Such groups can be joined whatever the difference between their levels is.
 func (f *fuser) feedsOnly(a, b *unit) bool {
 	if a.level >= b.level {
 		return false
@@ -196,7 +201,7 @@ func (f *fuser) feedsOnly(a, b *unit) bool {
 	return true
 }
 
-// connected reports whether a needs b through something outside both.
+// connected reports whether a needs b through a unit other than a and b.
 func (f *fuser) connected(a, b *unit) bool {
 	f.search++
 	for _, u := range a.after {
@@ -224,11 +229,12 @@ func (f *fuser) reaches(u, target *unit) bool {
 	return false
 }
 
-// current is the group that u was merged into, or u itself.
+// current returns the group that u was merged into, or u itself if it was not merged.
 func (f *fuser) current(u *unit) *unit { return f.units[u.nodes[0].id] }
 
-// schedule orders units: each after those it needs, otherwise as their last nodes are ordered, so
-// that results are used soon after they are made.
+// schedule orders the units: each comes after the units that it needs, and units that do not depend
+// on each other are in the order of their last nodes, so that results are used soon after they are
+// computed.
 func (f *fuser) schedule(nodes []*node) []*unit {
 	waiting := map[*unit]int{}
 	next := map[*unit][]*unit{}
@@ -266,7 +272,7 @@ func (f *fuser) schedule(nodes []*node) []*unit {
 	return order
 }
 
-// unitHeap orders units by their last node.
+// unitHeap is a heap of units, the smallest of which has the earliest last node.
 type unitHeap []*unit
 
 func (h unitHeap) last(i int) int     { return h[i].nodes[len(h[i].nodes)-1].id }
@@ -281,7 +287,7 @@ func (h *unitHeap) Pop() any {
 	return u
 }
 
-// reductionKind says which axis of the rows × cols elements of a group a reduction sums.
+// reductionKind is the axis along which a reduction combines the rows × cols elements of a group.
 type reductionKind int
 
 const (
@@ -289,7 +295,7 @@ const (
 	downColumns                      // one result per column
 )
 
-// reductionRows returns the kind of a reduction and the length of rows of its operand.
+// reductionRows returns the kind of reduction n and the length of the rows of its operand.
 func reductionRows(n *node) (reductionKind, int) {
 	kind, cols, ok := rowsOf(n.inputs[0].dims, n.attr.([]int))
 	if !ok {
@@ -299,7 +305,8 @@ func reductionRows(n *node) (reductionKind, int) {
 }
 
 // rowsOf returns the kind of a reduction of an array of shape dims over axes, and the length of
-// rows. It is not ok when the axes are neither the last nor the first ones.
+// rows. ok is false if the axes, apart from axes of size 1, are neither the last axes nor the first
+// axes.
 func rowsOf(dims, axes []int) (kind reductionKind, cols int, ok bool) {
 	var summed, kept []int // axes longer than 1
 	cols, keptSize := 1, 1

@@ -17,8 +17,8 @@ func programOf(t *testing.T, dims [][]int, f func(b *Builder, in []backends.Op) 
 	return p
 }
 
-// TestFusedUpdate checks that an update by momentum is one pass, although one of its terms could be
-// computed first of all and another one last.
+// TestFusedUpdate checks that an update of weights with momentum is one pass, although one of its
+// terms could be computed before all other nodes and another one after them.
 func TestFusedUpdate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{64, 64}, {64, 64}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -35,8 +35,8 @@ func TestFusedUpdate(t *testing.T) {
 	require.Len(t, p.steps, 2*2*maxGap, "a product and an activation per layer, the update with the last one")
 }
 
-// TestFusedReductions checks that sums along both axes of a computed matrix are part of its pass,
-// and that operations on the sums are another one.
+// TestFusedReductions checks that the pass that computes a matrix also computes its sums along both
+// axes, and that operations on these sums are a second pass.
 func TestFusedReductions(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{100, 30}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -52,8 +52,8 @@ func TestFusedReductions(t *testing.T) {
 	require.Len(t, first.down, 1)
 }
 
-// TestGradientOfDotIsAProduct checks that the sum of broadcast products which GoMLX writes is
-// recognised.
+// TestGradientOfDotIsAProduct checks that the sum of broadcast products, as which GoMLX writes the
+// gradient of Dot, is recognised as a matrix product.
 func TestGradientOfDotIsAProduct(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{32, 10}, {32, 20}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -65,8 +65,8 @@ func TestGradientOfDotIsAProduct(t *testing.T) {
 	require.Equal(t, [3]int{10, 32, 20}, [3]int{q.m, q.k, q.n})
 }
 
-// TestEliminate checks that equal nodes are one, dead ones none, and constant ones computed by the
-// compiler.
+// TestEliminate checks that equal nodes are merged, that nodes that no output needs are dropped,
+// and that the compiler computes nodes that depend on constants only.
 func TestEliminate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{50}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -81,8 +81,8 @@ func TestEliminate(t *testing.T) {
 	require.Len(t, p.steps[0].step.(*tileProgram).code, 2, "tanh and a sum")
 }
 
-// TestKeysDiffer checks that the number of an input and an attribute cannot be taken for each
-// other.
+// TestKeysDiffer checks that two nodes have different keys if the id of an input of one is the
+// attribute of the other.
 func TestKeysDiffer(t *testing.T) {
 	g := &graph{}
 	a := g.key(opRandomState, dtypes.Uint64, []int{3}, 23, []*node{{id: 1}})

@@ -30,31 +30,37 @@ func loadIndex(dtype dtypes.DType, p unsafe.Pointer, i int) int {
 	}
 }
 
-// indexed describes the common part of Gather and Scatter: a batch of windows of one shape into an
-// array (the operand), each at a position read from an array of indices, and matched with a window
-// of a second array (the batch of slices).
+// indexed describes the part that Gather and Scatter have in common. Both move data between windows
+// of an array (the operand) and slices of a second array, which holds one slice per window. All
+// windows have the same shape. The position of each window is an index vector in an array of
+// indices.
 type indexed struct {
-	array, indices, slices int // values
+	array, indices, slices int // ids of values
 	dtype                  dtypes.DType
 	elem                   int
-	count                  int  // windows
-	start                  view // [count]: where the index vector of a window begins
-	depth, depthStride     int  // length of an index vector, and the distance of its numbers
-	// of the axes that are indexed: stride in the array, last position that fits
+	count                  int  // number of windows
+	start                  view // [count]: where the index vector of each window begins
+	depth, depthStride     int  // length of an index vector, and the stride between its numbers
+	// For each axis that is indexed: its stride in the array, and the last position at which a
+	// window fits.
 	axisStrides, limits []int
-	batch               view // [count]: where the window begins in slices
-	// of the array, from the position on, and of slices, from the beginning on; collapsed
+	batch               view // [count]: where each slice begins in slices
+	// The elements of a window, relative to its position in the array, and the elements of a slice,
+	// relative to its beginning; simplified by collapsePair.
 	window, windowSlices view
-	// elements that follow each other in both: the last axis of the window, or 1
+	// run is the number of elements that are neighbours both in the array and in slices: the size
+	// of the last axis of the window, or 1.
 	run              int
-	runs, runsSlices view // where runs begin
-	// windows are single runs, one after the other in slices, and so are index vectors
+	runs, runsSlices view // where runs begin, in a window and in a slice
+	// simple is true if each window is a single run, and if slices and index vectors lie one after
+	// the other in memory.
 	simple bool
 }
 
-// newIndexed analyses an operation. windowAxes are the axes of slices that belong to the window;
-// windowDims is its shape in the array, with 1 along the axes collapsed, which have no axis in
-// slices.
+// newIndexed returns the description of an operation. windowAxes are the axes of slicesNode that
+// belong to a window. windowDims is the shape of a window in the array. It is 1 along the axes in
+// collapsed, which slicesNode does not have. indexedAxes are the axes of the array to which the
+// numbers of an index vector belong.
 func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, collapsed, indexedAxes, windowDims []int) indexed {
 	x := indexed{dtype: indices.dtype, elem: array.dtype.Size(), depth: len(indexedAxes)}
 	all := rowMajor(indices.dims)
@@ -99,8 +105,9 @@ func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, col
 	return x
 }
 
-// position is where the window at the index vector that begins at element i starts in the array.
-// With clamp it is moved inside the array; otherwise a window that reaches outside is not ok.
+// position returns where a window starts in the array, given that its index vector begins at
+// element i of indices. If clamp is true, a window that reaches outside the array is moved inside;
+// otherwise ok is false for it.
 func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok bool) {
 	for d := range x.depth {
 		index := loadIndex(x.dtype, indices, i+d*x.depthStride)
@@ -115,7 +122,7 @@ func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok
 	return p, true
 }
 
-// isSimple reports whether neither windows nor the two views of the batch need to be walked.
+// isSimple returns the value of x.simple.
 func (x *indexed) isSimple() bool {
 	inOrder := func(v view, stride int) bool {
 		return len(v.dims) == 0 || len(v.dims) == 1 && v.strides[0] == stride
@@ -123,8 +130,7 @@ func (x *indexed) isSimple() bool {
 	return len(x.runs.dims) == 0 && inOrder(x.batch, x.run) && inOrder(x.start, x.depth) && (x.depth <= 1 || x.depthStride == 1)
 }
 
-// windowAt returns where the index vector of window i begins, and where the window begins in
-// slices.
+// windowAt returns where the index vector of window i begins, and where slice i begins in slices.
 func (x *indexed) windowAt(i int) (start, slice int) {
 	if x.simple {
 		return i * x.depth, i * x.run
@@ -132,7 +138,7 @@ func (x *indexed) windowAt(i int) (start, slice int) {
 	return x.start.at(i), x.batch.at(i)
 }
 
-// gatherStep copies windows of an array to the batch of slices.
+// gatherStep copies the windows of an array to slices.
 type gatherStep struct {
 	indexed
 	span int // windows per task
@@ -148,8 +154,8 @@ func (l *lowering) lowerGather(n *node) {
 	l.emit(scheduled{step: s, reads: []*value{array, indices}, writes: []*value{out}})
 }
 
-// gatherWork is the number of elements that a task copies, index vectors counted as several, in
-// about the time of copyWork elements.
+// gatherWork is the number of elements that a task copies, where an index vector counts as four
+// elements. That takes about as long as a task of copyWork elements.
 const gatherWork = 1 << 14
 
 func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span) }
@@ -180,7 +186,7 @@ func (s *gatherStep) task(f *frame, _, task, _ int) {
 	}
 }
 
-// run1 reports whether windows are single elements chosen by one index.
+// run1 reports whether windows are single elements, each chosen by a single index.
 func (x *indexed) run1() bool { return x.run == 1 && x.depth == 1 }
 
 func gatherElements[T uint32 | uint64](out, array, indices unsafe.Pointer, first, end, stride, limit int) {
@@ -191,13 +197,13 @@ func gatherElements[T uint32 | uint64](out, array, indices unsafe.Pointer, first
 	}
 }
 
-// scatterStep combines the batch of slices into a copy of an array, in the order of the slices.
+// scatterStep combines slices, in order, with the windows of a copy of the operand.
 type scatterStep struct {
 	indexed
-	operand int // value that the result starts as
-	bytes   int // of the result
+	operand int // id of the value that is copied to the result first
+	bytes   int // bytes of the result
 	combine tileFunc
-	// sums of single elements, or nil
+	// add is a faster way to add single elements at int32 indices; it is nil for other operations.
 	add func(array, updates, indices unsafe.Pointer, count, stride, limit int)
 }
 

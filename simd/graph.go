@@ -11,22 +11,23 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// graph is the compiler's own copy of a computation, in which
-//   - an operation that only rearranges elements is an opView of a node that is not a view itself;
-//   - element-wise operations have inputs of exactly their dimensions, broadcasts being views;
+// graph is the compiler's own copy of a computation. In it,
+//   - an operation that only rearranges elements is a node with operation opView (a view), whose
+//     input is not a view;
+//   - inputs of an element-wise operation have exactly its dimensions, since broadcasts are views;
 //   - equal nodes are one node, and a node that depends on constants only is a constant.
 //
-// Nodes are made in topological order by add, which looks for an equal node first.
+// Method add creates nodes in topological order and looks for an equal node first.
 type graph struct {
 	backend *Backend
 	nodes   []*node
 	equal   map[string]*node
-	folding bool // evaluate what depends on constants only
+	folding bool // whether nodes that depend on constants only are computed at compile time
 }
 
 var hashSeed = maphash.MakeSeed()
 
-// add returns the node of the given operation, an existing one if there is an equal one.
+// add returns a node with the given operation: an equal node of g if there is one, or a new node.
 func (g *graph) add(op backends.OpType, dtype dtypes.DType, dims []int, attr any, inputs ...*node) *node {
 	key := g.key(op, dtype, dims, attr, inputs)
 	if n, ok := g.equal[key]; ok && !(op == backends.OpTypeConstant && !sameConstant(n, attr)) {
@@ -77,14 +78,15 @@ func (g *graph) constant(dtype dtypes.DType, dims []int, data *block) *node {
 	return g.add(backends.OpTypeConstant, dtype, dims, constantAttr{data})
 }
 
-// scalar returns a scalar constant.
+// scalar returns a constant node without axes.
 func (g *graph) scalar(dtype dtypes.DType, value float64) *node {
 	data := &block{words: make([]uint64, 1)}
 	storeNumber(dtype, data.pointer(), value)
 	return g.constant(dtype, nil, data)
 }
 
-// viewOf returns the node that holds the elements of n, and the view of it that n is.
+// viewOf returns the node that holds the elements of n in memory, and the view of that node that n
+// is.
 func viewOf(n *node) (base *node, v view) {
 	if n.op == opView {
 		return n.inputs[0], n.attr.(view)
@@ -92,7 +94,7 @@ func viewOf(n *node) (base *node, v view) {
 	return n, rowMajor(n.dims)
 }
 
-// seen returns base, which is not a view, seen through v.
+// seen returns a node that is the view v of base. base must not be a view itself.
 func (g *graph) seen(base *node, v view) *node {
 	if slices.Equal(v.dims, base.dims) && v.dense(base.size()) {
 		return base
@@ -100,8 +102,8 @@ func (g *graph) seen(base *node, v view) *node {
 	return g.add(opView, base.dtype, v.dims, v, base)
 }
 
-// reshaped returns n with new dimensions; only if no view can express it, the elements are copied
-// into order.
+// reshaped returns n with new dimensions. It copies elements only if no view can express the
+// result.
 func (g *graph) reshaped(n *node, dims []int) *node {
 	base, v := viewOf(n)
 	if r, ok := v.reshape(dims); ok {
@@ -118,7 +120,7 @@ func (g *graph) copied(n *node) *node {
 	return g.add(backends.OpTypeIdentity, n.dtype, n.dims, nil, n)
 }
 
-// broadcastTo repeats n by the rules of binary operations.
+// broadcastTo repeats n to dimensions dims, by the rules of binary operations.
 func (g *graph) broadcastTo(n *node, dims []int) *node {
 	if slices.Equal(n.dims, dims) {
 		return n
@@ -127,7 +129,8 @@ func (g *graph) broadcastTo(n *node, dims []int) *node {
 	return g.seen(base, v.broadcastTo(dims))
 }
 
-// translate adds n, a node that the builder recorded, whose inputs have become inputs.
+// translate adds node n of a builder to g and returns its translation. inputs are the translations
+// of the inputs of n.
 func (g *graph) translate(n *node, inputs []*node) *node {
 	first := func() (*node, view) { return viewOf(inputs[0]) }
 	switch n.op {
@@ -153,7 +156,7 @@ func (g *graph) translate(n *node, inputs []*node) *node {
 		return g.iota(n.dtype, n.dims, n.attr.(int))
 	case backends.OpTypeDotGeneral:
 		return g.dotGeneral(n.dims, n.attr.(productAttr), inputs[0], inputs[1])
-	case backends.OpTypeConcatenate: // reads its inputs through views
+	case backends.OpTypeConcatenate: // its step can read views
 		return g.add(n.op, n.dtype, n.dims, n.attr, inputs...)
 	case backends.OpTypePad:
 		return g.add(n.op, n.dtype, n.dims, n.attr, inputs[0], g.copied(inputs[1]))
@@ -171,7 +174,7 @@ func (g *graph) translate(n *node, inputs []*node) *node {
 	return g.add(n.op, n.dtype, n.dims, n.attr, dense...)
 }
 
-// iota is a view of the constant 0, 1, 2, …
+// iota returns a view of the constant 0, 1, 2, … that counts along axis.
 func (g *graph) iota(dtype dtypes.DType, dims []int, axis int) *node {
 	size := dtype.Size()
 	data := &block{words: make([]uint64, dims[axis]*size/8+1)}
@@ -183,7 +186,8 @@ func (g *graph) iota(dtype dtypes.DType, dims []int, axis int) *node {
 	return g.seen(g.constant(dtype, []int{dims[axis]}, data), v)
 }
 
-// live returns the nodes that outputs need, in topological order, renumbered.
+// live returns the nodes that outputs depend on, in topological order. It numbers these nodes anew,
+// from 0.
 func (g *graph) live(outputs []*node) []*node {
 	kept := reachable(g.nodes, outputs)
 	for i, n := range kept {

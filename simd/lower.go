@@ -11,18 +11,18 @@ import (
 // lowering turns units into the steps of a program.
 type lowering struct {
 	*program
-	stored []*value // of each node that is stored; nil for views and for what stays inside a group
-	uses   []int    // of each node, by nodes and outputs
+	stored []*value // memory of each node; nil for views and for results used only inside a group
+	uses   []int    // how often each node is used by other nodes and as an output
 	unit   map[*node]*unit
 
-	outMask  map[*node][]bool  // elements of a product that are of interest, where not all are
-	patterns map[string][]bool // zeros of constants; see zeroPattern
-	plans    map[any]any       // plans of products by planKey
+	outMask  map[*node][]bool  // elements of a product that are used; absent if all are
+	patterns map[string][]bool // results of zeroPattern
+	plans    map[any]any       // plans of products, by planKey
 }
 
-// lower compiles nodes, the nodes that outputs need in topological order. Outputs are distinct
-// nodes that are computed: no parameters, constants or views. parameters lists all parameters of
-// the computation in order.
+// lower compiles nodes into a program. nodes are the nodes that outputs depend on, in topological
+// order. outputs are distinct nodes and contain no parameters, constants or views. parameters holds
+// all parameters of the computation in order.
 func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 	l := &lowering{
 		program: &program{backend: b, parameters: make([]*value, len(parameters))},
@@ -81,8 +81,8 @@ func (l *lowering) newValue(dtype dtypes.DType, size int, kind valueKind) *value
 	return v
 }
 
-// storeResults gives memory to the results that another unit reads: all but the intermediate
-// results of groups.
+// storeResults creates values for the results that need memory: all results except those that are
+// used only inside a group.
 func (l *lowering) storeResults(nodes []*node) {
 	store := func(n *node) {
 		if l.stored[n.id] == nil {
@@ -110,7 +110,7 @@ func (l *lowering) emit(s scheduled) {
 	l.steps = append(l.steps, s)
 }
 
-// operand returns the memory that n is a view of, and the view.
+// operand returns the value that holds the elements of n, and the view of that value that n is.
 func (l *lowering) operand(n *node) (*value, view) {
 	base, v := viewOf(n)
 	return l.stored[base.id], v
@@ -148,7 +148,7 @@ func (l *lowering) lowerNode(n *node) {
 	}
 }
 
-// elementAddress is the address of element i of an array of dtype that starts at p.
+// elementAddress returns the address of element i of an array of type dtype that starts at p.
 func elementAddress(p unsafe.Pointer, dtype dtypes.DType, i int) unsafe.Pointer {
 	return unsafe.Add(p, i*dtype.Size())
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// madeSize is a flow of residual masked networks: layers × blocks × width, with outputs numbers per
-// coordinate.
+// madeSize is the size of a flow of residual masked networks: its number of layers, of blocks per
+// layer, the width of the networks, and their number of outputs per coordinate.
 type madeSize struct{ layers, blocks, width, outputs int }
 
 func (s madeSize) String() string { return fmt.Sprintf("%dx%dx%d", s.layers, s.blocks, s.width) }
@@ -23,15 +23,16 @@ const (
 	madeDim   = 8
 )
 
-// flops counts the products of a forward and a backward pass as if they were dense, at 2 per
-// multiply-add.
+// flops returns the number of floating-point operations in the matrix products of a forward and a
+// backward pass. It counts masked matrices as dense and a multiply-add as two operations.
 func (s madeSize) flops() float64 {
 	weights := madeDim*s.width + 2*s.blocks*s.width*s.width + s.width*madeDim*s.outputs
 	return 3 * 2 * madeBatch * float64(s.layers*weights)
 }
 
-// madeWeights holds, in the order in which made takes them: input weight and bias, per block a
-// context bias, two weights and two biases, output weight and bias; and so for every layer.
+// weights returns random weights in the order in which made takes them. Each layer has an input
+// weight and bias; for each block, a context bias, two weights and two biases; and an output weight
+// and bias.
 func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 	var list []*tensors.Tensor
 	random := func(dims ...int) {
@@ -57,8 +58,8 @@ func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 	return list
 }
 
-// madeMask is 1 where input unit i may reach output unit j: degree(i) ≤ degree(j), or < for the
-// last layer.
+// madeMask returns a mask that is 1 where output unit j may depend on input unit i: the degree of i
+// is at most the degree of j, or less if strict is true, for the last layer.
 func madeMask(in, out int, inDegree, outDegree func(int) int, strict bool) [][]float32 {
 	mask := make([][]float32, in)
 	for i := range mask {
@@ -72,11 +73,11 @@ func madeMask(in, out int, inDegree, outDegree func(int) int, strict bool) [][]f
 	return mask
 }
 
-// made applies the flow to x [B, D] and returns a loss and its gradients with respect to all
-// weights.
+// made applies the flow to x, a matrix with one point per row, and returns a loss and its gradients
+// with respect to all weights.
 func (s madeSize) made(x *Node, weights []*Node) []*Node {
 	g := x.Graph()
-	// sorted: masked weights are block triangular
+	// Degrees increase with the index of units, so that masked weights are block triangular.
 	hidden := func(j int) int { return 1 + j*(madeDim-1)/s.width }
 	coordinate := func(i int) int { return 1 + i }
 	output := func(k int) int { return 1 + k/s.outputs }

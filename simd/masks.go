@@ -7,9 +7,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// constantMask returns which elements of n, a product of an array with a constant of zeros and
-// ones, may be other than 0, or nil when n is no such product or nothing is 0. Element i stands for
-// row-major position i of n after its axes are rearranged by permutation.
+// constantMask reports which elements of n may differ from 0, if n is the element-wise product of
+// an array and a constant of zeros and ones. It returns nil if n is not such a product or if the
+// constant has no zeros. Element i of the result stands for element i of n in row-major order,
+// after its axes are rearranged by permutation.
 func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	base, v := viewOf(n)
 	if base.op != backends.OpTypeMul {
@@ -23,9 +24,9 @@ func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	return nil
 }
 
-// zeroPattern reports which elements of factor, a constant of zeros and ones, are not 0, seen
-// through v. It returns nil for anything else, and when there are no zeros. Equal calls return the
-// same slice.
+// zeroPattern reports which elements of the view v of factor are not 0, if factor is a constant of
+// zeros and ones. It returns nil if factor is anything else or has no zeros. Calls with equal
+// arguments return the same slice.
 func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	constant, seen := viewOf(factor)
 	if constant.op != backends.OpTypeConstant || !constant.dtype.IsFloat() {
@@ -50,7 +51,8 @@ func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	return mask
 }
 
-// maskOf reports which numbers are 1, if all others are 0 and there are some.
+// maskOf reports which elements of x are 1. It returns nil if an element is neither 0 nor 1, or if
+// no element is 0.
 func maskOf[T float](x []T) []bool {
 	mask, zeros := make([]bool, len(x)), 0
 	for i, y := range x {
@@ -69,8 +71,9 @@ func maskOf[T float](x []T) []bool {
 	return mask
 }
 
-// findOutMasks finds the products whose only use is a multiplication by a constant of zeros and
-// ones: the elements under a zero need not be computed. The gradient of a masked weight is one.
+// findOutMasks fills outMask with the matrix products whose only use is an element-wise
+// multiplication by a constant of zeros and ones: the elements that a zero multiplies need not be
+// computed. The gradient of a masked weight is such a product.
 func (l *lowering) findOutMasks(nodes []*node) {
 	for _, n := range nodes {
 		if n.op != backends.OpTypeMul {

@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// array is a value of the naive interpreter that tests compare with: every element a float64,
-// whatever its type.
+// array is a value of the naive interpreter, with which tests compare results. Its elements are
+// float64, whatever their type in the tested operation is.
 type array struct {
 	dims []int
 	data []float64
@@ -18,7 +18,7 @@ func newArray(dims ...int) array {
 	return array{dims: slices.Clone(dims), data: make([]float64, product(dims))}
 }
 
-// coordinates returns the multi-index of element i.
+// coordinates returns the position of element i along each axis.
 func (a array) coordinates(i int) []int {
 	c := make([]int, len(a.dims))
 	for axis := len(a.dims) - 1; axis >= 0; axis-- {
@@ -36,7 +36,7 @@ func (a array) index(c []int) int {
 	return i
 }
 
-// fill computes every element from its coordinates.
+// fill sets every element to f of its coordinates.
 func (a array) fill(f func(c []int) float64) array {
 	for i := range a.data {
 		a.data[i] = f(a.coordinates(i))
@@ -44,8 +44,8 @@ func (a array) fill(f func(c []int) float64) array {
 	return a
 }
 
-// get reads with the broadcasting of binary operations: scalars everywhere, axes of size 1 along
-// the axis.
+// get returns the element at coordinates c by the broadcasting rules of binary operations: a scalar
+// repeats along all axes, and an array repeats along its axes of size 1.
 func (a array) get(c []int) float64 {
 	if len(a.dims) == 0 {
 		return a.data[0]
@@ -264,8 +264,8 @@ func naiveGather(a, indices array, indexAxis int, offsetAxes, collapsed, startMa
 	})
 }
 
-// naiveScatter follows the definition in XLA's operation semantics; windows that reach outside are
-// skipped.
+// naiveScatter follows the definition in XLA's operation semantics. Windows that reach outside the
+// operand are skipped.
 func naiveScatter(combine func(x, y float64) float64, a, indices, updates array, indexAxis int, windowAxes, inserted, operandAxes []int) array {
 	if indexAxis == len(indices.dims) {
 		indices = indices.reshape(append(slices.Clone(indices.dims), 1)...)

@@ -6,25 +6,28 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Operations that exist only inside this backend, numbered after GoMLX's.
+// These operations exist only inside this backend. Their numbers follow the numbers of GoMLX's
+// operations.
 const (
-	// opView is its input seen through the view in attr; it replaces reshapes, transposes,
-	// broadcasts, slices, reverses.
+	// opView rearranges its input according to the view in attr. It replaces reshapes, transposes,
+	// broadcasts, slices and reverses.
 	opView = backends.OpTypeLast + 1 + iota
 	// opRandomState and opRandomBits are the two outputs of RNGBitGenerator.
 	opRandomState
 	opRandomBits
 )
 
-// node is one operation of a graph. Builders record nodes as GoMLX asks for them; the compiler
-// rewrites them into nodes of its own graph. Inputs come before the node in the list of its graph.
+// node is one operation of a graph. Builders record nodes as GoMLX calls their methods; the
+// compiler translates these nodes into nodes of its own graph. In the list of nodes of a builder or
+// graph, a node comes after its inputs.
 type node struct {
 	id     int
 	op     backends.OpType
 	dtype  dtypes.DType
 	dims   []int
 	inputs []*node
-	// parameters of the operation, by value: two nodes that print the same attr do the same thing
+	// attr holds the parameters of the operation. Two nodes with the same operation, type,
+	// dimensions and inputs are equal if package fmt prints the same text for their attr.
 	attr  any
 	owner *Builder
 }
@@ -34,8 +37,8 @@ func (n *node) bytes() int { return n.size() * n.dtype.Size() }
 
 func (n *node) shape() shapes.Shape { return shapes.Make(n.dtype, n.dims...) }
 
-// Attributes of nodes; those with one slice or number (axes, permutations, the iota axis) are plain
-// []int or int.
+// These types are the values of node.attr. Operations with one slice or number (axes, a
+// permutation, the axis of Iota) use a plain []int or int instead.
 type (
 	parameterAttr struct {
 		name  string

@@ -16,10 +16,10 @@ type integer interface{ signed | unsigned }
 type float interface{ float32 | float64 }
 type number interface{ integer | float }
 
-// elements views n elements at p.
+// elements returns the n elements that start at p as a slice.
 func elements[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
-// loadNumber returns element i of an array of dtype at p as a float64; true is 1.
+// loadNumber returns element i of the array of type dtype at p as a float64. For bools, true is 1.
 func loadNumber(dtype dtypes.DType, p unsafe.Pointer, i int) float64 {
 	switch dtype {
 	case dtypes.Bool, dtypes.Uint8:
@@ -46,7 +46,8 @@ func loadNumber(dtype dtypes.DType, p unsafe.Pointer, i int) float64 {
 	panic(errors.Errorf("simd: element type %s is not supported", dtype))
 }
 
-// storeNumber writes value, which must be representable, as one element of dtype at p.
+// storeNumber writes value as one element of type dtype at p. The type must be able to represent
+// value.
 func storeNumber(dtype dtypes.DType, p unsafe.Pointer, value float64) {
 	switch dtype {
 	case dtypes.Bool, dtypes.Uint8:
@@ -74,10 +75,10 @@ func storeNumber(dtype dtypes.DType, p unsafe.Pointer, value float64) {
 	}
 }
 
-// isNaN is true for the NaNs of floats and false for integers.
+// isNaN reports whether x is a NaN. It is false for all integers.
 func isNaN[T number](x T) bool { return x != x }
 
-// larger and smaller return NaN when an operand is NaN.
+// larger and smaller return the larger or smaller of a and b, or NaN if one of them is NaN.
 func larger[T number](a, b T) T {
 	if a > b || isNaN(a) {
 		return a
@@ -92,7 +93,8 @@ func smaller[T number](a, b T) T {
 	return b
 }
 
-// totalOrder maps a float to an integer that orders −NaN < −Inf < … < −0 < +0 < … < +Inf < +NaN.
+// totalOrder maps a float to an integer so that integers are in the order −NaN < −Inf < … < −0 < +0
+// < … < +Inf < +NaN of the floats.
 func totalOrder[T float](x T) int64 {
 	switch x := any(x).(type) {
 	case float32:
@@ -104,7 +106,7 @@ func totalOrder[T float](x T) int64 {
 	}
 }
 
-// power is xʸ; an integer to a negative power is 0 unless x is 1 or −1.
+// power returns xʸ. If y is negative, the result is 0 unless x is 1 or −1.
 func power[T integer](x, y T) T {
 	if y < 0 {
 		switch {
@@ -125,7 +127,7 @@ func power[T integer](x, y T) T {
 	return result
 }
 
-// quotient is x/y, and all bits set when y is 0.
+// quotient returns x/y, or a number with all bits set if y is 0.
 func quotient[T integer](x, y T) T {
 	if y == 0 {
 		return ^T(0)
@@ -133,7 +135,7 @@ func quotient[T integer](x, y T) T {
 	return x / y
 }
 
-// remainder is x%y with the sign of x, and x when y is 0.
+// remainder returns x%y, which has the sign of x, or x if y is 0.
 func remainder[T integer](x, y T) T {
 	if y == 0 {
 		return x
@@ -141,7 +143,7 @@ func remainder[T integer](x, y T) T {
 	return x % y
 }
 
-// shiftCount turns a shift operand into a count, at least 64 when it is negative or too large.
+// shiftCount returns the number of bits to shift by. It is 64 if y is negative or above 64.
 func shiftCount[T integer](y T) uint {
 	if y < 0 || y > 64 {
 		return 64
@@ -149,7 +151,8 @@ func shiftCount[T integer](y T) uint {
 	return uint(y)
 }
 
-// shiftRightLogical shifts in zeros whatever the sign of x.
+// shiftRightLogical shifts x to the right by y bits. Zeros are shifted in, whatever the sign of x
+// is.
 func shiftRightLogical[T integer](x, y T) T {
 	bits := uint(8 * unsafe.Sizeof(x))
 	mask := ^uint64(0) >> (64 - bits)

@@ -2,17 +2,18 @@ package simd
 
 import "slices"
 
-// arenaBlock is a stretch of the arena that one value, or several one after the other, live in.
+// arenaBlock is a part of the arena, in bytes. It holds one value, or several values one after the
+// other.
 type arenaBlock struct {
 	size, offset int
-	first, last  int // steps
+	first, last  int // the steps in which its first value is written and its last value is last read
 }
 
-// arenaAlign keeps values on cache lines of their own.
+// arenaAlign is the alignment of values in bytes. Values do not share cache lines.
 const arenaAlign = 64
 
-// planMemory finds how long every value lives and puts temporaries into one arena so that those
-// that live at the same time do not overlap.
+// planMemory finds the steps in which each value is in use and places all temporaries in one arena,
+// so that temporaries in use at the same time do not overlap.
 func (l *lowering) planMemory() {
 	for i, s := range l.steps {
 		for _, v := range s.writes {
@@ -29,8 +30,9 @@ func (l *lowering) planMemory() {
 	l.place(l.blocks())
 }
 
-// blocks gives every temporary a block: the block of an operand which ends where the temporary
-// begins if the step allows.
+// blocks gives every temporary a block. That is the block of an operand, if the step that first
+// writes the temporary is the last one that uses the operand and can write over it; otherwise it is
+// a new block.
 func (l *lowering) blocks() []*arenaBlock {
 	var blocks []*arenaBlock
 	for i, s := range l.steps {
@@ -54,11 +56,11 @@ func (l *lowering) blocks() []*arenaBlock {
 	return blocks
 }
 
-// place assigns offsets, largest blocks first, each at the lowest place that is free during its
-// life.
+// place assigns offsets to blocks, to the largest block first. Each block gets the lowest offset
+// that is free in all steps in which the block is in use.
 func (l *lowering) place(blocks []*arenaBlock) {
 	slices.SortStableFunc(blocks, func(a, b *arenaBlock) int { return b.size - a.size })
-	var placed []*arenaBlock // by offset
+	var placed []*arenaBlock // sorted by offset
 	for _, b := range blocks {
 		offset := 0
 		for _, other := range placed {

@@ -10,41 +10,43 @@ import (
 
 // pool is a fixed set of goroutines that help the callers of Execute.
 //
-// A caller publishes a job, works on it itself until no task is left unclaimed, withdraws it, and
-// waits for the helpers that are still inside a task. Tasks are claimed from an atomic counter and
-// never wait for anything, so a job ends even if every helper is busy elsewhere: there is nothing
-// to deadlock on. Which goroutine runs a task does not matter to its result.
+// A caller publishes a job, runs its tasks until every task was claimed by itself or by a helper,
+// withdraws the job, and waits for the helpers that are still inside a task. Goroutines claim tasks
+// from an atomic counter, and tasks never wait for anything. A job therefore ends even if every
+// helper is busy with other jobs, and no deadlock is possible. The result of a task does not depend
+// on the goroutine that runs it.
 type pool struct {
-	threads int // helpers and one caller
+	threads int // the number of helpers plus one, for the caller
 
 	mu       sync.Mutex
-	jobs     []*job // published, oldest first
+	jobs     []*job // published jobs, oldest first
 	sleeping int
 	closed   bool
 
-	// helpers that jobs could still use: idle ones watch it for a while before they sleep
+	// wanted is the number of helpers that published jobs could still use. Idle helpers read it for
+	// a while (spinTime) before they sleep.
 	wanted atomic.Int64
-	active atomic.Int64 // callers inside Execute
+	active atomic.Int64 // number of callers inside Execute
 	wake   chan struct{}
 }
 
-// job is a number of independent tasks. It belongs to one caller, which may publish it again after
-// wait.
+// job is a set of independent tasks, numbered from 0. It belongs to one caller, which may publish
+// it again after wait.
 type job struct {
-	run     func(task, worker int) // worker < threads is not shared by concurrent calls of one job
+	run     func(task, worker int) // worker < threads; concurrent calls have different workers
 	tasks   int64
-	next    atomic.Int64 // next unclaimed task
-	room    int64        // helpers that may still join
-	helpers atomic.Int64 // inside work
-	parked  atomic.Bool  // the caller sleeps until helpers is 0
+	next    atomic.Int64 // the next task that nobody has claimed
+	room    int64        // number of helpers that may still join
+	helpers atomic.Int64 // number of helpers inside work
+	parked  atomic.Bool  // whether the caller sleeps until helpers is 0
 	done    chan struct{}
 }
 
 func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
-// spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it
-// sleeps: longer than the usual gap between two parallel passes of a graph, short against a
-// scheduler's time slice. Not tuned.
+// spinTime is how long an idle helper, or a caller that waits for the last tasks, reads a counter
+// in a loop before it sleeps. It is longer than the usual time between two parallel passes of a
+// graph and much shorter than a time slice of the operating system's scheduler. Not tuned.
 const spinTime = 50 * time.Microsecond
 
 func newPool(threads int) *pool {
@@ -62,7 +64,7 @@ func (p *pool) close() {
 	close(p.wake)
 }
 
-// run executes all tasks of j, on the calling goroutine as worker 0 and on idle helpers.
+// run runs all tasks of j, on the calling goroutine, which is worker 0, and on idle helpers.
 func (p *pool) run(j *job, tasks int) {
 	if tasks <= 1 || p.threads == 1 {
 		for task := range tasks {
@@ -78,7 +80,7 @@ func (p *pool) run(j *job, tasks int) {
 	j.wait()
 }
 
-// publish lets up to the given number of helpers join j.
+// publish allows idle helpers to join j, at most the given number of them, and wakes sleeping ones.
 func (p *pool) publish(j *job, helpers int) {
 	p.mu.Lock()
 	j.room = int64(helpers)
@@ -95,7 +97,7 @@ func (p *pool) publish(j *job, helpers int) {
 	p.mu.Unlock()
 }
 
-// withdraw keeps further helpers from joining j.
+// withdraw prevents further helpers from joining j.
 func (p *pool) withdraw(j *job) {
 	p.mu.Lock()
 	p.wanted.Add(-j.room)
@@ -104,7 +106,7 @@ func (p *pool) withdraw(j *job) {
 	p.mu.Unlock()
 }
 
-// work runs tasks until none is unclaimed.
+// work claims and runs tasks of j until all are claimed.
 func (j *job) work(worker int) {
 	for {
 		task := j.next.Add(1) - 1
@@ -115,9 +117,9 @@ func (j *job) work(worker int) {
 	}
 }
 
-// wait returns when no helper is inside a withdrawn job. A helper of an earlier run of the job that
-// was the last to leave it, and had not looked yet whether its caller sleeps, wakes the caller of
-// this one: so the caller looks again.
+// wait returns when no helper is inside j, which was withdrawn. The caller checks this again after
+// it is woken, because a helper of an earlier run of j may have woken it: one that was the last to
+// leave that run, but had not yet checked whether the caller sleeps.
 func (j *job) wait() {
 	for j.helpers.Load() != 0 {
 		if j.ends(spinTime) {
@@ -131,7 +133,7 @@ func (j *job) wait() {
 	}
 }
 
-// ends watches for so long whether the last helper leaves.
+// ends reports whether the last helper leaves j within the given time.
 func (j *job) ends(within time.Duration) bool {
 	for start := time.Now(); time.Since(start) < within; {
 		for range spinChecks {
@@ -144,17 +146,17 @@ func (j *job) ends(within time.Duration) bool {
 	return false
 }
 
-// leave ends a helper's part in j and wakes the caller if it was the last one.
+// leave records that a helper leaves j, and wakes the caller if it was the last helper.
 func (j *job) leave() {
 	if j.helpers.Add(-1) == 0 && j.parked.CompareAndSwap(true, false) {
 		j.done <- struct{}{}
 	}
 }
 
-// spinChecks is the number of reads of a counter between two readings of the clock.
+// spinChecks is the number of times that a counter is read between two readings of the clock.
 const spinChecks = 64
 
-// help is the life of a helper.
+// help is the main loop of the helper that is the given worker.
 func (p *pool) help(worker int) {
 	for {
 		if j := p.watch(); j != nil {
@@ -166,7 +168,7 @@ func (p *pool) help(worker int) {
 	}
 }
 
-// watch waits for a job to join, for a short time.
+// watch waits for a short time for a job with room and joins it. It returns nil if there was none.
 func (p *pool) watch() *job {
 	for start := time.Now(); ; {
 		for range spinChecks {
@@ -183,8 +185,8 @@ func (p *pool) watch() *job {
 	}
 }
 
-// join enters the oldest job that has room. It may fail when others search the jobs at the same
-// time.
+// join joins the oldest job that has room and returns it. It returns nil if there is no such job,
+// or if another goroutine holds the lock of the pool.
 func (p *pool) join() *job {
 	if !p.mu.TryLock() {
 		return nil
@@ -201,7 +203,7 @@ func (p *pool) join() *job {
 	return nil
 }
 
-// sleep waits for a token, and returns false when the pool is closed.
+// sleep waits until the helper is woken. It returns false if the pool is closed.
 func (p *pool) sleep() bool {
 	p.mu.Lock()
 	if p.wanted.Load() > 0 || p.closed {

@@ -49,9 +49,9 @@ func TestPoolRunsEveryTaskOnce(t *testing.T) {
 	require.Empty(t, p.jobs)
 }
 
-// TestPoolHelps checks that a sleeping helper wakes for a job: two tasks that wait for each other
-// both run. A pool without helpers would hang, which is the point of a fixed pool: tasks of this
-// backend never wait.
+// TestPoolHelps checks that a sleeping helper wakes for a job, with two tasks that wait for each
+// other. Without a helper they would wait forever. The tasks of this backend never wait for each
+// other.
 func TestPoolHelps(t *testing.T) {
 	p := newPool(2)
 	defer p.close()
@@ -80,8 +80,8 @@ func TestPoolClosed(t *testing.T) {
 	require.Equal(t, int32(10), ran.Load())
 }
 
-// TestPoolWaitsForTheHelpersOfThisRun: a helper of an earlier run of a job may wake the caller of
-// this one, who must not go on while another helper still works.
+// TestPoolWaitsForTheHelpersOfThisRun checks that the caller of a job does not go on while a helper
+// still works, even if a helper of an earlier run of the job wakes it.
 func TestPoolWaitsForTheHelpersOfThisRun(t *testing.T) {
 	j := newJob()
 	j.helpers.Store(1)
@@ -92,7 +92,7 @@ func TestPoolWaitsForTheHelpersOfThisRun(t *testing.T) {
 	}()
 	for range 3 {
 		require.Eventually(t, func() bool { return j.parked.CompareAndSwap(true, false) }, time.Second, time.Millisecond)
-		j.done <- struct{}{} // what the helper that left late does
+		j.done <- struct{}{} // as a helper does that leaves late
 		select {
 		case <-returned:
 			t.Fatal("the caller went on beside a helper")

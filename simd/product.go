@@ -10,23 +10,26 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// productStep multiplies a batch of matrices, C = A·B. A plan of the kernel covers the whole
-// product, a band of its rows, or a part of its sum:
-//   - whole: the plan's own tasks, in one phase or in two that share packed operands;
-//   - bands: products too small for the plan to split are cut into bands of rows, one task each;
-//   - parts: products with a small result and long sums are cut into parts of the sum, one task
-//     each, which are then added in order.
+// productStep multiplies a batch of matrices, C = A·B, where C has m×n elements and each is a sum
+// of k terms. A plan of package kernel covers the whole product, a band of its rows, or a part of
+// the terms of its sums:
+//   - whole: the plan divides the product into tasks itself, in one phase, or in two phases that
+//     share packed operands;
+//   - bands: a product that is too small for the plan to divide is cut into bands of rows, one task
+//     each;
+//   - parts: the sums of a product with a small result and long sums are cut into parts, one task
+//     each, whose results are then added in order.
 type productStep[T float] struct {
 	lhs, rhs     matrixView
-	a, b, c      int // values
-	aSize, bSize int // elements
+	a, b, c      int // ids of values
+	aSize, bSize int // elements of a and b
 	m, k, n      int
 	split        productSplit
 	size         int                    // rows of a band, or terms of a part
-	pieces       int                    // bands or parts, 1 for a whole product
-	plan, last   *kernel.ProductPlan[T] // of all pieces but the last, and of the last one
-	add          func(dst, a, b []T)    // adds parts
-	shared       int                    // value with packed operands or parts, -1: none
+	pieces       int                    // number of bands or parts; 1 for a whole product
+	plan, last   *kernel.ProductPlan[T] // plan of all pieces but the last one, and plan of the last one
+	add          func(dst, a, b []T)    // adds the results of parts
+	shared       int                    // id of the value with packed operands or results of parts; -1 if there is none
 	sharedSize   int
 }
 
@@ -90,7 +93,7 @@ func lowerProduct[T float](l *lowering, n *node) {
 	l.emit(e)
 }
 
-// choose cuts a product into bands or parts if the plan alone would leave it to few tasks.
+// choose cuts a product into bands or parts if its plan would divide it into one or two tasks only.
 func (s *productStep[T]) choose(l *lowering, rhsMask, outMask []bool) {
 	work := s.plan.Work()
 	if len(s.lhs.offsets) > 1 || s.plan.Tasks(s.plan.Phases()-1) > 2 || work < 2*bandWork {
@@ -118,14 +121,14 @@ func (s *productStep[T]) choose(l *lowering, rhsMask, outMask []bool) {
 	}
 }
 
-// planKey identifies a plan; masks that are the same slice are equal.
+// planKey identifies a plan. Masks are compared by the address of their first element.
 type planKey struct {
 	dtype         dtypes.DType
 	m, k, n       int
 	rhsMask, mask *bool
 }
 
-// planOf returns the plan of a product, made once per program.
+// planOf returns the plan of a product. It makes equal plans of a program only once.
 func planOf[T float](l *lowering, m, k, n int, rhsMask, outMask []bool) *kernel.ProductPlan[T] {
 	key := planKey{dtypes.FromGenericsType[T](), m, k, n, unsafe.SliceData(rhsMask), unsafe.SliceData(outMask)}
 	if p, ok := l.plans[key]; ok {
@@ -146,7 +149,7 @@ func (s *productStep[T]) run(f *frame) {
 	case s.plan.Phases() == 1:
 		f.parallel(s, 0, len(s.lhs.offsets)*s.plan.Tasks(0))
 	default:
-		for i := range s.lhs.offsets { // the number of the phase carries that of the matrix
+		for i := range s.lhs.offsets { // phases 2i and 2i+1 belong to matrix i of the batch
 			f.parallel(s, 2*i, s.plan.Tasks(0))
 			f.parallel(s, 2*i+1, s.plan.Tasks(1))
 		}
@@ -175,7 +178,7 @@ func (s *productStep[T]) task(f *frame, phase, task, worker int) {
 	s.plan.RunTask(phase, task, kernel.Dense(c, s.m, s.n), a, b, false, nil, shared, elements[T](local, s.plan.LocalScratch()))
 }
 
-// operands returns the matrices of a batch index.
+// operands returns the two matrices with index i in the batch.
 func (s *productStep[T]) operands(f *frame, i int) (a, b kernel.Matrix[T]) {
 	a = kernel.Matrix[T]{Data: elements[T](f.memory[s.a], s.aSize)[s.lhs.offsets[i]:], Rows: s.m, Cols: s.k,
 		RowStride: s.lhs.rowStride, ColStride: s.lhs.colStride}
@@ -184,7 +187,7 @@ func (s *productStep[T]) operands(f *frame, i int) (a, b kernel.Matrix[T]) {
 	return a, b
 }
 
-// piece computes a band of rows, or the part of the result that a part of the sum gives.
+// piece computes piece i: a band of rows of the result, or the sums over one part of the terms.
 func (s *productStep[T]) piece(f *frame, i int, local unsafe.Pointer) {
 	plan := s.plan
 	if i == s.pieces-1 {
@@ -218,7 +221,7 @@ func (s *productStep[T]) addParts(f *frame) {
 	}
 }
 
-// addOf returns the vector addition of T.
+// addOf returns the function that adds vectors of T.
 func addOf[T float](k *kernels) func(dst, a, b []T) {
 	add := k.vectors[opType{backends.OpTypeAdd, dtypes.FromGenericsType[T]()}]
 	return func(dst, a, b []T) {

@@ -6,10 +6,11 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// dotGeneral adds a DotGeneral. Its operands become views with axes (batch, free, contracting) that
-// a matrix product can read with one stride each for rows and columns. Products that are not worth
-// a matrix kernel — of integers, with a vector, without a sum — become multiplications and sums
-// that fuse with their neighbours.
+// dotGeneral adds the operation DotGeneral. Its operands become views with the axes in the order
+// batch, free, contracting, which a matrix product can read with one stride for rows and one for
+// columns. Products of integers, products with a vector and products without a sum are not worth a
+// matrix kernel; they become element-wise multiplications and sums, which are fused with other
+// operations.
 func (g *graph) dotGeneral(dims []int, attr productAttr, lhs, rhs *node) *node {
 	lhsFree := freeAxes(len(lhs.dims), attr.lhsContract, attr.lhsBatch)
 	rhsFree := freeAxes(len(rhs.dims), attr.rhsContract, attr.rhsBatch)
@@ -30,8 +31,8 @@ func (g *graph) dotGeneral(dims []int, attr productAttr, lhs, rhs *node) *node {
 		}
 		return g.add(backends.OpTypeDotGeneral, lhs.dtype, dims, batch, sides[0], sides[1])
 	}
-	// (batch, lhs free, rhs free, contracting), each operand repeated along the free axes of the
-	// other
+	// The terms have the axes batch, free axes of lhs, free axes of rhs, contracting. Each operand
+	// repeats along the free axes of the other operand.
 	b, f, c := sides[0].dims[:batch], sides[0].dims[batch:batch+len(lhsFree)], sides[0].dims[batch+len(lhsFree):]
 	all := slices.Concat(b, f, sides[1].dims[batch:batch+len(rhsFree)], c)
 	axes := iotaInts(len(all))
@@ -48,8 +49,7 @@ func (g *graph) transposed(n *node, permutation []int) *node {
 	return g.seen(base, v.transpose(permutation))
 }
 
-// matrices returns an operand that matrixOf accepts: n itself, or a copy when strides cannot
-// describe its rows and columns.
+// matrices returns n if matrixOf accepts it, and a dense copy of n otherwise.
 func (g *graph) matrices(n *node, batch, contract int) *node {
 	if _, ok := matrixOf(n, batch, len(n.dims)-contract); ok {
 		return n
@@ -57,15 +57,17 @@ func (g *graph) matrices(n *node, batch, contract int) *node {
 	return g.copied(n)
 }
 
-// matrixView describes the operand of a product: matrices of rows × cols, one per batch index.
+// matrixView describes an operand of a matrix product: one matrix of rows × cols elements for each
+// index in the batch.
 type matrixView struct {
 	rows, cols           int
 	rowStride, colStride int
-	offsets              []int // of the matrices of a batch
+	offsets              []int // where each matrix of the batch begins
 }
 
-// matrixOf groups the axes of n: [0, batch) choose the matrix, [batch, split) are its rows, [split,
-// …) its columns. It fails when a group needs more than one stride, or a negative one.
+// matrixOf describes n as a batch of matrices. The axes [0, batch) of n are the index in the batch,
+// the axes [batch, split) together are the rows, and the axes from split on are the columns. It
+// returns false if rows or columns need more than one stride, or a negative one.
 func matrixOf(n *node, batch, split int) (matrixView, bool) {
 	_, v := viewOf(n)
 	part := func(from, to int) view {

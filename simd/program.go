@@ -7,34 +7,36 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// program is a compiled graph: steps that run one after the other, each of which may use all
-// threads of the pool.
+// program is a compiled graph. It consists of steps that run one after the other. Each step may use
+// all threads of the pool.
 type program struct {
 	backend    *Backend
 	values     []*value
 	steps      []scheduled
-	parameters []*value // nil where a parameter is not used
+	parameters []*value // nil for a parameter that is not used
 	outputs    []*value
-	// of each output, the parameter whose memory it takes over if that is donated; -1: none
+	// donations holds, for each output, the number of the parameter whose memory it takes over if
+	// that parameter is donated, or -1.
 	donations  []int
 	arenaSize  int
-	tileMemory int // bytes of registers a worker needs
-	tileSlots  int // most slots of any tile program
+	tileMemory int // bytes of registers that a worker needs
+	tileSlots  int // the largest number of slots of a tile program
 
 	mu     sync.Mutex
-	frames []*frame // idle
+	frames []*frame // idle frames
 }
 
-// value is the memory of one dense array that a step writes or that is given.
+// value describes the memory of one dense array: a parameter, a constant, or an array that a step
+// writes.
 type value struct {
 	id     int
 	dtype  dtypes.DType
 	size   int // elements
 	kind   valueKind
-	data   *block // of a constant
-	offset int    // of a temporary in the arena
+	data   *block // the elements of a constant
+	offset int    // bytes from the start of the arena to a temporary
 
-	firstStep, lastStep int // life: written in the first, read for the last time in the last
+	firstStep, lastStep int // the steps that write it first and use it last
 	block               *arenaBlock
 }
 
@@ -49,15 +51,15 @@ const (
 	output
 )
 
-// scheduled is a step with the data for the planner of memory.
+// scheduled is a step together with the data that planMemory needs.
 type scheduled struct {
 	step
 	reads, writes []*value
 	reuse         []reuse // results that may be written over an operand
 }
 
-// reuse says that a step may write result in the memory of operand if nobody needs operand any
-// more.
+// reuse states that a step may write result to the memory of operand if no later step reads
+// operand.
 type reuse struct{ result, operand *value }
 
 // step is one pass over memory.
@@ -65,20 +67,21 @@ type step interface {
 	run(f *frame)
 }
 
-// tasked is a step whose work the pool shares out.
+// tasked is a step whose work is divided into tasks. The tasks of one phase may run at the same
+// time.
 type tasked interface {
 	task(f *frame, phase, task, worker int)
 }
 
-// frame is the state of one execution of a program. Frames are kept for the next execution, so that
-// it allocates nothing but outputs.
+// frame is the state of one execution of a program. Frames are kept for later executions, which
+// then allocate only their outputs.
 type frame struct {
 	program *program
-	memory  []unsafe.Pointer // of each value
+	memory  []unsafe.Pointer // where each value is, by id
 	arena   *block
 	workers []worker
 	job     *job
-	current tasked // what the job runs
+	current tasked // the step that the job runs
 	phase   int
 }
 
@@ -111,7 +114,7 @@ func (p *program) newFrame() *frame {
 	return f
 }
 
-// newBlock allocates at least size bytes and never none.
+// newBlock returns a new block of at least size bytes. It is not empty even if size is 0.
 func newBlock(size int) *block { return &block{words: make([]uint64, size/8+1)} }
 
 func (f *frame) run() {
@@ -120,7 +123,7 @@ func (f *frame) run() {
 	}
 }
 
-// parallel runs the tasks of a phase of s.
+// parallel runs the tasks of one phase of s.
 func (f *frame) parallel(s tasked, phase, tasks int) {
 	if tasks == 1 {
 		s.task(f, phase, 0, 0)
@@ -143,7 +146,7 @@ func (p *program) acquire() *frame {
 	return p.newFrame()
 }
 
-// release drops the memory that belongs to inputs and outputs and makes the frame available.
+// release makes f available to later executions. It first drops the pointers to inputs and outputs.
 func (p *program) release(f *frame) {
 	for _, v := range p.parameters {
 		if v != nil {

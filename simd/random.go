@@ -6,9 +6,9 @@ import (
 )
 
 // RNGBitGenerator is Philox 4x32-10, a counter-based generator: block i of 16 bytes is a function
-// of the key and of counter + i only, so that tasks need not know of each other. The state
-// [3]uint64 is the key and the 128-bit counter, low half first; the new state is the counter after
-// the last block.
+// of the key and of counter + i only, so that tasks are independent. The state is a [3]uint64: the
+// key, and the lower and upper half of the 128-bit counter. In the new state, the counter is the
+// number that follows the last block.
 
 const (
 	philoxMul0, philoxMul1 = 0xD2511F53, 0xCD9E8D57
@@ -17,7 +17,7 @@ const (
 	philoxBytes            = 16
 )
 
-// philox returns block number counter of the stream of key.
+// philox returns the block with the given 128-bit counter in the stream of key.
 func philox(key, counterLow, counterHigh uint64) (x0, x1, x2, x3 uint32) {
 	x0, x1 = uint32(counterLow), uint32(counterLow>>32)
 	x2, x3 = uint32(counterHigh), uint32(counterHigh>>32)
@@ -31,17 +31,19 @@ func philox(key, counterLow, counterHigh uint64) (x0, x1, x2, x3 uint32) {
 	return x0, x1, x2, x3
 }
 
-// randomBlocks is the number of blocks in a number of bytes.
+// randomBlocks returns the number of blocks that are needed for size bytes.
 func randomBlocks(size int) int { return (size + philoxBytes - 1) / philoxBytes }
 
-// randomStep fills a result with random bits, or writes the state after a number of blocks.
+// randomStep fills its result with random bits, or writes the state that follows after a number of
+// blocks.
 type randomStep struct {
-	state, dst int // values
+	state, dst int // ids of values
 	bytes      int
-	advance    int // blocks; the step writes the new state if this is not negative
+	advance    int // number of blocks after which the state is written; -1 for a step that writes random bits
 }
 
-// randomSpan is the number of blocks per task, in about the time of copyWork elements.
+// randomSpan is the number of blocks per task. They take about as long as a task of copyWork
+// elements.
 const randomSpan = 1 << 10
 
 func (l *lowering) lowerRandom(n *node) {

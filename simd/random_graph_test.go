@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// randomGraph is a graph together with its value by the naive interpreter. All its numbers are
-// floats of one type; every operation has a Lipschitz constant of about 1, so that rounding does
-// not grow much.
+// randomGraph is a random graph together with the values that the naive interpreter computes for
+// its nodes. All its numbers are floats of one type; every operation has a Lipschitz constant of
+// about 1, so that rounding does not grow much.
 type randomGraph struct {
 	rng     *rand.Rand
 	dtype   dtypes.DType
@@ -53,7 +53,7 @@ func (g *randomGraph) push(a array, build func(b backends.Builder, v []backends.
 	return len(g.values) - 1
 }
 
-// pick prefers recent values, so that chains become long.
+// pick returns a random value. It prefers recent values, so that chains of operations become long.
 func (g *randomGraph) pick() int {
 	n := len(g.values)
 	if g.rng.IntN(3) > 0 {
@@ -62,7 +62,7 @@ func (g *randomGraph) pick() int {
 	return g.rng.IntN(n)
 }
 
-// constant adds a scalar.
+// constant adds a scalar constant.
 func (g *randomGraph) constant(x float64) int {
 	return g.push(array{nil, []float64{x}}, func(b backends.Builder, _ []backends.Op) (backends.Op, error) {
 		return b.Constant(toFlat(array{nil, []float64{x}}, g.dtype))
@@ -80,12 +80,12 @@ func (g *randomGraph) binary(i, j int, build func(b backends.Builder, x, y backe
 	return g.push(a, func(b backends.Builder, v []backends.Op) (backends.Op, error) { return build(b, v[i], v[j]) })
 }
 
-// scaled multiplies by a power of two, which is exact.
+// scaled multiplies value i by a power of two, which is exact.
 func (g *randomGraph) scaled(i int, by float64) int {
 	return g.binary(i, g.constant(by), backends.Builder.Mul, mul)
 }
 
-// partner returns a value that broadcasts with value i.
+// partner returns a value that can be broadcast against value i.
 func (g *randomGraph) partner(i int) int {
 	for range 8 {
 		j, fits := g.pick(), true
@@ -185,7 +185,7 @@ func (g *randomGraph) grow() {
 			g.push(naiveConcatenate(axis, a, g.values[j]), func(b backends.Builder, v []backends.Op) (backends.Op, error) { return b.Concatenate(axis, v[i], v[j]) })
 		}
 	case 14:
-		if rank == 2 && size < 5000 { // a·aᵀ, or the same written as a sum of broadcast products
+		if rank == 2 && size < 5000 { // a·aᵀ, as a matrix product or as a sum of broadcast products
 			scale := math.Exp2(-math.Ceil(math.Log2(float64(max(1, a.dims[1]))))) / 2
 			bounded := g.unary(i, backends.Builder.Tanh, math.Tanh)
 			t := g.values[bounded]
@@ -267,7 +267,7 @@ func (g *randomGraph) run(t testing.TB, backend *Backend) []array {
 	e, err := b.Compile(outputs, nil)
 	require.NoError(t, err)
 	var results []array
-	for round := range 2 { // the second one finds the arena dirty, and donates
+	for round := range 2 { // the second round finds old numbers in the arena, and donates its inputs
 		donate := slices.Repeat([]bool{round == 1}, len(buffers))
 		out, err := e.Execute(buffers, donate, 0)
 		require.NoError(t, err)
@@ -281,7 +281,7 @@ func (g *randomGraph) run(t testing.TB, backend *Backend) []array {
 	return results
 }
 
-// check compares all ways to run a graph.
+// check compares the results of all ways to run the graph.
 func (g *randomGraph) check(t *testing.T, message string) {
 	tolerance := 1e-10
 	if g.dtype == dtypes.Float32 {
@@ -308,7 +308,7 @@ func (g *randomGraph) check(t *testing.T, message string) {
 
 // TestRandomGraphs compares fused and unfused execution of random graphs of 5 to 200 nodes with the
 // naive interpreter. The tolerance is far above the rounding errors seen (4e-15 relative in
-// float64) and far below any wrong element.
+// float64) and far below the difference that a wrong element makes.
 func TestRandomGraphs(t *testing.T) {
 	count := 300
 	if testing.Short() {

@@ -26,8 +26,8 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestRandomStream checks that the stream continues where it stopped: two draws are the two halves
-// of one.
+// TestRandomStream checks that a draw continues the stream where the draw before it stopped: two
+// draws are the two halves of one larger draw.
 func TestRandomStream(t *testing.T) {
 	exec, err := NewExec(newBackend(t, "threads=3"), func(g *Graph) []*Node {
 		state := RNGStateFromSeedForGraph(g, 42)
@@ -39,8 +39,8 @@ func TestRandomStream(t *testing.T) {
 	require.NoError(t, err)
 	out := exec.MustExec()
 	require.True(t, out[0].Equal(out[1]))
-	// Mean and variance of 40,000 uniforms within 5 standard errors: a false alarm in 10⁶ runs, of
-	// a fixed seed.
+	// Check that mean and variance of 40,000 uniform numbers are within 5 standard errors of their
+	// expectations. A random seed would fail once in 10⁶ runs; this seed is fixed.
 	sum, squares := 0.0, 0.0
 	data := tensors.MustCopyFlatData[float32](out[0])
 	for _, x := range data {

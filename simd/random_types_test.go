@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typedValue is a node of a random graph of several types, and its exact value.
+// typedValue is a node of a random graph with several element types, together with its exact value.
 type typedValue struct {
 	typed
 	build func(b backends.Builder, v []backends.Op) (backends.Op, error)
@@ -21,8 +21,8 @@ type typedValue struct {
 
 var mixedTypes = []dtypes.DType{dtypes.Int16, dtypes.Int32, dtypes.Uint8, dtypes.Float64}
 
-// mixedGraph grows a graph whose values are integers in several types, and bools: results must be
-// exact.
+// mixedGraph returns a random graph whose values are bools and integers in several types, so that
+// results must be exact.
 func mixedGraph(rng *rand.Rand, size int) (inputs []typed, values []typedValue) {
 	dims := [][]int{{7}, {5, 12}, {40, 60}}[rng.IntN(3)]
 	for i := range 3 {
@@ -31,7 +31,7 @@ func mixedGraph(rng *rand.Rand, size int) (inputs []typed, values []typedValue) 
 		inputs = append(inputs, typed{a, dtype})
 		values = append(values, typedValue{inputs[i], func(_ backends.Builder, v []backends.Op) (backends.Op, error) { return v[i], nil }})
 	}
-	// pick returns a recent value that fits.
+	// pick returns a recent value for which fits is true.
 	pick := func(fits func(typedValue) bool) int {
 		for range 50 {
 			if i := len(values) - 1 - rng.IntN(min(len(values), 12)); fits(values[i]) {
@@ -87,7 +87,7 @@ func mixedGraph(rng *rand.Rand, size int) (inputs []typed, values []typedValue) 
 			push(a, x.dtype, func(b backends.Builder, v []backends.Op) (backends.Op, error) { return b.Where(v[k], v[i], v[j]) })
 		case 5:
 			to := mixedTypes[rng.IntN(len(mixedTypes))]
-			if x.dtype == dtypes.Float64 && to.IsInt() { // out of range saturates
+			if x.dtype == dtypes.Float64 && to.IsInt() { // the conversion saturates
 				low, high := wrap(to, 1<<(wordSize(to)-1)), float64(int64(1)<<(wordSize(to)-1)-1)
 				if isUnsigned(to) {
 					low, high = 0, wrap(to, -1)

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// rowFunc reduces each of several rows of cols ≥ 1 neighbouring elements at a to one element at
-// dst.
+// rowFunc reduces each row of a matrix of rows × cols elements at a to one element at dst. cols is
+// at least 1.
 type rowFunc func(dst, a unsafe.Pointer, rows, cols int)
 
 func addRows[T any](k *kernels, dtype dtypes.DType, op backends.OpType, combine func(x, y T) T) {
@@ -27,14 +27,15 @@ func addRows[T any](k *kernels, dtype dtypes.DType, op backends.OpType, combine 
 	}
 }
 
-// addSumRows registers sums, whose loops need no call per element.
+// addSumRows registers the sum of rows with a loop that makes no function call per element.
 func addSumRows[T number](k *kernels, dtype dtypes.DType) {
 	k.rows[opType{backends.OpTypeReduceSum, dtype}] = func(dst, a unsafe.Pointer, rows, cols int) {
 		sumRows(elements[T](dst, rows), elements[T](a, rows*cols), cols)
 	}
 }
 
-// sumRows is in order of the elements.
+// sumRows sets z to the sums of the rows of x, each of cols elements. It adds the elements in
+// order.
 func sumRows[T number](z, x []T, cols int) {
 	for i := range z {
 		sum := x[0]

@@ -8,8 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// elementwise adds an element-wise operation after broadcasting its inputs. It applies only rules
-// that give the same bits, −0 and NaN included, and computes values that repeat along an axis once.
+// elementwise adds an element-wise operation after broadcasting its inputs. It simplifies the
+// operation only where the result has the same bits, including −0 and NaN. Values that repeat along
+// an axis are computed once.
 func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, inputs ...*node) *node {
 	in := make([]*node, len(inputs))
 	for i, n := range inputs {
@@ -30,8 +31,8 @@ func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, 
 	return g.add(op, dtype, dims, nil, in...)
 }
 
-// commonDims returns dims with 1 along the axes on which no input varies, or nil when there is
-// none.
+// commonDims returns dims with 1 in place of the size of each axis along which no input varies. It
+// returns nil if all axes stay as they are.
 func commonDims(dims []int, inputs []*node) []int {
 	if len(inputs) == 0 || product(dims) == 0 {
 		return nil
@@ -52,7 +53,8 @@ func commonDims(dims []int, inputs []*node) []int {
 	return small
 }
 
-// identityRule returns the node that equals the result of an operation without computing, or nil.
+// identityRule returns a node with the same elements as the given operation on inputs in, or nil if
+// no rule applies: an input, the operand of an input, or a cheaper operation.
 func (g *graph) identityRule(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	is := func(i int, value float64) bool {
 		c, ok := uniformConstant(in[i])
@@ -106,7 +108,8 @@ func (g *graph) identityRule(op backends.OpType, dtype dtypes.DType, in []*node)
 	return nil
 }
 
-// uniformConstant returns the value of a node all of whose elements are one constant, as a float64.
+// uniformConstant returns the value of the elements of n as a float64, if n is a constant with
+// equal elements; otherwise it returns false.
 func uniformConstant(n *node) (float64, bool) {
 	base, v := viewOf(n)
 	if base.op != backends.OpTypeConstant || !v.uniform() {
@@ -120,7 +123,8 @@ func negativeZero(n *node) bool {
 	return ok && c == 0 && 1/c < 0
 }
 
-// reduction adds a reduction of x along axes, in increasing order, to dimensions dims.
+// reduction adds a reduction of x along axes. axes are in increasing order, and dims are the
+// dimensions of the result.
 func (g *graph) reduction(op backends.OpType, dims, axes []int, x *node) *node {
 	terms := 1
 	for _, axis := range axes {
@@ -137,7 +141,7 @@ func (g *graph) reduction(op backends.OpType, dims, axes []int, x *node) *node {
 			return n
 		}
 	}
-	// read x in another order, so that the axes come last
+	// Transpose x so that the axes of the reduction come last.
 	if _, _, ok := rowsOf(x.dims, axes); !ok {
 		kept := freeAxes(len(x.dims), axes, nil)
 		x = g.transposed(x, slices.Concat(kept, axes))
@@ -146,7 +150,7 @@ func (g *graph) reduction(op backends.OpType, dims, axes []int, x *node) *node {
 	return g.add(op, x.dtype, dims, axes, x)
 }
 
-// neutral is the scalar that a reduction of no elements gives.
+// neutral returns the result of a reduction of no elements, as a scalar.
 func (g *graph) neutral(op backends.OpType, dtype dtypes.DType) *node {
 	switch op {
 	case backends.OpTypeReduceProduct, backends.OpTypeReduceLogicalAnd:

@@ -6,19 +6,21 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// strided reads elements of 1, 2, 4 or 8 bytes in the order of a collapsed view.
+// strided reads elements of 1, 2, 4 or 8 bytes in the order of a view, which is simplified by
+// collapse.
 type strided struct {
 	view
 	elem  int // bytes of an element
 	moves *moves
 }
 
-// moves are the kernels that rearrange elements of one size; nil for 1 and 2 bytes.
+// moves holds the kernels that rearrange elements of 4 or of 8 bytes. For elements of 1 and 2 bytes
+// there are none, and pointers to moves are nil.
 type moves struct {
 	// spread repeats each of n elements times times.
 	spread func(dst, src unsafe.Pointer, n, times int)
-	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are the
-	// strides of rows, in elements.
+	// copyRows and transpose copy a matrix of rows × cols elements to dst. The strides are the
+	// distances between rows, in elements.
 	copyRows, transpose func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int)
 }
 
@@ -41,7 +43,8 @@ func (k *kernels) strided(v view, elem int) strided {
 	return strided{view: v.collapse(), elem: elem, moves: k.moves[elem]}
 }
 
-// period is the distance after which the elements repeat; the size if they do not.
+// period returns the number of elements after which the sequence of elements repeats, or the size
+// of the view if it does not.
 func (s *strided) period() int {
 	if s.uniform() {
 		return 1
@@ -52,8 +55,8 @@ func (s *strided) period() int {
 	return s.size()
 }
 
-// fill copies elements [start, start+n) of the view of the array at src to dst, one after the
-// other.
+// fill copies the elements start ≤ i < start+n of the view s of the array at src to dst, where they
+// lie one after the other.
 func (s *strided) fill(dst, src unsafe.Pointer, start, n int) {
 	switch s.elem {
 	case 1:
@@ -67,7 +70,7 @@ func (s *strided) fill(dst, src unsafe.Pointer, start, n int) {
 	}
 }
 
-// word stands for the elements of its size.
+// word is an unsigned integer that stands for any element of the same size.
 type word interface {
 	uint8 | uint16 | uint32 | uint64
 }
@@ -80,8 +83,8 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, s *strided, start, n int) {
 		fillRun(out, *(*T)(unsafe.Add(src, s.offset*size)))
 		return
 	}
-	// The two innermost axes are rows of a matrix: whole rows go together, pieces of rows one by
-	// one.
+	// The two last axes are a matrix. Whole rows of it are copied together, and parts of rows one
+	// by one.
 	inner, stride := s.dims[last], s.strides[last]
 	outer, step := 1, 0
 	if last > 0 {
@@ -103,7 +106,8 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, s *strided, start, n int) {
 	}
 }
 
-// fillRows copies rows × cols elements that are step and stride apart.
+// fillRows copies a matrix of rows × cols elements to out. step is the distance between the rows at
+// from and stride the distance between elements of a row, both in elements.
 func fillRows[T word](out []T, from unsafe.Pointer, rows, cols, step, stride int, m *moves) {
 	size := int(unsafe.Sizeof(out[0]))
 	to := unsafe.Pointer(unsafe.SliceData(out))
@@ -121,13 +125,14 @@ func fillRows[T word](out []T, from unsafe.Pointer, rows, cols, step, stride int
 	}
 }
 
-// fillRow copies elements at a distance of stride bytes.
+// fillRow fills out with the elements at from that are stride bytes apart. size is the number of
+// bytes of an element.
 func fillRow[T word](out []T, from unsafe.Pointer, stride, size int) {
 	switch stride {
 	case 0:
 		fillRun(out, *(*T)(from))
 	case size:
-		if len(out) < 16 { // a call of memmove costs more
+		if len(out) < 16 { // a call of memmove would cost more
 			for i := range out {
 				out[i] = *(*T)(unsafe.Add(from, i*size))
 			}
@@ -141,7 +146,8 @@ func fillRow[T word](out []T, from unsafe.Pointer, stride, size int) {
 	}
 }
 
-// fillRun writes short runs one by one and doubles long ones.
+// fillRun sets all elements of out to x. It writes the first elements one by one, and then copies
+// the filled part until out is full.
 func fillRun[T word](out []T, x T) {
 	const short = 16
 	if len(out) <= short {
@@ -158,8 +164,8 @@ func fillRun[T word](out []T, x T) {
 	}
 }
 
-// copyAxes copies elements of shape dims from and to places at the given strides, with the kernels
-// m where they fit.
+// copyAxes copies an array of shape dims from src, where it has strides from, to dst, where it has
+// strides to. It uses the kernels m where they apply.
 func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int, m *moves) {
 	switch len(dims) {
 	case 0:
@@ -175,7 +181,8 @@ func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int, m *moves)
 	}
 }
 
-// copyMatrix copies rows × cols elements; the strides of rows and columns are in elements.
+// copyMatrix copies a matrix of rows × cols elements. The strides between rows and between columns
+// are in elements.
 func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, fromCol, elem int, m *moves) {
 	switch {
 	case m != nil && rows > 1 && cols > 1 && toCol == 1 && fromRow == 1 && toRow >= cols && fromCol >= rows:
@@ -202,14 +209,16 @@ func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, from
 	}
 }
 
-// copyRow copies n elements between places at strides in bytes.
+// copyRow copies n elements that are from bytes apart at src to places that are to bytes apart at
+// dst.
 func copyRow[T word](dst, src unsafe.Pointer, n, to, from int) {
 	for i := range n {
 		*(*T)(unsafe.Add(dst, i*to)) = *(*T)(unsafe.Add(src, i*from))
 	}
 }
 
-// collapsePair drops axes of size 1 and merges neighbours that both views walk with one stride.
+// collapsePair simplifies two views of equal dimensions. It drops axes of size 1 and merges two
+// neighbouring axes into one if a single stride can replace their two strides in both views.
 func collapsePair(a, b view) (view, view) {
 	x, y := view{offset: a.offset}, view{offset: b.offset}
 	for axis, d := range a.dims {

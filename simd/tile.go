@@ -4,44 +4,47 @@ import (
 	"unsafe"
 )
 
-// tileProgram is the step of a group. It takes the elements of the group in row-major order, a tile
-// at a time: fills registers (scratch memory in the L1 cache) with operands that cannot be read in
-// place, runs each instruction over the whole tile, and reduces. Its tasks are runs of tiles; where
-// they start depends on shapes alone.
+// tileProgram is the step of a group. It takes the elements of the group in row-major order and
+// divides them into tiles. For each tile, it fills registers (scratch memory in the L1 cache) with
+// the operands that cannot be read in place, runs each instruction on the whole tile, and then the
+// reductions. A task is a sequence of tiles. Its first element depends on shapes alone.
 type tileProgram struct {
 	order      tileOrder
-	size, cols int // elements, and the length of rows for reductions
-	tile       int // elements of a tile; whole rows if rows are short
+	size, cols int // number of elements, and length of the rows for reductions
+	tile       int // elements of a tile; a multiple of cols for shortRows
 	span       int // elements of a task: a multiple of tile
-	chunks     int // tasks per row (longRows)
+	chunks     int // tasks per row, for longRows
 	tasks      int
 
 	slots  []slot
-	fixed  []tileLoad // the same in every tile: filled once per task
-	loads  []tileLoad // filled for every tile
+	fixed  []tileLoad // loads that are the same for every tile: run once per task
+	loads  []tileLoad // loads that are run for every tile
 	code   []tileInstruction
 	along  []rowReduction
 	down   []columnReduction
-	shared int // value with partial results of tasks, -1: none
+	shared int // id of the value with partial results of tasks; -1 if there is none
 }
 
 // tileOrder is the order in which a group takes its elements.
 type tileOrder int
 
 const (
-	linear    tileOrder = iota // no reductions: any run of elements
+	linear    tileOrder = iota // no reductions: tiles are any neighbouring elements
 	shortRows                  // tiles of whole rows
-	// reductions along rows longer than a tile: tiles are pieces of one row
+	// longRows is for reductions along rows that are longer than a tile: tiles are parts of one
+	// row.
 	longRows
-	// reductions down columns with such rows: tiles are pieces of rows, one below the other
+	// longColumns is for reductions down columns if rows are longer than a tile: the tiles of a
+	// task are parts of all rows, one below the other.
 	longColumns
 )
 
-// maxTile is the largest tile, in elements: 16 KiB of float64, half of an L1 cache.
+// maxTile is the largest number of elements in a tile: 16 KiB of float64, half of an L1 cache.
 const maxTile = 2048
 
-// slot says where an operand of a tile is: at offset + start·scale bytes in the memory of a value,
-// or at offset in the registers of the worker if value is -1.
+// slot is the place of an operand or result of a tile. For the tile that begins at element start,
+// it is at offset + start·scale bytes in the memory of a value, or at offset bytes in the registers
+// of the worker if value is -1.
 type slot struct{ value, offset, scale int }
 
 type tileInstruction struct {
@@ -55,25 +58,25 @@ type tileLoad struct {
 	read     strided
 }
 
-// rowReduction gives one result per row; its partial results, one per task, start at partial in the
-// shared memory.
+// rowReduction reduces each row to one result. Its partial results, one per task, start at byte
+// partial of the shared value.
 type rowReduction struct {
 	do           rowFunc
 	combine      tileFunc
 	src          int // slot
-	result       int // value
+	result       int // id of a value
 	elem         int // bytes of an element
 	scratch      int // register offset of one element
 	partial      int
-	directResult bool // tasks are whole rows
+	directResult bool // whether tasks consist of whole rows, so that there are no partial results
 }
 
-// columnReduction gives one result per column. The accumulator is a tile of partial sums.
+// columnReduction reduces each column to one result. Its accumulator is a tile of partial sums.
 type columnReduction struct {
 	combine     tileFunc
 	copy        tileFunc
 	src         int // slot
-	result      int // value
+	result      int // id of a value
 	elem        int
 	accumulator int // register offset
 	partial     int
@@ -146,12 +149,12 @@ func (t *tileProgram) task(f *frame, _, task, worker int) {
 	}
 }
 
-// address is where slot i of the tile that begins at element start is.
+// address returns where slot i is for the tile that begins at element start.
 func (t *tileProgram) address(bases []unsafe.Pointer, i, start int) unsafe.Pointer {
 	return unsafe.Add(bases[i], start*t.slots[i].scale)
 }
 
-// compute runs the instructions on n elements from start.
+// compute runs the loads and instructions on the tile of n elements that begins at element start.
 func (t *tileProgram) compute(bases []unsafe.Pointer, start, n int) {
 	for i := range t.loads {
 		l := &t.loads[i]
@@ -164,8 +167,8 @@ func (t *tileProgram) compute(bases []unsafe.Pointer, start, n int) {
 	}
 }
 
-// add includes n elements of a row, the first of the task or not, in the partial result of the
-// task.
+// add includes n elements of a row in the partial result of the task. first reports whether they
+// are the first ones of the task.
 func (r *rowReduction) add(t *tileProgram, f *frame, w *worker, bases []unsafe.Pointer, task, start, n int, first bool) {
 	sum := unsafe.Add(f.memory[r.result], task*r.elem)
 	if !r.directResult {
@@ -189,8 +192,8 @@ func (r *columnReduction) add(t *tileProgram, w *worker, bases []unsafe.Pointer,
 	}
 }
 
-// fold adds up the rows of the accumulator and stores the sums, which are the result if there is
-// one task only.
+// fold combines the rows of the accumulator and stores the results of the task. They are the
+// results of the reduction if there is only one task.
 func (r *columnReduction) fold(t *tileProgram, f *frame, w *worker, task int) {
 	sum := unsafe.Add(w.registers, r.accumulator)
 	n := min(t.tile, t.span, t.size-task*t.span)
@@ -209,7 +212,7 @@ func (r *columnReduction) fold(t *tileProgram, f *frame, w *worker, task int) {
 	r.copy(to, sum, nil, nil, t.cols)
 }
 
-// finish combines the partial results of tasks in order.
+// finish combines the partial results of all tasks, in order.
 func (t *tileProgram) finish(f *frame) {
 	for i := range t.along {
 		r := &t.along[i]

@@ -13,14 +13,14 @@ type tileCompiler struct {
 	*lowering
 	*tileProgram
 	unit      *unit
-	slotOf    map[string]int // of operands in memory and of loads
-	result    map[*node]int  // slot of a node's elements
-	lastUse   map[int]int    // index in code of the last instruction that reads a slot
+	slotOf    map[string]int // slots of operands in memory and of registers that loads fill
+	result    map[*node]int  // slot with the elements of each node
+	lastUse   map[int]int    // for each node by id, the index in the group of the last node that reads it
 	registers map[int]*register
-	pool      map[int][]*register // free registers by bytes of an element
+	pool      map[int][]*register // free registers, by the number of bytes of an element
 	all       []*register
-	reads     map[int]bool // values
-	stridden  map[int]bool // values that loads read, in another order than that of the group
+	reads     map[int]bool // ids of the values that the group reads
+	stridden  map[int]bool // ids of the values that loads read, not in the order of the group
 }
 
 // register is scratch memory for one tile.
@@ -33,7 +33,7 @@ func (l *lowering) lowerGroup(u *unit) {
 		slotOf: map[string]int{}, result: map[*node]int{}, lastUse: map[int]int{}, registers: map[int]*register{},
 		pool: map[int][]*register{}, reads: map[int]bool{}, stridden: map[int]bool{},
 	}
-	c.slots = append(c.slots, slot{value: -1}) // what absent operands name
+	c.slots = append(c.slots, slot{value: -1}) // the slot of operands that an instruction does not have
 	c.choosePath()
 	c.findLastUses()
 	var written []*value
@@ -60,7 +60,7 @@ func (l *lowering) lowerGroup(u *unit) {
 	l.emit(s)
 }
 
-// choosePath fixes the order of elements.
+// choosePath sets the order in which the group takes its elements.
 func (c *tileCompiler) choosePath() {
 	if c.cols == 0 {
 		c.order, c.cols = linear, c.size
@@ -79,8 +79,8 @@ func (c *tileCompiler) choosePath() {
 	}
 }
 
-// inGroup returns the node of the group whose elements in computes on, or nil when in is read from
-// memory.
+// inGroup returns the node of the group that computes the elements of operand in, or nil if these
+// are read from memory.
 func (c *tileCompiler) inGroup(in *node) *node {
 	base, v := viewOf(in)
 	if c.lowering.unit[base] == c.unit && isElementwise(base.op) && v.dense(base.size()) {
@@ -89,8 +89,8 @@ func (c *tileCompiler) inGroup(in *node) *node {
 	return nil
 }
 
-// findLastUses finds the last instruction that reads each result of the group; reductions run after
-// all instructions.
+// findLastUses finds the last node of the group that reads each result of the group. Reductions run
+// after all instructions and therefore count as later than every instruction.
 func (c *tileCompiler) findLastUses() {
 	for i, n := range c.unit.nodes {
 		if isReduction(n.op) {
@@ -104,7 +104,9 @@ func (c *tileCompiler) findLastUses() {
 	}
 }
 
-// operandSlot returns the slot of an operand, and whether it is one element that repeats.
+// operandSlot returns the slot of operand in, and whether the slot holds a single element to be
+// used for all elements. This is so only if scalarFits, which means that the instruction has a
+// variant for it.
 func (c *tileCompiler) operandSlot(in *node, scalarFits bool) (s int, scalar bool) {
 	if base := c.inGroup(in); base != nil {
 		return c.result[base], false
@@ -141,8 +143,8 @@ func (c *tileCompiler) newSlot(s slot) int {
 	return len(c.slots) - 1
 }
 
-// newRegister returns a slot with a free register, or with a fresh one, which no earlier
-// instruction has written.
+// newRegister returns a slot with a register for elements of elem bytes. It reuses a free register
+// if there is one, unless fresh is true: then no earlier instruction has written the register.
 func (c *tileCompiler) newRegister(elem int, fresh bool) int {
 	var r *register
 	if free := c.pool[elem]; len(free) > 0 && !fresh {
@@ -157,7 +159,7 @@ func (c *tileCompiler) newRegister(elem int, fresh bool) int {
 	return s
 }
 
-// instruction adds the instruction of element-wise node n, the i-th of the group.
+// instruction adds the instruction of element-wise node n, which has index i in the group.
 func (c *tileCompiler) instruction(i int, n *node) {
 	key := opTypeOf(n)
 	in := tileInstruction{do: c.backend.kernels.find(n)}
@@ -182,7 +184,8 @@ func (c *tileCompiler) instruction(i int, n *node) {
 			in.do = scalarDo
 		}
 	}
-	// The result may overwrite an operand of the same width that nobody reads any more.
+	// The result may overwrite an operand with elements of the same size that no later instruction
+	// reads.
 	c.free(i, n, func(elem int) bool { return elem == n.dtype.Size() })
 	if stored != nil {
 		in.dst = c.newSlot(slot{value: stored.id, scale: stored.dtype.Size()})
@@ -194,8 +197,8 @@ func (c *tileCompiler) instruction(i int, n *node) {
 	c.code = append(c.code, in)
 }
 
-// free returns the registers, of the widths chosen, of operands that instruction i of node n reads
-// last.
+// free makes the registers of those operands of node n available that node n, with index i in the
+// group, is the last one to read. chosen selects registers by the number of bytes of an element.
 func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	for _, operand := range n.inputs {
 		base := c.inGroup(operand)
@@ -209,8 +212,8 @@ func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	}
 }
 
-// otherIsScalar reports whether the first operand of a binary operation was already taken as a
-// scalar: only one can be.
+// otherIsScalar reports whether j is the second operand of binary operation n and the first operand
+// is a scalar. There is no instruction for two scalars.
 func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 	if j == 0 || c.inGroup(n.inputs[0]) != nil {
 		return false
@@ -219,7 +222,8 @@ func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 	return v.uniform() && c.size > 1
 }
 
-// copyStraight lets a copy of rearranged elements be loaded right into the memory of the result.
+// copyStraight adds a load that writes the rearranged elements of the operand of n, a copy,
+// directly to the memory of the result. It returns false if elements are not rearranged.
 func (c *tileCompiler) copyStraight(n *node, stored *value) bool {
 	v, seen := c.operand(n.inputs[0])
 	read := c.backend.kernels.strided(seen, v.dtype.Size())
@@ -234,7 +238,7 @@ func (c *tileCompiler) copyStraight(n *node, stored *value) bool {
 	return true
 }
 
-// reduce adds reduction n.
+// reduce adds reduction n to the tile program.
 func (c *tileCompiler) reduce(n *node) {
 	src, _ := c.operandSlot(n.inputs[0], false)
 	result, elem := c.stored[n.id], n.dtype.Size()
@@ -252,10 +256,10 @@ func (c *tileCompiler) reduce(n *node) {
 		src: src, result: result.id, elem: elem})
 }
 
-// reusable lists the results that may be written over an operand: read in place only, by no later
-// instruction.
+// reusable returns the results that may be written over an operand. The operand must be read in
+// place only, and not by an instruction after the one that writes the result.
 func (c *tileCompiler) reusable() []reuse {
-	lastRead := map[int]int{} // of values
+	lastRead := map[int]int{} // by value: the last instruction that reads it
 	for i, in := range c.code {
 		for _, s := range []int{in.a, in.b, in.c} {
 			if v := c.slots[s].value; v >= 0 {
@@ -270,7 +274,8 @@ func (c *tileCompiler) reusable() []reuse {
 	for _, r := range c.down {
 		blocked[c.slots[r.src].value] = true
 	}
-	// scalars are read by every tile, and other parts of an array at other positions
+	// Every tile reads scalars, and operands with an offset are read at other positions than the
+	// result is written.
 	for _, s := range c.slots {
 		if s.value >= 0 && (s.scale == 0 || s.offset != 0) {
 			blocked[s.value] = true

@@ -6,13 +6,14 @@ import (
 )
 
 const (
-	tileBudget = 32 << 10 // bytes of the registers of a tile: they stay in the L1 cache
-	minTile    = 512      // elements from which on the cost of starting instructions is small
-	taskCost   = 60_000   // see costOf: some microseconds
-	maxPartial = 64       // tasks of a group that reduces down columns
+	tileBudget = 32 << 10 // bytes of all registers of a tile program, which then stay in the L1 cache
+	minTile    = 512      // smallest tile, in elements, with which starting instructions costs little
+	taskCost   = 60_000   // cost of a task, in the units of costOf: some microseconds
+	maxPartial = 64       // largest number of tasks of a group that reduces down columns
 )
 
-// chooseTile fixes the length of tiles and tasks, then lays out registers and partial results.
+// chooseTile sets the number of elements of tiles and tasks, then lays out registers and partial
+// results.
 func (c *tileCompiler) chooseTile() {
 	bytes := 0
 	for _, r := range c.all {
@@ -34,8 +35,8 @@ func (c *tileCompiler) chooseTile() {
 	c.layOut()
 }
 
-// repeat returns the longest period of a load that fits a tile: with tiles of a multiple of it, the
-// load is the same in every tile.
+// repeat returns the longest period of a load that is not longer than a tile, in elements. If the
+// length of tiles is a multiple of it, the load is the same for every tile.
 func (c *tileCompiler) repeat(tile int) int {
 	longest := 1
 	for i := range c.loads {
@@ -46,7 +47,7 @@ func (c *tileCompiler) repeat(tile int) int {
 	return longest
 }
 
-// hoist moves the loads that are the same in every tile out of the loop over tiles.
+// hoist moves the loads that are the same for every tile from loads to fixed.
 func (c *tileCompiler) hoist() {
 	var varying []tileLoad
 	for _, l := range c.loads {
@@ -61,7 +62,7 @@ func (c *tileCompiler) hoist() {
 	c.loads = varying
 }
 
-// chooseTasks cuts the group into tasks that are worth the effort of starting them.
+// chooseTasks divides the group into tasks that take much longer than starting them.
 func (c *tileCompiler) chooseTasks() {
 	cost := 1 + 4*len(c.loads)
 	for _, n := range c.unit.nodes {
@@ -85,7 +86,8 @@ func (c *tileCompiler) chooseTasks() {
 	}
 }
 
-// layOut gives every register its place, and partial results theirs in shared memory.
+// layOut sets the offsets of registers in the memory of a worker, and the offsets of partial
+// results in the shared value.
 func (c *tileCompiler) layOut() {
 	next := 0
 	place := func(bytes int) int {
@@ -127,8 +129,8 @@ func (c *tileCompiler) layOut() {
 	}
 }
 
-// costOf estimates the time of an operation per element, in units of a vectorised addition of
-// float32.
+// costOf returns an estimate of the time that an operation takes per element. The unit is the time
+// of a vectorised addition of float32.
 func costOf(n *node) int {
 	dtype := n.dtype
 	if len(n.inputs) > 0 {

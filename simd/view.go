@@ -2,16 +2,17 @@ package simd
 
 import "slices"
 
-// view says where the elements of a logical array of shape dims lie in the flat memory of its base
-// array: element (i₀, i₁, …) is at offset + Σ iₐ·strides[a]. A stride of 0 repeats (broadcast), a
-// negative one reverses. Transpose, broadcast, slice, reverse and most reshapes only change the
-// view, so they cost nothing at run time.
+// view describes an array of shape dims whose elements are elements of another array, the base:
+// element (i₀, i₁, …) of the view is element offset + Σ iₐ·strides[a] of the base. A stride of 0
+// repeats elements along an axis (broadcast), and a negative stride reverses their order.
+// Transpose, broadcast, slice, reverse and most reshapes only change the view, so they cost nothing
+// at run time.
 type view struct {
 	offset        int
 	dims, strides []int
 }
 
-// rowMajor is the view of a dense array of shape dims.
+// rowMajor returns the view that is a dense array of shape dims itself.
 func rowMajor(dims []int) view {
 	return view{dims: dims, strides: rowMajorStrides(dims)}
 }
@@ -36,13 +37,14 @@ func product(dims []int) int {
 
 func (v view) size() int { return product(v.dims) }
 
-// dense reports whether the view is all of a dense array of n elements in row-major order.
+// dense reports whether the view consists of all elements of a dense array of n elements in
+// row-major order.
 func (v view) dense(n int) bool {
 	c := v.collapse()
 	return c.size() == n && c.offset == 0 && (n <= 1 || len(c.dims) == 1 && c.strides[0] == 1)
 }
 
-// uniform reports whether every element is the same memory location.
+// uniform reports whether all elements of the view are the same element of the base.
 func (v view) uniform() bool {
 	for axis, d := range v.dims {
 		if d > 1 && v.strides[axis] != 0 {
@@ -52,8 +54,8 @@ func (v view) uniform() bool {
 	return v.size() > 0
 }
 
-// collapse drops axes of size 1 and merges neighbouring axes that one stride can walk; the order of
-// elements stays.
+// collapse simplifies v without changing the order of its elements. It drops axes of size 1 and
+// merges two neighbouring axes into one if a single stride can replace their two strides.
 func (v view) collapse() view {
 	out := view{offset: v.offset}
 	for axis, d := range v.dims {
@@ -71,8 +73,8 @@ func (v view) collapse() view {
 	return out
 }
 
-// transpose puts axis permutation[a] at axis a. Axes that the view only repeats along may be left
-// out.
+// transpose reorders axes: axis a of the result is axis permutation[a] of v. Axes along which the
+// view only repeats elements may be left out of permutation.
 func (v view) transpose(permutation []int) view {
 	out := view{offset: v.offset, dims: make([]int, len(permutation)), strides: make([]int, len(permutation))}
 	for to, from := range permutation {
@@ -81,8 +83,8 @@ func (v view) transpose(permutation []int) view {
 	return out
 }
 
-// broadcast maps axis a of v to axis axes[a] of an array of shape dims; other axes repeat, and so
-// do axes of size 1.
+// broadcast repeats v so that the result has shape dims. Axis a of v becomes axis axes[a] of the
+// result. Elements repeat along the other axes of the result and along axes of v of size 1.
 func (v view) broadcast(dims, axes []int) view {
 	out := view{offset: v.offset, dims: slices.Clone(dims), strides: make([]int, len(dims))}
 	for from, to := range axes {
@@ -93,8 +95,8 @@ func (v view) broadcast(dims, axes []int) view {
 	return out
 }
 
-// broadcastTo applies the implicit broadcasting of binary operations: scalars repeat everywhere,
-// axes of size 1 along that axis.
+// broadcastTo repeats v to shape dims by the rules of binary operations: a scalar repeats along all
+// axes, and an array repeats along its axes of size 1.
 func (v view) broadcastTo(dims []int) view {
 	if len(v.dims) == 0 {
 		return v.broadcast(dims, nil)
@@ -121,15 +123,15 @@ func (v view) reverse(axes []int) view {
 	return out
 }
 
-// reshape returns the view under a new shape of the same size, or false when no strides can express
-// it.
+// reshape returns v with a new shape of the same size. It returns false if no strides can express
+// that.
 func (v view) reshape(dims []int) (view, bool) {
 	out := view{offset: v.offset, dims: slices.Clone(dims), strides: make([]int, len(dims))}
 	if v.size() <= 1 {
 		return out, true
 	}
 	c := v.collapse()
-	// Split each collapsed axis, innermost first, over the new axes.
+	// Divide each collapsed axis, from the last to the first, into new axes.
 	from, left := len(c.dims)-1, 0
 	stride := 0
 	for to := len(dims) - 1; to >= 0; to-- {
@@ -151,7 +153,7 @@ func (v view) reshape(dims []int) (view, bool) {
 	return out, true
 }
 
-// at is the flat index of the element with linear (row-major) position i.
+// at returns the index in the base of element i of the view in row-major order.
 func (v view) at(i int) int {
 	index := v.offset
 	for axis := len(v.dims) - 1; axis >= 0; axis-- {

@@ -7,10 +7,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// windowStep reduces the elements under a moving window.
+// windowStep reduces the elements under a window that moves over an array.
 type windowStep struct {
 	windowAttr
-	src, dst      int // values
+	src, dst      int // ids of values
 	in, out       view
 	neutral       *block
 	elem          int
@@ -57,8 +57,8 @@ func (s *windowStep) task(f *frame, _, task, _ int) {
 	}
 }
 
-// source is the element under position w of the window of result i; not ok outside the array and
-// between its dilated elements.
+// source returns the index of the element of the array at position w of the window of result i. ok
+// is false if that position is outside the array or between elements that dilation moves apart.
 func (s *windowStep) source(i, w int) (index int, ok bool) {
 	for axis := len(s.out.dims) - 1; axis >= 0; axis-- {
 		p := i%s.out.dims[axis]*s.steps[axis] + w%s.window[axis]*s.dilation[axis] - s.paddings[axis][0]
@@ -75,12 +75,12 @@ func (s *windowStep) source(i, w int) (index int, ok bool) {
 	return index, true
 }
 
-// selectStep adds an element of another array, the source, to the place of the extreme element of
-// every window. It is the gradient of windowStep.
+// selectStep is the gradient of windowStep. A second array, the source, has one element for each
+// window. The step adds it at the place of the extreme element of the window.
 type selectStep struct {
 	windowStep
-	from   int // value of the source
-	bytes  int // of the result
+	from   int // id of the value of the source
+	bytes  int // bytes of the result
 	better func(x unsafe.Pointer, i, best int) bool
 }
 
@@ -115,7 +115,8 @@ func (s *selectStep) run(f *frame) {
 	}
 }
 
-// betterOf returns the comparison of elements i and best of an array of dtype.
+// betterOf returns a function that reports whether element i of an array of type dtype is smaller
+// or larger than element best.
 func betterOf(dtype dtypes.DType, smallest bool) func(x unsafe.Pointer, i, best int) bool {
 	return map[dtypes.DType]func(bool) func(x unsafe.Pointer, i, best int) bool{
 		dtypes.Int8: better[int8], dtypes.Int16: better[int16], dtypes.Int32: better[int32], dtypes.Int64: better[int64],

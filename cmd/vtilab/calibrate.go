@@ -93,7 +93,7 @@ func hardHbm(cmd *cobra.Command) func(args []string, s calibrate.Hbm) (calibrate
 			return nil, errors.New("--hard compares with exact answers, and there are none for --likelihood student; leave out --hard for ranks of what tables are drawn from")
 		}
 		source := hard.Hbm{Device: s.Device, Record: s.Record}
-		if !cmd.Flags().Changed("likelihood") { // many tables with this likelihood are integrated without training
+		if !cmd.Flags().Changed("likelihood") { // by default, most tables are Gaussian, since the program integrates many of them without training
 			g := likelihood.GaussianKind
 			source.Responses = []likelihood.Kind{g, g, g, likelihood.LogisticKind, likelihood.PoissonKind}
 		}

@@ -45,8 +45,8 @@ among N processes.`,
   vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Without --dtype the record of the study does not name the type, so that earlier
-			// directories continue.
+			// If the type is the default, the settings of the study leave it out, so that
+			// directories of earlier versions can be continued.
 			if dtype != dtypes.Float32 {
 				b.DType = dtype
 			}
@@ -79,8 +79,8 @@ func (s sizeList) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseSizes returns a function that parses a list of sizes. unit names them in errors, and least
-// is the smallest size allowed.
+// parseSizes returns a function that parses a list of sizes. unit is the name of a size in errors,
+// and least is the smallest size allowed.
 func parseSizes(unit string, least int) func(text string) (sizeList, error) {
 	return func(text string) (list sizeList, err error) {
 		for part := range strings.SplitSeq(text, ",") {

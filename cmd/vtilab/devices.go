@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// tested is the object that vtilab devices prints as JSON.
+// tested is the object that "vtilab devices" prints as JSON.
 type tested struct {
 	Check     []checkLine     `json:"check,omitempty"`
 	Benchmark []benchmarkLine `json:"benchmark,omitempty"`

@@ -27,7 +27,7 @@ type benchmarkLine struct {
 	StepsPerLaunch int              `json:"steps_per_launch"`
 	Limits         devices.Limits   `json:"limits"`
 	Timings        []devices.Timing `json:"timings"`
-	Stopped        string           `json:"stopped,omitempty"` // why the benchmark left out sizes
+	Stopped        string           `json:"stopped,omitempty"` // the reason why the benchmark left out sizes
 }
 
 // mostBenchmarkNodes is the largest number of nodes of a graph for which the scores of all parent
@@ -82,8 +82,8 @@ func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	return sizes, nil
 }
 
-// benchmark times devices. The benchmark of a device ends early if the memory of the device runs
-// out.
+// benchmark times the selected devices. The benchmark of a device ends early if the device runs out
+// of memory.
 func (d *deviceTest) benchmark(ctx context.Context, a *shell.App, f *benchmarkFlags) ([]benchmarkLine, error) {
 	sizes, err := f.sizes()
 	if err != nil {

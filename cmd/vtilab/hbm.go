@@ -33,8 +33,8 @@ four chains of a thousand draws, without the half minute of its compilation, sto
 	return cmd
 }
 
-// compareHierarchies measures the chosen tables, and prints a line for each table as soon as its
-// result is known.
+// compareHierarchies runs vti hbm on the chosen tables, and prints a line for each table as soon as
+// its result is known.
 func compareHierarchies(a *shell.App, cmd *cobra.Command, f *tablesFlags) error {
 	all, err := timing.Hierarchies()
 	if err != nil {

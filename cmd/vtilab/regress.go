@@ -90,7 +90,7 @@ func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	for name := range before { // runs that the flags did not select, or whose data are missing
+	for name := range before { // leave out runs that the flags did not select, or whose data are missing
 		if _, ran := now[name]; !ran {
 			delete(before, name)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/timing"
 )
 
-// tablesFlags holds the flags of commands that run vti on the tables of a list, and measure its
-// times or answers.
+// tablesFlags holds the flags of commands that run vti on a list of tables and measure its times or
+// compare its answers.
 type tablesFlags struct {
 	vti         measured
 	data, only  []string
@@ -38,7 +38,7 @@ func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
-// measurement returns the measurement that the flags ask for. The caller calls done at the end.
+// measurement returns the measurement that the flags select. The caller must call done at the end.
 func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func(), err error) {
 	program, err := f.vti.program()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// outcome is the result of a command line.
+// outcome is the result of running a command line.
 type outcome struct {
 	status         int
 	stdout, stderr string
@@ -29,7 +29,7 @@ func vtilab(t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// Mistakes are found before anything is computed or written.
+// TestMistakes checks that mistakes are found before anything is computed or written.
 func TestMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("other", nil, 0o644))
@@ -59,7 +59,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Every command runs on a small problem.
+// TestMeasurements checks that the commands that measure run on small problems.
 func TestMeasurements(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds vti and runs it")
@@ -83,7 +83,8 @@ func TestMeasurements(t *testing.T) {
 	}
 }
 
-// The command lines of the documents name commands and flags that exist.
+// TestDocumentsNameCommands checks that the commands and flags in the command lines of the
+// documents exist.
 func TestDocumentsNameCommands(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/benchmarks/*.md")
 	require.NoError(t, err)

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxUlps is the promised accuracy of the transcendental functions, in units in the last place.
+// maxUlps is the largest error that Vectors states for the transcendental functions, in units in
+// the last place.
 const maxUlps = 4
 
-// domains are where functions of one argument are tested: all but constant or infinite outside.
-// Both ends are tested, and numbers around each power of two within.
+// domains holds the ranges in which functions of one argument are tested, for float32 and float64.
+// Outside of its range, a function is almost constant or infinite. The tests include both ends of a
+// range, and numbers near each power of two inside.
 var domains = map[string][2][2]float64{ // for float32 and float64
 	"Exp":      {{-105, 90}, {-747, 711}},
 	"Expm1":    {{-30, 90}, {-50, 711}},
@@ -29,7 +31,8 @@ var domains = map[string][2][2]float64{ // for float32 and float64
 	"Cos":      {{-math.MaxFloat32, math.MaxFloat32}, {-1e9, 1e9}},
 }
 
-// points returns arguments in the domain: uniform ones and ones with uniform logarithm.
+// points returns arguments from lo to hi. Some of them have a uniform distribution, others a
+// uniform logarithm.
 func points[T Float](rng *rand.Rand, lo, hi float64, count int) []T {
 	x := []T{T(lo), T(hi)}
 	least := math.Log(math.SmallestNonzeroFloat64)
@@ -51,7 +54,7 @@ func points[T Float](rng *rand.Rand, lo, hi float64, count int) []T {
 	return inside
 }
 
-// ulps returns the distance of found from want in units in the last place of T at want.
+// ulps returns the difference between found and want in units in the last place of want as a T.
 func ulps[T Float](found T, want *big.Float) float64 {
 	fraction, least, most := 23, -149, 128
 	if sizeOf[T]() == 8 {
@@ -108,7 +111,7 @@ func testAccuracy[T Float](t *testing.T, isa ISA, name string, count int, oracle
 	}
 }
 
-// unaryKernels are the functions of one argument by their names.
+// unaryKernels returns the kernels of one argument by their names.
 func unaryKernels[T Float](v *Vectors[T]) map[string]func(dst, a []T) {
 	return map[string]func(dst, a []T){
 		"Neg": v.Neg, "Abs": v.Abs, "Sqrt": v.Sqrt, "Rsqrt": v.Rsqrt, "Exp": v.Exp, "Expm1": v.Expm1, "Log": v.Log,
@@ -117,10 +120,10 @@ func unaryKernels[T Float](v *Vectors[T]) map[string]func(dst, a []T) {
 	}
 }
 
-// exact are the functions whose results are the same on every instruction set.
+// exact holds the names of the functions whose results are the same on every instruction set.
 var exact = map[string]bool{"Neg": true, "Abs": true, "Sqrt": true, "Floor": true, "Ceil": true, "Round": true, "Sign": true}
 
-// specials are arguments with special results, and their neighbours.
+// specials returns arguments with special results, and numbers next to them.
 func specials[T Float]() []T {
 	least, normal, greatest := T(math.SmallestNonzeroFloat32), T(math.Ldexp(1, -126)), T(math.MaxFloat32)
 	if sizeOf[T]() == 8 {
@@ -135,8 +138,8 @@ func specials[T Float]() []T {
 	return append(x, T(math.NaN()))
 }
 
-// TestSpecials compares special arguments with package math: NaN, infinities, zeros with their
-// signs, and denormal numbers to the last digits.
+// TestSpecials compares the results for special arguments with package math: NaN, infinities, zeros
+// with their signs, and denormal numbers.
 func TestSpecials(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testSpecials[float32](t, isa) })
@@ -157,8 +160,8 @@ func testSpecials[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// requireSame compares two results: the same special value or sign of zero, and otherwise within
-// maxUlps of each other, or equal when exact.
+// requireSame compares two results. Special values and signs of zeros must be the same. Other
+// numbers must be equal if exact is true, and within maxUlps of each other otherwise.
 func requireSame[T Float](t *testing.T, found, want T, exact bool, label string) {
 	t.Helper()
 	switch {
@@ -173,8 +176,8 @@ func requireSame[T Float](t *testing.T, found, want T, exact bool, label string)
 	}
 }
 
-// TestAccuracyEverywhere takes every stride-th bit pattern of float32: numbers of all sizes,
-// infinities and NaN.
+// TestAccuracyEverywhere tests functions at every stride-th bit pattern of float32, which includes
+// numbers of all sizes, infinities and NaN.
 func TestAccuracyEverywhere(t *testing.T) {
 	stride := uint64(2_003)
 	if testing.Short() {
@@ -202,13 +205,14 @@ func TestAccuracyEverywhere(t *testing.T) {
 	})
 }
 
-// ulps32 is [ulps] for a float32 and a result in float64, which may be NaN or infinite.
+// ulps32 is like [ulps] for a float32 and an expected result in float64, which may be NaN or
+// infinite.
 func ulps32(found float32, want float64) float64 {
 	switch nearest := float64(float32(want)); {
 	case nearest == float64(found), want != want && found != found:
 		return 0
 	case math.IsInf(nearest, 0):
-		want = math.Copysign(1<<127*2, want) // the neighbour of the greatest number
+		want = math.Copysign(1<<127*2, want) // the number that would follow the greatest float32
 	}
 	_, exponent := math.Frexp(want)
 	u := math.Abs(float64(found)-want) / math.Ldexp(1, min(max(exponent-24, -149), 104))

@@ -10,8 +10,7 @@ import (
 
 //go:generate go run ./gen
 
-// best returns the best instruction set of this CPU, as far as the operating system saves its
-// registers.
+// best returns the best instruction set of this CPU whose registers the operating system saves.
 func best() ISA {
 	x := &cpu.X86
 	switch {
@@ -23,7 +22,8 @@ func best() ISA {
 	return AVX512
 }
 
-// Assembly trusts the length of dst; the functions below check the others.
+// Assembly reads only the length of dst. The functions below check that the other operands have the
+// lengths that belong to it.
 
 func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	return func(dst, a []T) {
@@ -32,8 +32,8 @@ func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	}
 }
 
-// checkAngles completes the sine or cosine f, which returns angles that are too large for it
-// unchanged.
+// checkAngles returns the complete sine or cosine function for f, which returns angles that are too
+// large for it unchanged. Function large computes these.
 func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64) float64) func(dst, a []T) {
 	return func(dst, a []T) {
 		f(dst, a)
@@ -128,7 +128,7 @@ func checkCopy[T Float](f func(dst *T, dstStride int, src *T, srcStride, rows, c
 	dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	return func(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 		if rows > 0 && cols > 0 {
-			_, _ = dst[(rows-1)*dstStride+cols-1], src[(rows-1)*srcStride+cols-1] // must exist
+			_, _ = dst[(rows-1)*dstStride+cols-1], src[(rows-1)*srcStride+cols-1] // panics if these do not exist
 			f(&dst[0], dstStride, &src[0], srcStride, rows, cols)
 		}
 	}
@@ -141,7 +141,7 @@ func transposeSquares[T Float](n int, squares func(dst *T, dstStride int, src *T
 		if rows == 0 || cols == 0 {
 			return
 		}
-		_, _ = dst[(cols-1)*dstStride+rows-1], src[(rows-1)*srcStride+cols-1] // must exist
+		_, _ = dst[(cols-1)*dstStride+rows-1], src[(rows-1)*srcStride+cols-1] // panics if these do not exist
 		wholeRows, wholeCols := rows/n*n, cols/n*n
 		if wholeRows > 0 && wholeCols > 0 {
 			squares(&dst[0], dstStride, &src[0], srcStride, wholeRows, wholeCols)

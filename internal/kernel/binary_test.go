@@ -8,8 +8,8 @@ import (
 )
 
 // TestBinary compares all kernels of two operands with the portable ones on all pairs of special
-// values and on random numbers: to the bit, but for powers, which get their own tolerance, and the
-// sign of a NaN.
+// values and on random numbers. All bits must be equal, except for powers, which have their own
+// tolerance, and for the sign of a NaN.
 func TestBinary(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testBinary[float32](t, isa) })
@@ -60,7 +60,8 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// fusedMulAdd is a·b + c rounded once, but on Portable as Go computes it.
+// fusedMulAdd returns a·b + c rounded once, or on Portable the value that Go computes for this
+// expression.
 func fusedMulAdd[T Float](isa ISA, a, b, c T) T {
 	switch {
 	case isa == Portable:
@@ -71,8 +72,8 @@ func fusedMulAdd[T Float](isa ISA, a, b, c T) T {
 	return roundedSum[T](float64(a)*float64(b), float64(c)) // the product is exact
 }
 
-// roundedSum is x + y rounded to T once: the sum in float64 is rounded to odd, then no rounding is
-// in doubt.
+// roundedSum returns x + y, rounded to T once. It first rounds the sum to odd in float64, after
+// which rounding to T gives the correct result.
 func roundedSum[T Float](x, y float64) T {
 	sum := x + y
 	part := sum - x

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDotRows compares products of rows with sums in float64, in guarded memory. Instruction sets
-// whose multiplication and addition round once together must agree to the bit.
+// TestDotRows compares products of rows in guarded memory with sums in float64. All bits must be
+// equal on the instruction sets that have fused multiply-adds.
 func TestDotRows(t *testing.T) {
 	t.Run("float32", testDotRows[float32])
 	t.Run("float64", testDotRows[float64])
@@ -32,7 +32,7 @@ func testDotRows[T Float](t *testing.T) {
 			for i := range x {
 				x[i] = T(rng.NormFloat64())
 			}
-			var once []T // what the first instruction set with a fused product found
+			var once []T // the results on the first instruction set with fused multiply-adds
 			for _, isa := range Available() {
 				dst := make([]T, rows)
 				VectorsOf[T](isa).DotRows(dst, a, stride, x)
@@ -42,8 +42,9 @@ func testDotRows[T Float](t *testing.T) {
 						term := float64(a[i*stride+j]) * float64(v)
 						want, size = want+term, size+math.Abs(term)
 					}
-					// Each of the additions to a partial sum, and of the six between them, rounds
-					// by half a unit, and so does a product.
+					// Each addition to a partial sum, each of the six additions between partial
+					// sums, and the product have a rounding error of up to half a unit in the last
+					// place.
 					require.InDelta(t, want, float64(found), epsilon*size*(float64(n*sizeOf[T]())/partialBytes+8), "%v: row %d of %d, %d elements", isa, i, rows, n)
 				}
 				if isa == Portable {

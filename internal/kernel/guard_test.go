@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guarded is a page of memory between two that fault at every access.
+// guarded is a page of memory between two pages that fault at every access.
 type guarded struct {
 	bytes []byte
 }
 
-// window is the part of guarded memory that slice gives out, at its beginning or end.
+// window returns the part of guarded memory in which slice places its slices, at the beginning or
+// the end of the page.
 func (g guarded) window(atEnd bool) []byte {
 	const size = 1024
 	if atEnd {
@@ -38,8 +39,8 @@ func newGuarded(t *testing.T) guarded {
 	return guarded{all[page : 2*page]}
 }
 
-// slice returns n elements that begin offset elements behind the first one, or, atEnd, end offset
-// elements before the last one.
+// slice returns n elements of guarded memory. They begin offset elements after the start of the
+// page or, if atEnd is true, end offset elements before its end.
 func slice[E any](g guarded, n, offset int, atEnd bool) []E {
 	size := int(unsafe.Sizeof(*new(E)))
 	start := offset * size
@@ -52,7 +53,8 @@ func slice[E any](g guarded, n, offset int, atEnd bool) []E {
 	return unsafe.Slice((*E)(unsafe.Pointer(&g.bytes[start])), n)
 }
 
-// TestGuardedMemoryFaults makes sure that the tests below can fail.
+// TestGuardedMemoryFaults checks that accesses outside of guarded memory fault, so that the tests
+// below can fail.
 func TestGuardedMemoryFaults(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	g := newGuarded(t)
@@ -63,12 +65,12 @@ func TestGuardedMemoryFaults(t *testing.T) {
 	require.Panics(t, func() { VectorsOf[float32](Portable).Sum(unsafe.Slice(before, 4)) })
 }
 
-// canary is the content of memory where nothing has been written.
+// canary is the value of bytes of memory to which nothing has been written.
 const canary = 0xa5
 
 // TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded
-// memory, in different alignments, next to canaries. Results must equal a call for each element
-// alone, to the bit: neither position nor alignment nor the other elements matter.
+// memory, with different alignments, next to canaries. All bits of the results must equal the
+// results of a call for each element alone.
 func TestVectorsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testVectorsStayInside[float32](t, isa) })
@@ -134,7 +136,8 @@ func testVectorsStayInside[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// requireResults compares the results of a call, in dst or in bools, with the expected ones.
+// requireResults compares the results of a call, which are in dst or in bools, with the expected
+// ones.
 func requireResults[T Float](t *testing.T, x, want operands[T], where func() string) {
 	t.Helper()
 	written := len(x.bools) == 0 || *(*byte)(unsafe.Pointer(&x.bools[0])) == canary
@@ -148,7 +151,8 @@ func requireResults[T Float](t *testing.T, x, want operands[T], where func() str
 	}
 }
 
-// requireCanaries checks that all bytes except the cleared ones are canaries.
+// requireCanaries checks that all bytes of window are canaries, except for the given number of
+// cleared bytes.
 func requireCanaries(t *testing.T, window []byte, cleared int, where func() string) {
 	t.Helper()
 	changed := 0
@@ -209,7 +213,7 @@ func testTransposeStaysInside[T Float](t *testing.T, isa ISA) {
 		rows, cols := rng.IntN(19), rng.IntN(19)
 		dstStride, srcStride := rows+rng.IntN(3), cols+rng.IntN(3)
 		atEnd := rng.IntN(2) == 0
-		// The last rows of both end where the matrices do.
+		// The slices end with the last element of the last row of each matrix.
 		dst := slice[T](to, max(0, (cols-1)*dstStride+rows), 0, atEnd)
 		src := slice[T](from, max(0, (rows-1)*srcStride+cols), 0, atEnd)
 		for i := range src {
@@ -220,7 +224,7 @@ func testTransposeStaysInside[T Float](t *testing.T, isa ISA) {
 		}
 		VectorsOf[T](isa).Transpose(dst, dstStride, src, srcStride, rows, cols)
 		for k, x := range dst {
-			want := T(-7) // in a gap
+			want := T(-7) // the value in a gap between rows
 			if j, i := k/max(1, dstStride), k%max(1, dstStride); i < rows {
 				want = src[i*srcStride+j]
 			}

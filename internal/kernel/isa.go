@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// ISA is an instruction set that kernels exist for.
+// ISA is an instruction set for which there are kernels.
 type ISA int
 
 const (
-	Portable ISA = iota // plain Go, every CPU
+	Portable ISA = iota // plain Go, for every CPU
 	AVX2                // amd64 with AVX2 and FMA
 	AVX512              // amd64 with AVX-512 F, BW, DQ and VL, and BMI2
 )
@@ -39,15 +39,17 @@ func Available() []ISA {
 	return isas
 }
 
-// Detect returns the instruction set to use: the best one of this CPU, or the lower one that
-// [EnvISA] asks for. It ignores a value of [EnvISA] that it does not know; [DetectErr] reports it.
+// Detect returns the instruction set to use: the best one of this CPU, or a lower one if the
+// environment variable [EnvISA] names it. Detect ignores an unknown value of the variable;
+// [DetectErr] returns an error for it.
 func Detect() ISA {
 	isa, _ := DetectErr()
 	return isa
 }
 
-// DetectErr is [Detect] with an error when [EnvISA] holds an unknown value. An instruction set that
-// the CPU lacks is not an error: the best one it has is returned.
+// DetectErr is like [Detect] but returns an error if [EnvISA] has an unknown value. If the variable
+// names an instruction set that the CPU lacks, that is not an error: DetectErr returns the best one
+// of the CPU.
 func DetectErr() (ISA, error) {
 	asked := os.Getenv(EnvISA)
 	if asked == "" {
@@ -61,7 +63,7 @@ func DetectErr() (ISA, error) {
 	return best(), fmt.Errorf("environment variable %s: want %q, %q or %q, got %q", EnvISA, Portable, AVX2, AVX512, asked)
 }
 
-// mustHave panics when the CPU lacks isa.
+// mustHave panics if the CPU lacks isa. The message names the calling function.
 func mustHave(function string, isa ISA) {
 	if isa < Portable || isa > best() {
 		panic(fmt.Sprintf("kernel.%s: got %v, want at most %v, which this CPU has", function, isa, best()))

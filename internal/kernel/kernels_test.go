@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operands are the operands of any kernel.
+// operands holds operands for all kernels.
 type operands[T Float] struct {
 	dst, a, b, c []T
 	bools, cond  []bool
 	s            T
 }
 
-// kernels are all kernels of a table by their names.
+// kernels returns all kernels of v by their names.
 func kernels[T Float](v *Vectors[T]) map[string]func(x operands[T]) {
 	all := map[string]func(x operands[T]){
 		"Select": func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
@@ -59,7 +59,8 @@ func sameBits[T Float](x, y T) bool {
 	return math.Float64bits(float64(x)) == math.Float64bits(float64(y)) || x != x && y != y
 }
 
-// TestInPlace runs all kernels with dst the same slice as an operand, each in turn.
+// TestInPlace runs all kernels with dst being the same slice as an operand, for each operand in
+// turn.
 func TestInPlace(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testInPlace[float32](t, isa) })
@@ -88,7 +89,7 @@ func testInPlace[T Float](t *testing.T, isa ISA) {
 			if name == "Sum" || name == "MaxOf" || name == "MinOf" || name == "Fill" {
 				continue
 			}
-			copy(want.dst, found.dst) // for kernels with a result in bools
+			copy(want.dst, found.dst) // for kernels whose result is in bools
 			run(want)
 			run(found)
 			for i := range n {

@@ -5,14 +5,14 @@ import (
 	"math/big"
 )
 
-// oracleBits is the precision of the oracle for float64.
+// oracleBits is the precision, in bits, of the numbers with which results in float64 are compared.
 const oracleBits = 256
 
 func toBig(x float64) *big.Float { return new(big.Float).SetPrec(oracleBits).SetFloat64(x) }
 
 func newBig() *big.Float { return new(big.Float).SetPrec(oracleBits) }
 
-// bigExp is exp(x) by its series at x/2ᵏ, squared k times.
+// bigExp returns exp(x). It computes the series at x/2ᵏ and squares the result k times.
 func bigExp(x *big.Float) *big.Float {
 	const k = 24
 	r := newBig().SetMantExp(x, -k)
@@ -27,7 +27,7 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// bigLog is log(x), x > 0, by Newton's method on exp.
+// bigLog returns log(x) for x > 0. It solves exp(y) = x by an iteration like Newton's.
 func bigLog(x *big.Float) *big.Float {
 	fraction := newBig()
 	exponent := x.MantExp(fraction)
@@ -42,7 +42,7 @@ func bigLog(x *big.Float) *big.Float {
 	return y
 }
 
-// bigExpm1 is exp(x) - 1, by the series where x is small.
+// bigExpm1 returns exp(x) - 1. For small x, it uses the series.
 func bigExpm1(x *big.Float) *big.Float {
 	if x.MantExp(nil) > 0 {
 		return newBig().Sub(bigExp(x), toBig(1))
@@ -55,7 +55,7 @@ func bigExpm1(x *big.Float) *big.Float {
 	return sum
 }
 
-// bigLog1p is log(1 + x), by Newton's method on expm1 where x is small.
+// bigLog1p returns log(1 + x). For small x, it solves exp(y) - 1 = x by an iteration like Newton's.
 func bigLog1p(x *big.Float) *big.Float {
 	if x.MantExp(nil) > 0 {
 		return bigLog(newBig().Add(x, toBig(1)))
@@ -70,7 +70,7 @@ func bigLog1p(x *big.Float) *big.Float {
 	return y
 }
 
-// bigErf is erf(x), |x| < 7, by its series.
+// bigErf returns erf(x) for |x| < 7. It uses the series.
 func bigErf(x *big.Float) *big.Float {
 	square := newBig().Mul(x, x)
 	sum, power := newBig(), newBig().Set(x) // power = (-1)ᵏ·x²ᵏ⁺¹/k!
@@ -84,7 +84,7 @@ func bigErf(x *big.Float) *big.Float {
 	return sum.Mul(sum, newBig().Quo(toBig(2), newBig().Sqrt(bigPi())))
 }
 
-// bigPi is π by Machin's formula.
+// bigPi returns π, computed by Machin's formula.
 func bigPi() *big.Float {
 	arctan := func(inverse int64) *big.Float {
 		x := newBig().Quo(toBig(1), toBig(float64(inverse)))
@@ -99,7 +99,8 @@ func bigPi() *big.Float {
 	return p.Sub(p, newBig().Mul(toBig(4), arctan(239)))
 }
 
-// bigSin is sin(x + quarter·π/2), by the series at the rest of the argument after multiples of π/2.
+// bigSin returns sin(x + quarter·π/2). It subtracts a multiple of π/2 from x and uses the series at
+// the remainder r.
 func bigSin(x *big.Float, quarter int64) *big.Float {
 	half := bigPi()
 	half.Quo(half, toBig(2))
@@ -109,7 +110,7 @@ func bigSin(x *big.Float, quarter int64) *big.Float {
 	turn := (new(big.Int).And(n, big.NewInt(3)).Int64() + quarter) % 4
 	sum, term := newBig(), toBig(1) // term = rᵏ/k!
 	for k := int64(0); term.Sign() != 0 && term.MantExp(nil) > -2*oracleBits; k++ {
-		if k%2 == 1-turn%2 { // odd powers are those of the sine, even ones of the cosine
+		if k%2 == 1-turn%2 { // odd powers belong to the sine, even powers to the cosine
 			if k/2%2 == turn/2 {
 				sum.Add(sum, term)
 			} else {
@@ -121,7 +122,7 @@ func bigSin(x *big.Float, quarter int64) *big.Float {
 	return sum
 }
 
-// oracle64 are the functions of a number, nearly exact.
+// oracle64 holds functions that compute nearly exact values of the kernels of one argument.
 var oracle64 = map[string]func(x *big.Float) *big.Float{
 	"Exp":   bigExp,
 	"Expm1": bigExpm1,
@@ -141,7 +142,8 @@ var oracle64 = map[string]func(x *big.Float) *big.Float{
 	"Cos":   func(x *big.Float) *big.Float { return bigSin(x, 1) },
 }
 
-// oracle32 are the functions in float64, whose errors are far below the errors of float32.
+// oracle32 holds functions in float64 for the kernels of one argument. Their errors are far below
+// the precision of float32.
 var oracle32 = map[string]func(x float64) float64{
 	"Exp": math.Exp, "Expm1": math.Expm1, "Log": math.Log, "Log1p": math.Log1p, "Tanh": math.Tanh,
 	"Logistic": logistic, "Rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "Sqrt": math.Sqrt,

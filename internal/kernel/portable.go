@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// portableVectors returns the table in plain Go. Functions of one argument are computed by package
-// math in float64, hence almost correctly rounded for float32.
+// portableVectors returns the kernels in plain Go. Package math computes the functions of one
+// argument in float64; for float32, results are therefore almost always rounded correctly.
 func portableVectors[T Float]() *Vectors[T] {
 	return &Vectors[T]{
 		Add: binary(func(a, b T) T { return a + b }),
@@ -163,14 +163,14 @@ func compareScalar[T Float](f func(a, s T) bool) func(dst []bool, a []T, s T) {
 	}
 }
 
-// copyRows is [Vectors.CopyRows].
+// copyRows implements [Vectors.CopyRows].
 func copyRows[T Float](dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	for i := range rows {
 		copy(dst[i*dstStride:][:cols], src[i*srcStride:])
 	}
 }
 
-// transposeRows is [Vectors.Transpose].
+// transposeRows implements [Vectors.Transpose].
 func transposeRows[T Float](dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	for i := range rows {
 		for j, x := range src[i*srcStride:][:cols] {
@@ -200,7 +200,7 @@ func sign[T Float](x T) T {
 	return T(math.Copysign(1, float64(x)))
 }
 
-// exp is [math.Exp], which on some CPUs becomes infinite a little too early.
+// exp is [math.Exp], corrected for CPUs on which that becomes infinite for slightly too small x.
 func exp(x float64) float64 {
 	if x > 709 {
 		return math.Exp(x-1) * math.E
@@ -208,7 +208,7 @@ func exp(x float64) float64 {
 	return math.Exp(x)
 }
 
-// log is [math.Log], which on some CPUs is wrong for denormal numbers.
+// log is [math.Log], corrected for CPUs on which that is wrong for denormal numbers.
 func log(x float64) float64 {
 	const normal, digits = 0x1p-1022, 54
 	if 0 < x && x < normal {
@@ -217,15 +217,14 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// sin and cos reduce the angle themselves, because [math.Sin] loses digits next to multiples of
-// π/2.
+// sin and cos subtract multiples of π/2 themselves, because [math.Sin] loses digits next to these.
 func sin(x float64) float64 { return sinOfQuarter(x, 0) }
 func cos(x float64) float64 { return sinOfQuarter(x, 1) }
 
-// sinOfQuarter returns sin(x + quarter·π/2), quarter 0 or 1.
+// sinOfQuarter returns sin(x + quarter·π/2). quarter is 0 or 1.
 func sinOfQuarter(x float64, quarter int) float64 {
 	const (
-		large = 0x1p45 // from here on n is not exact enough
+		large = 0x1p45 // for larger x, n is not exact enough
 		// The parts of π/2, each as a float64.
 		high = 0x1.921fb54442d18p+0
 		mid  = 0x1.1a62633145c07p-54
@@ -251,8 +250,8 @@ func sinOfQuarter(x float64, quarter int) float64 {
 	return y
 }
 
-// logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on
-// the left keeps its relative precision.
+// logistic returns 1/(1+exp(-x)). It takes the exponential of negative numbers only, so that small
+// results keep their relative precision.
 func logistic(x float64) float64 {
 	z := math.Exp(-math.Abs(x))
 	if x < 0 {

@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// sum is the order of additions that [Vectors.Sum] states.
+// sum implements [Vectors.Sum].
 func sum[T Float](a []T) T {
 	var partial [64]T
 	width := len(partial) * 4 / sizeOf[T]()
@@ -23,7 +23,7 @@ func sum[T Float](a []T) T {
 	return partial[0]
 }
 
-// dotRows is [Vectors.DotRows].
+// dotRows implements [Vectors.DotRows].
 func dotRows[T Float](dst, a []T, stride int, x []T) {
 	checkStride(len(dst), len(a), stride, len(x))
 	var partial [64]T
@@ -67,7 +67,7 @@ func reduceRows[T Float](f func(a []T) T) func(dst, a []T) {
 	}
 }
 
-// sumColumns is [Vectors.SumColumns].
+// sumColumns implements [Vectors.SumColumns].
 func sumColumns[T Float](dst, a []T) {
 	rows, n := rowLength(len(dst), len(a)), len(dst)
 	for j := range dst {
@@ -79,9 +79,9 @@ func sumColumns[T Float](dst, a []T) {
 	}
 }
 
-// softplusColumns is [Vectors.SoftplusColumns].
+// softplusColumns implements [Vectors.SoftplusColumns].
 func softplusColumns[T Float](dst, a []T) {
-	const factors = 1000 // of at most 2: their product is a float64
+	const factors = 1000 // a product of this many factors of at most 2 does not overflow
 	n := len(dst)
 	rows := rowLength(n, len(a))
 	for j := range dst {
@@ -98,7 +98,7 @@ func softplusColumns[T Float](dst, a []T) {
 	}
 }
 
-// spread is [Vectors.Spread].
+// spread implements [Vectors.Spread].
 func spread[T Float](dst, a []T) {
 	n := rowLength(len(a), len(dst))
 	for i, x := range a {

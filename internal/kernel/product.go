@@ -10,12 +10,12 @@ type Matrix[T Float] struct {
 	RowStride, ColStride int
 }
 
-// Dense returns the view of row-major data without gaps.
+// Dense returns a matrix of rows × cols elements whose rows lie in data one after the other.
 func Dense[T Float](data []T, rows, cols int) Matrix[T] {
 	return Matrix[T]{data, rows, cols, cols, 1}
 }
 
-// Transpose returns the view with rows and columns exchanged.
+// Transpose returns the matrix with rows and columns exchanged. It shares the data of x.
 func (x Matrix[T]) Transpose() Matrix[T] {
 	return Matrix[T]{x.Data, x.Cols, x.Rows, x.ColStride, x.RowStride}
 }
@@ -37,71 +37,76 @@ func (x *Matrix[T]) check(name string, rows, cols int) {
 	}
 }
 
-// Epilogue is applied to a finished part of C while it is in a cache.
+// Epilogue describes operations that are applied to finished parts of C while these are in a cache.
 type Epilogue[T Float] struct {
-	// Bias [n] is added to every row; nil adds nothing.
+	// Bias, of n elements, is added to every row of C. It may be nil.
 	Bias []T
-	// Then, unless nil, is called with finished pieces of C, to be changed in place element by
-	// element. A piece starts at element (row, col), belongs to that row, and continues through the
-	// rows below when it is longer than the rest of the row. Pieces do not overlap and cover C,
-	// parts that outMask excluded included. Tasks call it concurrently.
+	// Then, unless nil, is called with finished pieces of C, whose elements it may change. A piece
+	// starts at element (row, col) of C and continues in the next rows if it is longer than the
+	// rest of its row. Pieces do not overlap and together cover C, including the parts that outMask
+	// excludes. Tasks call Then concurrently.
 	Then func(row, col int, piece []T)
 }
 
-// ProductPlan is the compiled form of C = A·B or C += A·B for fixed shapes A [m, k], B [k, n], C
-// [m, n] and fixed masks. It is read only: any number of products may run on it at once.
+// ProductPlan is the compiled form of C = A·B or C += A·B for fixed masks and fixed shapes: A has
+// m×k, B has k×n and C has m×n elements. It does not change after its creation: any number of
+// products may use it at once.
 //
-// A product runs in phases, each of independent tasks; every task of a phase must have ended before
-// the next phase starts. How the work is split depends on shapes, masks and instruction set alone,
-// and no element of C is touched by two tasks of a phase; so results do not depend on which
-// goroutine runs a task or on how many there are. Element (i, j) is the sum over p of A(i, p)·B(p,
-// j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512; every [blockK] terms, or
-// fewer when rhsMask leaves out some, the sum is rounded into C, which changes nothing.
+// A product runs in phases. Each phase consists of independent tasks, all of which must have ended
+// before the next phase starts. The division into tasks depends on shapes, masks and instruction
+// set alone, and no two tasks of a phase access the same element of C. So results do not depend on
+// the number of goroutines or on which goroutine runs a task. Element (i, j) is the sum over p of
+// A(i, p)·B(p, j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512. After at most
+// [blockK] terms, the sum is stored in C and loaded again, which does not change it.
 type ProductPlan[T Float] struct {
 	m, k, n int
 	kernels *tileKernels[T]
 	panels  []panel
-	needed  []bool // [row tiles × len(panels)]: which tiles of C outMask asks for; nil means all
+	needed  []bool // [row tiles × len(panels)]: whether outMask selects an element of the tile; nil means all
 
-	// phase 0 packs B for all tasks, because it is large; otherwise each task packs its part
+	// shareB is true if B is large: phase 0 then packs B for all tasks. Otherwise each task packs
+	// the panels of B that it needs.
 	shareB           bool
-	packA            bool // tasks copy their blocks of A, because they read them often
-	rowsPerTask      int  // multiple of the height of a tile
+	packA            bool // whether tasks copy their blocks of A, because they read them often
+	rowsPerTask      int  // a multiple of the height of a tile
 	panelsPerTask    int
 	rowTasks         int
 	colTasks         int
-	panelsPerPacking int // of a task of phase 0
+	panelsPerPacking int // panels that a task of phase 0 packs
 }
 
-// panel is a strip of columns of B and C as wide as a tile, or the narrower rest.
+// panel is a range of columns of B and C that is as wide as a tile; the last one may be narrower.
 type panel struct {
 	col, cols int
 	width     int      // cols rounded up to whole vectors
 	packed    int      // where the packed panel [k, width] starts, in elements
-	spans     [][]span // the rows of B that are not all zero in the panel, by blocks of blockK
-	firstRow  int      // first row of the first span, -1 without spans
+	spans     [][]span // for each block of blockK rows of B: the rows that are not all zero in the panel
+	firstRow  int      // first row of the first span; -1 if there are no spans
 }
 
 // span is a range of rows of B, lo <= p < hi.
 type span struct{ lo, hi int }
 
 const (
-	// terms of the sums that are added at once: a packed panel of B stays in the L1 cache
+	// blockK is the number of terms of the sums that are added at once. A packed panel of B with
+	// this number of rows stays in the L1 cache.
 	blockK = 256
-	// rows of zeros between two spans that are cheaper to multiply than to skip
+	// maxGap is the largest number of rows of zeros that are cheaper to multiply than to skip.
 	maxGap       = 8
-	taskWork     = 1 << 19 // multiply-adds that are worth a task
-	localB       = 1 << 13 // elements of B up to which every task packs for itself
+	taskWork     = 1 << 19 // about the smallest number of multiply-adds for which a task pays off
+	localB       = 1 << 13 // largest number of elements of B for which every task packs B itself
 	packingWork  = 1 << 16 // elements that a task of phase 0 packs
-	thenElements = 1 << 12 // elements of a piece given to Epilogue.Then
+	thenElements = 1 << 12 // elements of a piece that is passed to Epilogue.Then
 )
 
-// NewProductPlan returns the plan of products [m, k] by [k, n] on isa, one of [Available].
+// NewProductPlan returns a plan of products of a matrix A of m×k elements and a matrix B of k×n
+// elements on isa, which must be one of [Available].
 //
-// rhsMask, of k*n elements by rows, promises that B is 0 (and all of A finite) where it is false:
-// the plan skips blocks of zeros. outMask, of m*n elements by rows, says which elements of C are of
-// interest: of the others, some get their true value and some 0 (or keep what they hold when
-// accumulating). A nil mask is true everywhere.
+// rhsMask, of k*n elements in row-major order, is false where B is 0. The plan then skips blocks of
+// zeros and assumes that all elements of A are finite. outMask, of m*n elements in row-major order,
+// is true for the elements of C that the caller needs. Each other element becomes either its true
+// value or 0; if the product is added to C, each becomes its true value or stays unchanged. A nil
+// mask is true everywhere.
 func NewProductPlan[T Float](isa ISA, m, k, n int, rhsMask, outMask []bool) *ProductPlan[T] {
 	mustHave("NewProductPlan", isa)
 	switch {
@@ -121,7 +126,7 @@ func NewProductPlan[T Float](isa ISA, m, k, n int, rhsMask, outMask []bool) *Pro
 	return p
 }
 
-// splitColumns makes the panels.
+// splitColumns divides the columns of B into panels.
 func (p *ProductPlan[T]) splitColumns(rhsMask []bool) {
 	width, packed := p.kernels.width(), 0
 	for col := 0; col < p.n; col += width {
@@ -140,7 +145,8 @@ func (p *ProductPlan[T]) splitColumns(rhsMask []bool) {
 	}
 }
 
-// findSpans returns the spans of panel q within lo <= p < hi, without gaps up to maxGap.
+// findSpans returns the spans of panel q within rows lo <= p < hi. Spans that are at most maxGap
+// rows apart are joined.
 func (p *ProductPlan[T]) findSpans(rhsMask []bool, q *panel, lo, hi int) []span {
 	if rhsMask == nil {
 		return []span{{lo, hi}}
@@ -181,11 +187,13 @@ func anyTrue(mask []bool) bool {
 	return false
 }
 
-// splitTasks cuts C into blocks of taskWork or minTaskRows, whichever is more, first by rows.
+// splitTasks divides C into the blocks of the tasks. It divides rows first, so that a block has at
+// least minTaskRows rows and about taskWork multiply-adds, and then columns if there would be fewer
+// than minTasks blocks.
 func (p *ProductPlan[T]) splitTasks() {
 	height := p.kernels.height()
 	rowTiles := (p.m + height - 1) / height
-	tileWork := max(1, height*p.k*p.n) // of a row of tiles
+	tileWork := max(1, height*p.k*p.n) // multiply-adds of a row of tiles
 	tiles := max(minTaskRows/height, taskWork/tileWork)
 	p.rowTasks = (rowTiles + tiles - 1) / tiles
 	if p.rowTasks > 0 {
@@ -206,13 +214,13 @@ func (p *ProductPlan[T]) splitTasks() {
 }
 
 const (
-	minTaskRows    = 60 // rows of C in a task: their tiles share panels of B in the L1 cache
-	minTasks       = 8  // with fewer tasks, columns are split too
-	minPanelsPackA = 4  // panels that read a block of A from which on a copy pays
-	minK           = 32 // length of the sums from which on a copy of A pays
+	minTaskRows    = 60 // smallest number of rows of C in a task: their tiles share panels of B in the L1 cache
+	minTasks       = 8  // with fewer tasks, columns are divided, too
+	minPanelsPackA = 4  // smallest number of panels reading a block of A for which a copy of it pays off
+	minK           = 32 // smallest number of terms of the sums for which a copy of A pays off
 )
 
-// Work returns the number of multiply-adds of a product, after skipping.
+// Work returns the number of multiply-adds of a product, without those that masks skip.
 func (p *ProductPlan[T]) Work() int {
 	height, work := p.kernels.height(), 0
 	for j, q := range p.panels {
@@ -244,7 +252,7 @@ func (p *ProductPlan[T]) Phases() int {
 	return 1
 }
 
-// Tasks returns the number of independent tasks of a phase. It may be 0.
+// Tasks returns the number of tasks of a phase. It may be 0.
 func (p *ProductPlan[T]) Tasks(phase int) int {
 	if phase == 0 && p.shareB {
 		return (len(p.panels) + p.panelsPerPacking - 1) / p.panelsPerPacking
@@ -252,9 +260,9 @@ func (p *ProductPlan[T]) Tasks(phase int) int {
 	return p.rowTasks * p.colTasks
 }
 
-// SharedScratch returns the number of elements of memory that all tasks of one product share, from
-// the start of the first phase to the end of the last. Their content before does not matter. The
-// product is fastest when they start at a multiple of 64 bytes.
+// SharedScratch returns the number of elements of scratch memory that all tasks of one product
+// share, from the start of the first phase to the end of the last. Its initial contents do not
+// matter. The product is fastest if this memory starts at a multiple of 64 bytes.
 func (p *ProductPlan[T]) SharedScratch() int {
 	if !p.shareB || len(p.panels) == 0 {
 		return 0
@@ -263,8 +271,8 @@ func (p *ProductPlan[T]) SharedScratch() int {
 	return last.packed + p.k*last.width
 }
 
-// LocalScratch is SharedScratch for memory that a task needs for itself while it runs, as much for
-// every task.
+// LocalScratch returns the number of elements of scratch memory that each task needs for itself
+// while it runs. Initial contents and alignment are as for SharedScratch.
 func (p *ProductPlan[T]) LocalScratch() int {
 	size := p.localA()
 	if !p.shareB {
@@ -278,6 +286,6 @@ func (p *ProductPlan[T]) localA() int {
 	if !p.packA {
 		return 0
 	}
-	const line = 16 // elements; what follows stays aligned to cache lines
+	const line = 16 // elements; keeps the memory that follows aligned to cache lines
 	return (p.rowsPerTask*min(p.k, blockK) + line - 1) / line * line
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// productSizes are [m, k]·[k, n]: layers of networks on a batch of 1,024, and gradients of such
-// layers.
+// productSizes holds m, k and n of products of an m×k matrix with a k×n matrix: layers of networks
+// on a batch of 1,024, and gradients of such layers.
 var productSizes = [][3]int{{1024, 512, 512}, {1024, 1024, 1024}, {1024, 128, 128}, {1024, 64, 64}, {1024, 16, 16},
 	{1024, 7, 16}, {1024, 16, 248}, {512, 1024, 512}, {128, 1024, 128}, {64, 1024, 64}, {16, 1024, 16}, {7, 1024, 16},
 	{1024, 512, 1}, {4, 4, 4}}
@@ -21,8 +21,8 @@ func BenchmarkProduct(b *testing.B) {
 	benchmarkProduct[float64](b)
 }
 
-// benchmarkProduct measures one product on one thread, also with a transposed operand as in
-// gradients.
+// benchmarkProduct measures products of each size on one thread: without a transposed operand, and
+// with one, as in gradients.
 func benchmarkProduct[T Float](b *testing.B) {
 	for _, isa := range Available() {
 		for _, s := range productSizes {
@@ -46,7 +46,8 @@ func benchmarkProduct[T Float](b *testing.B) {
 }
 
 // BenchmarkProductMasked measures 1024×512×512 with a triangular mask on B, as in a masked layer,
-// and on C, as in the gradient of its weights. The GFLOP/s count all terms, zeros included.
+// and with such a mask on C, as in the gradient of the weights of a masked layer. The GFLOP/s count
+// all terms, including zeros.
 func BenchmarkProductMasked(b *testing.B) {
 	const batch, width = 1024, 512
 	mask := make([]bool, width*width)
@@ -71,8 +72,8 @@ func BenchmarkProductMasked(b *testing.B) {
 	run("gradient/masked", nil, mask, gradient, x.Transpose(), out)
 }
 
-// BenchmarkProductThreads measures 1024×512×512 on one goroutine and on two that take tasks in
-// turn, in the same run, and reports how many times faster the best run of two is.
+// BenchmarkProductThreads measures 1024×512×512 on one goroutine and on two goroutines that divide
+// the tasks, in the same run. It reports the ratio of the shortest times.
 func BenchmarkProductThreads(b *testing.B) {
 	const m, k, n = 1024, 512, 512
 	c, x, y := newDense[float32](m, n), newDense[float32](m, k), newDense[float32](k, n)

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/kernel/openblas"
 )
 
-// BenchmarkProductOpenBLAS measures OpenBLAS and this package in turns on one thread, and reports
-// how many times faster this package was in the best turn of each:
+// BenchmarkProductOpenBLAS measures OpenBLAS and this package alternately on one thread. It reports
+// the shortest time of OpenBLAS divided by the shortest time of this package.
 //
 //	go test -tags openblas -run '^$' -bench ProductOpenBLAS ./internal/kernel
 func BenchmarkProductOpenBLAS(b *testing.B) {

@@ -1,11 +1,12 @@
 package kernel
 
-// inPlaceElements is the extent of B, in elements, up to which it stays in the L1 cache without
-// packing.
+// inPlaceElements is the largest extent of B in memory, in elements, with which B stays in the L1
+// cache without packing.
 const inPlaceElements = 1 << 12
 
-// readInPlace reports whether tiles read panel q from b itself: its rows are contiguous and fill
-// whole vectors, and either few tiles read it or it does not thrash the cache.
+// readInPlace reports whether tiles read panel q from b itself instead of a packed copy. This is so
+// if the rows of the panel are contiguous and fill whole vectors, and if few tiles read the panel
+// or it stays in the cache.
 func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
 	if b.ColStride != 1 || q.cols != q.width {
 		return false
@@ -13,9 +14,9 @@ func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
 	return p.m <= 2*p.kernels.height() || p.k*b.RowStride <= inPlaceElements || b.RowStride == q.width
 }
 
-// packPanels copies panels first <= j < end, as far as there are such, to dst, which starts with
-// the first: each [k, width] without gaps, zeros at the right of a narrow one. Rows outside of
-// spans are left out.
+// packPanels copies the panels first <= j < end that exist to dst. Without shareB, dst starts with
+// panel first; otherwise it starts with panel 0. A packed panel has k rows of panel.width elements
+// without gaps; the columns that a narrow panel lacks are 0. Rows outside of spans are not copied.
 func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
 	end = min(end, len(p.panels))
 	from := 0
@@ -35,7 +36,7 @@ func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
 	}
 }
 
-// packPanel copies the rows of span s of panel q to dst [k, width].
+// packPanel copies the rows of span s of panel q to dst, where the packed panel starts.
 func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
 	out, from, rows := dst[s.lo*q.width:], b.Data[s.lo*b.RowStride+q.col*b.ColStride:], s.hi-s.lo
 	if q.cols < q.width {
@@ -57,9 +58,9 @@ func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
 	}
 }
 
-// packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view
-// of it. Packing keeps the orientation, so it copies contiguous pieces; its purpose is the small
-// extent of the block.
+// packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the copy
+// as a matrix. The copy is smaller in memory than the block of A. It is row-major or column-major
+// like A, so that contiguous pieces are copied.
 func (p *ProductPlan[T]) packBlock(dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
 	rows, cols := rowEnd-row, hi-lo
 	if cols == 0 {

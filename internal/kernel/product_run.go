@@ -2,13 +2,13 @@ package kernel
 
 import "fmt"
 
-// RunTask runs a task, 0 <= task < Tasks(phase), of a phase, 0 <= phase < Phases(), of the product
-// c = a·b, or c += a·b when accumulate is set, with the epilogue epi unless it is nil. Every task
-// of a product gets the same arguments but for local.
+// RunTask runs one task, 0 <= task < Tasks(phase), of one phase, 0 <= phase < Phases(), of the
+// product c = a·b, or c += a·b if accumulate is true. The epilogue epi may be nil. All tasks of a
+// product must be called with the same arguments, except for local.
 //
-// a and b may have any strides; c must have ColStride 1 and overlap neither. shared and local have
-// at least SharedScratch() and LocalScratch() elements; no other running task may use local.
-// RunTask allocates nothing.
+// a and b may have any strides. c must have ColStride 1 and must not overlap a or b. shared must
+// have at least SharedScratch() elements and local at least LocalScratch() elements. Tasks that run
+// at the same time must have different local. RunTask allocates no memory.
 func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
 	if phase < 0 || phase >= p.Phases() || task < 0 || task >= p.Tasks(phase) {
 		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: no task %d of phase %d", task, phase))
@@ -57,7 +57,7 @@ func (p *ProductPlan[T]) Run(c, a, b Matrix[T], accumulate bool, epi *Epilogue[T
 	}
 }
 
-// productTask is a block of C while it is computed.
+// productTask holds the state of a task that computes a block of C.
 type productTask[T Float] struct {
 	*ProductPlan[T]
 	c, a, b          Matrix[T]
@@ -66,7 +66,7 @@ type productTask[T Float] struct {
 	row, rowEnd      int
 	panel, panelEnd  int
 	packedA, packedB []T
-	packedFrom       int // offset of packedB[0] in all packed panels
+	packedFrom       int // offset of packedB[0] from the start of the first packed panel
 }
 
 func (t *productTask[T]) run() {
@@ -92,13 +92,13 @@ func (t *productTask[T]) run() {
 	t.finish()
 }
 
-// strip is a span of a panel, ready to be multiplied.
+// strip is a span of a panel with the operands of its multiplication.
 type strip[T Float] struct {
 	*panel
 	span
 	a          Matrix[T] // A or a packed block of it
-	aRow, aCol int       // which row of A is row 0 of a, which column of a is column lo of A
-	b, next    *T        // row lo of the panel of B, and what will be read after it
+	aRow, aCol int       // the row of A that is row 0 of a, and the column of a that is column lo of A
+	b, next    *T        // row lo of the panel of B, and the memory that is read after the panel
 	bStride    int
 }
 
@@ -139,7 +139,7 @@ func (t *productTask[T]) tileNeeded(row, j int) bool {
 	return t.needed[row/t.kernels.height()*len(t.panels)+j]
 }
 
-// addRows adds the terms of a strip to rows row <= i < end of C.
+// addRows adds the terms of strip s to rows row <= i < end of C.
 func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 	for _, k := range t.kernels.shapes {
 		tiles := (end - row) / k.rows
@@ -160,7 +160,8 @@ func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 	}
 }
 
-// panelRow returns where row i of panel q is, and the distance to the next row.
+// panelRow returns a pointer to row i of panel q and the distance to the next row, in B or in a
+// packed copy.
 func (t *productTask[T]) panelRow(q *panel, i int) (*T, int) {
 	if t.readInPlace(q, &t.b) {
 		return t.b.element(i, q.col), t.b.RowStride
@@ -168,7 +169,8 @@ func (t *productTask[T]) panelRow(q *panel, i int) (*T, int) {
 	return &t.packedB[q.packed-t.packedFrom+i*q.width], q.width
 }
 
-// clear sets rows of a panel that no term is added to: to 0, or to the bias if withBias.
+// clear sets rows row <= i < end of panel q of C, to which no terms are added, to 0, or to the bias
+// if withBias is true. It leaves them unchanged if the product is added to C.
 func (t *productTask[T]) clear(q *panel, row, end int, withBias bool) {
 	if t.accumulate {
 		return
@@ -183,7 +185,8 @@ func (t *productTask[T]) clear(q *panel, row, end int, withBias bool) {
 	}
 }
 
-// finish applies the epilogue, but for a bias that the sums started from.
+// finish applies the epilogue. It adds the bias only if the product is added to C; otherwise sums
+// have started from the bias.
 func (t *productTask[T]) finish() {
 	addBias := t.accumulate && t.epilogue.Bias != nil
 	if t.epilogue.Then == nil && !addBias {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomMatrix returns a rows × cols view of random normal numbers in one of several layouts, NaN
-// wherever the view has no element.
+// randomMatrix returns a rows × cols matrix of random normal numbers in one of several layouts.
+// Elements of its data that do not belong to the matrix are NaN.
 func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 	x := Matrix[T]{Rows: rows, Cols: cols}
 	size := 0
@@ -36,9 +36,9 @@ func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 	return x
 }
 
-// exactProduct is a·b in float64, and the bound of its rounding errors in T: the number of terms,
-// and two for a start and an epilogue, times the unit roundoff times the sum of the absolute
-// values.
+// exactProduct holds the product a·b in float64 and a bound on the rounding errors of its
+// computation in T. The bound is (number of terms + 2) times the unit roundoff times the sum of the
+// absolute values of the terms; 2 stands for the start and the epilogue.
 type exactProduct struct {
 	value, bound []float64
 	roundoff     float64 // unit roundoff times number of terms
@@ -63,7 +63,8 @@ func newExactProduct[T Float](a, b Matrix[T]) exactProduct {
 	return e
 }
 
-// requireProduct compares c with start + the exact product. Elements that are not needed may be 0.
+// requireProduct compares c with the sum of start and the exact product. Elements that are not
+// needed may be 0.
 func requireProduct[T Float](t *testing.T, c, start Matrix[T], exact exactProduct, needed []bool, message string) {
 	t.Helper()
 	for i := range c.Rows {
@@ -85,7 +86,8 @@ func requireProduct[T Float](t *testing.T, c, start Matrix[T], exact exactProduc
 	}
 }
 
-// runProduct runs the tasks of a product in random order, with scratch full of NaN.
+// runProduct runs the tasks of each phase of a product in random order, with scratch memory that is
+// filled with NaN.
 func runProduct[T Float](rng *rand.Rand, p *ProductPlan[T], c, a, b Matrix[T], accumulate bool, epi *Epilogue[T]) {
 	shared, local := make([]T, p.SharedScratch()), make([]T, p.LocalScratch())
 	for i := range shared {
@@ -186,7 +188,7 @@ func TestProductMasks(t *testing.T) {
 					switch kind {
 					case 0: // block triangular
 						rhs[i*n+j] = i*n/k >= j/7*7
-					case 1: // a band, nothing in the first columns
+					case 1: // a band; the first columns are 0
 						rhs[i*n+j] = j > 40 && i%90 < j/2
 					case 2:
 						rhs[i*n+j] = rng.IntN(4*n) == 0
@@ -246,8 +248,9 @@ func TestRunTaskPanics(t *testing.T) {
 	require.Panics(t, func() { NewProductPlan[float64](Portable, 2, 3, 4, make([]bool, 11), nil) })
 }
 
-// TestProductIsDeterministic computes blocks of a product on their own, whose elements then lie
-// elsewhere in tiles, panels and tasks, and with tasks in another order: all bits must be the same.
+// TestProductIsDeterministic computes blocks of a product as products of their own, in which
+// elements have other places in tiles, panels and tasks, and runs tasks in another order. All bits
+// of the results must stay the same.
 func TestProductIsDeterministic(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		rng := rand.New(rand.NewPCG(27, 28))

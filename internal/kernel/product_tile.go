@@ -2,23 +2,25 @@ package kernel
 
 import "unsafe"
 
-// tileKernel is the innermost loop of a product. For each of `tiles` tiles of C below each other,
-// of a fixed number of rows and up to a fixed number of vectors of columns, it computes C = start +
-// A·B with k terms. Strides are in elements. Element (i, p) of A is at a[i*aRow + p*aCol]; row p of
-// B is at b[p*bRow], whole vectors are read from it; row i of C is at c[i*cRow] and row i of start
-// at start[i*startRow], cols elements are accessed of each. A nil start means 0. Memory from next
-// on is about to be read: per term, nextStep elements of it are prefetched into the L2 cache.
+// tileKernel is the innermost loop of a product. A tile is a part of C with a fixed number of rows
+// and at most a fixed number of columns, cols. For `tiles` tiles below each other, the kernel
+// computes C = start + A·B with k terms. Strides are in elements. Element (i, p) of A is at
+// a[i*aRow + p*aCol]. Row p of B is at b[p*bRow]; whole vectors are read from it. Row i of C is at
+// c[i*cRow] and row i of start at start[i*startRow]; cols elements of each are accessed. A nil
+// start means 0. Memory from next on is read after this call: for each term, the kernel prefetches
+// nextStep elements of it into the L2 cache.
 type tileKernel[T Float] func(tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int)
 
-// tileKernels are the tile kernels of an instruction set.
+// tileKernels holds the tile kernels of an instruction set.
 type tileKernels[T Float] struct {
 	lanes  int            // elements of a vector
-	shapes []tileShape[T] // the full height first, the last one has one row
-	// From Vectors, for packing.
+	shapes []tileShape[T] // in decreasing order of height; the last one has one row
+	// copyRows and transpose are kernels of Vectors; they are used for packing.
 	copyRows, transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 }
 
-// tileShape are the kernels for tiles of one height; run[v-1] is for v vectors of columns.
+// tileShape holds the kernels for tiles of the given number of rows. run[v-1] is the kernel for
+// tiles that are v vectors wide.
 type tileShape[T Float] struct {
 	rows int
 	run  []tileKernel[T]
@@ -48,7 +50,7 @@ func tileKernelsOf[T Float](isa ISA) *tileKernels[T] {
 	return kernels
 }
 
-// portableLanes is the width of a portable tile.
+// portableLanes is the number of columns of a portable tile.
 const portableLanes = 4
 
 func portableTile1[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int) {
@@ -67,8 +69,8 @@ func portableTile1[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, 
 	}
 }
 
-// portableTile4 works on two rows of a tile at a time: as much as fits into the registers of most
-// CPUs.
+// portableTile4 works on two rows of a tile at a time, since two rows fit into the registers of
+// most CPUs.
 func portableTile4[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int) {
 	as := unsafe.Slice(a, (4*tiles-1)*aRow+(k-1)*aCol+1)
 	bs := unsafe.Slice(b, (k-1)*bRow+portableLanes)
@@ -95,7 +97,8 @@ func portableTile4[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, 
 	}
 }
 
-// loadRow returns cols elements from start[offset] on, then zeros.
+// loadRow returns cols elements from start[offset] on, followed by zeros. If start is nil, it
+// returns zeros only.
 func loadRow[T Float](start *T, offset, cols int) (row [portableLanes]T) {
 	if start != nil {
 		copy(row[:], unsafe.Slice(start, offset+cols)[offset:])

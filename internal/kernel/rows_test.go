@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRows compares the kernels of whole rows with the portable ones, to the bit, in guarded
-// memory.
+// TestRows compares the kernels on whole rows with the portable ones, in guarded memory. All bits
+// must be equal.
 func TestRows(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testRows[float32](t, isa) })
@@ -83,7 +83,8 @@ func TestRowsOfNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsAllocated runs a product and a function whose large angles are computed in Go.
+// TestNothingIsAllocated checks that a product and a function of angles, some too large for the
+// assembly, allocate no memory.
 func TestNothingIsAllocated(t *testing.T) {
 	for _, isa := range Available() {
 		p := NewProductPlan[float32](isa, 130, 300, 70, nil, nil)

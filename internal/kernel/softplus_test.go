@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSoftplusColumns compares with one logarithm a row in float64, in guarded memory, and each
-// column with the same column alone, to the bit.
+// TestSoftplusColumns compares results in guarded memory with a computation in float64 that takes
+// one logarithm per row. Each column must also equal the result for that column alone, in all bits.
 func TestSoftplusColumns(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testSoftplusColumns[float32](t, isa, 0x1p-23) })
@@ -51,7 +51,7 @@ func testSoftplusColumns[T Float](t *testing.T, isa ISA, rounding float64) {
 		}
 	}
 
-	const many = 2500 // rows, whose factors have no product that is a number
+	const many = 2500 // number of rows, so large that the product of all factors overflows
 	zeros, sum := make([]T, 3*many), make([]T, 3)
 	v.SoftplusColumns(sum, zeros)
 	for _, s := range sum {
@@ -67,5 +67,5 @@ func testSoftplusColumns[T Float](t *testing.T, isa ISA, rounding float64) {
 	require.Panics(t, func() { v.SoftplusColumns(make([]T, 2), make([]T, 3)) })
 }
 
-// softplus is log(1 + exp x).
+// softplus returns log(1 + exp x).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

@@ -2,39 +2,41 @@ package kernel
 
 import "fmt"
 
-// Float is an element type that kernels exist for.
+// Float is an element type for which there are kernels.
 type Float interface{ float32 | float64 }
 
-// Vectors is the table of element-wise kernels of one element type on one instruction set.
+// Vectors holds the kernels on slices of one element type for one instruction set.
 //
-// All slices of a call have the same length unless something else is said, otherwise the kernel
-// panics; it may be 0. dst may be the same slice as an operand but must not overlap one otherwise.
-// A kernel never touches memory outside its slices. The result for an element depends on the values
-// of the operands only, not on where in the slice it is.
+// All slices of a call must have the same length, which may be 0, unless the comment of the kernel
+// states otherwise. The kernel panics if they do not. dst may be the same slice as an operand but
+// must not overlap an operand in any other way. A kernel never accesses memory outside its slices.
+// The result for an element depends on the values of the operands only, not on where in the slice
+// it is.
 type Vectors[T Float] struct {
-	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are
-	// zeros. Pow has the special cases of [math.Pow], which also computes it for float64.
+	// dst[i] = a[i] op b[i]. Min and Max return NaN if an operand is NaN, and b[i] if both are
+	// zeros. Pow has the special cases of [math.Pow]; for float64 it calls that function.
 	Add, Sub, Mul, Div, Min, Max, Pow func(dst, a, b []T)
 
 	// dst[i] = a[i] op s; the two Scalar… kernels compute s op a[i].
 	AddScalar, SubScalar, MulScalar, DivScalar, MinScalar, MaxScalar func(dst, a []T, s T)
 	ScalarSub, ScalarDiv                                             func(dst, a []T, s T)
 
-	// dst[i] = a[i]*b[i] + c[i]; rounded once on AVX2 and AVX512, once or twice on Portable.
+	// dst[i] = a[i]*b[i] + c[i]. It is rounded once on AVX2 and AVX512, and once or twice on
+	// Portable.
 	MulAdd func(dst, a, b, c []T)
 
-	// dst[i] = f(a[i]), exact or correctly rounded. Round goes to the nearest, ties to even.
-	// Sign(±0) = ±0, Sign(NaN) = NaN.
+	// dst[i] = f(a[i]), exact or correctly rounded. Round rounds to the nearest integer, and ties
+	// to even. Sign(±0) = ±0, Sign(NaN) = NaN.
 	Neg, Abs, Sqrt, Floor, Ceil, Round, Sign func(dst, a []T)
 
-	// dst[i] = f(a[i]), at most 4 units in the last place from the exact value, with the limits and
-	// special cases of package math; denormal operands and results included. Logistic(x) =
-	// 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x). Angles of 2⁴⁵ or more are left to package math, which is
-	// less precise next to multiples of π/2. Sin and Cos are slow for slices with angles above 2¹⁷
-	// (float32) or 2³⁰ (float64).
+	// dst[i] = f(a[i]). Results differ from the exact value by at most 4 units in the last place,
+	// also for denormal operands and results. Limits and special cases are the same as in package
+	// math. Logistic(x) = 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x). Angles of 2⁴⁵ or more are left to
+	// package math, which is less precise next to multiples of π/2. Sin and Cos are slow for slices
+	// with angles above 2¹⁷ (float32) or 2³⁰ (float64).
 	Exp, Expm1, Log, Log1p, Tanh, Logistic, Erf, Sin, Cos, Rsqrt func(dst, a []T)
 
-	// dst[i] = a[i] op b[i]; with a NaN all are false but NotEqual.
+	// dst[i] = a[i] op b[i]. If an operand is NaN, all comparisons are false except NotEqual.
 	Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual func(dst []bool, a, b []T)
 
 	// dst[i] = a[i] op s.
@@ -59,22 +61,23 @@ type Vectors[T Float] struct {
 	// 64/sizeof(T), …, 1. The sum of nothing is 0.
 	Sum func(a []T) T
 
-	// MaxOf and MinOf return NaN when an element is NaN, and -Inf and +Inf for an empty slice.
+	// MaxOf and MinOf return NaN if an element is NaN. For an empty slice, MaxOf returns -Inf and
+	// MinOf +Inf.
 	MaxOf, MinOf func(a []T) T
 
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
 	SumRows, MaxRows, MinRows func(dst, a []T)
 
-	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as in MulAdd and
-	// added in the order of Sum. dst must overlap neither.
+	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x). The products are rounded as in MulAdd
+	// and added in the order of Sum. dst must not overlap a or x.
 	DotRows func(dst, a []T, stride int, x []T)
 
-	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn,
-	// p[i mod 4], of which (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
+	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. Row i is added to partial sum p[i mod 4],
+	// and then (p[0] + p[2]) + (p[1] + p[3]) to dst.
 	SumColumns func(dst, a []T)
 
 	// dst[j] += Σ log(1 + exp a[i*len(dst)+j]) over the rows i of a, with one logarithm for many
-	// rows: a row adds an error of at most a rounding of 1.
+	// rows. The error that a row adds is at most the error of rounding a number near 1.
 	SoftplusColumns func(dst, a []T)
 
 	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).
@@ -97,14 +100,16 @@ func VectorsOf[T Float](isa ISA) *Vectors[T] {
 	return v
 }
 
-// checkLength panics when an operand of a kernel has another length than its result.
+// checkLength panics if found, the length of an operand of a kernel, differs from want, the length
+// of the result.
 func checkLength(want, found int) {
 	if want != found {
 		panic(fmt.Sprintf("kernel.Vectors: operand of length %d for a result of length %d", found, want))
 	}
 }
 
-// rowLength returns the length of each of a number of rows with the given elements in all.
+// rowLength returns the length of a row, given the number of rows and the number of elements of all
+// rows together. It panics if rows cannot have equal length.
 func rowLength(rows, elements int) int {
 	if rows == 0 && elements == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkExp measures exp on slices of 4,096 elements, which stay in the L1 or L2 cache, and of
-// 1<<24.
+// BenchmarkExp measures exp on slices of 4,096 elements, which stay in the L1 or L2 cache, and on
+// slices of 1<<24 elements.
 func BenchmarkExp(b *testing.B) {
 	for _, n := range []int{1 << 12, 1 << 24} {
 		benchmarkUnary[float32](b, "Exp", n)
@@ -48,7 +48,7 @@ func benchmarkKernels[T Float](b *testing.B) {
 	}
 }
 
-// BenchmarkRows measures the kernels of rows on 4,096 elements in short rows.
+// BenchmarkRows measures the kernels on rows with 4,096 elements in short rows.
 func BenchmarkRows(b *testing.B) {
 	v := VectorsOf[float32](Detect())
 	for _, n := range []int{8, 16, 32} {

@@ -1,4 +1,5 @@
-// Package dagtest has small tables and problems shared by tests of graphs.
+// Package dagtest provides small tables and problems that tests of several packages for graphs
+// share.
 package dagtest
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Table returns a table of numbers.
+// Table returns a table of numbers with the given column names.
 func Table(t *testing.T, names []string, rows [][]float64) *table.Table {
 	t.Helper()
 	parsed, err := table.Parse("test.csv", []byte(CSV(names, rows)))
@@ -25,7 +26,7 @@ func Table(t *testing.T, names []string, rows [][]float64) *table.Table {
 	return parsed
 }
 
-// Chain returns columns a → b → c with unit noise.
+// Chain returns data of a chain a → b → c with noise of standard deviation 1.
 func Chain(t *testing.T, rows int, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	d, err := tables.NewData(Table(t, []string{"a", "b", "c"}, ChainRows(rows)), options)
@@ -33,7 +34,7 @@ func Chain(t *testing.T, rows int, options tables.DataOptions) *tables.Data {
 	return d
 }
 
-// ChainRows returns rows of a → b → c.
+// ChainRows returns random rows of the chain a → b → c.
 func ChainRows(rows int) [][]float64 {
 	random := rand.New(rand.NewPCG(11, 12))
 	values := make([][]float64, rows)
@@ -45,7 +46,7 @@ func ChainRows(rows int) [][]float64 {
 	return values
 }
 
-// CSVLine returns a row of a file.
+// CSVLine returns a row as a line of a CSV file.
 func CSVLine(row []float64) string {
 	var cells []string
 	for _, x := range row {
@@ -54,7 +55,7 @@ func CSVLine(row []float64) string {
 	return strings.Join(cells, ",")
 }
 
-// CSV returns a file of numbers.
+// CSV returns a CSV file of numbers.
 func CSV(names []string, rows [][]float64) string {
 	var text strings.Builder
 	text.WriteString(strings.Join(names, ",") + "\n")
@@ -67,8 +68,9 @@ func CSV(names []string, rows [][]float64) string {
 // Random returns a source of random numbers.
 func Random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// Categories simulates categories a → b ← c → d with 2, 3, 2 and 4 levels. With interventions in b
-// and in d a column "set" names them.
+// Categories simulates categories with the graph a → b ← c → d and 2, 3, 2 and 4 levels. If
+// interventions is true, b is set from outside in some rows and d in others, and a column "set"
+// names the node that is set.
 func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -103,8 +105,9 @@ func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *
 	return d
 }
 
-// FarInterventions returns v0 → v1 → v2 and a separate v3, and rows in which one of them, or v1 and
-// v3, are set far from their usual values.
+// FarInterventions returns data of a graph v0 → v1 → v2 with a separate node v3. In some rows, one
+// of the nodes, or v1 and v3 together, is set from outside, at the given distance from its usual
+// values.
 func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -129,7 +132,8 @@ func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options
 	return d
 }
 
-// Mixed returns the problem of a table in CSV, with interventions in the column set, if any.
+// Mixed returns the problem of a table in CSV. If the table has a column "set", it names the nodes
+// that are set from outside.
 func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	t.Helper()
 	parsed, err := table.Parse("mixed.csv", []byte(text))
@@ -145,7 +149,7 @@ func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	return p
 }
 
-// Draws draws graphs.
+// Draws returns count graphs drawn from a posterior.
 func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []score.Draw {
 	t.Helper()
 	draws, err := p.Sample(context.Background(), random, count)
@@ -153,8 +157,9 @@ func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []sco
 	return draws
 }
 
-// Joint returns the probability of every combination of levels under one graph, with posterior mean
-// tables from counts, without the tables of set nodes.
+// Joint returns the probability of every combination of levels under the graph with the given
+// parents. The conditional probabilities are posterior means computed from counts. do holds the
+// levels of nodes that are set from outside, whose conditional probabilities are left out.
 func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
 	cells := 1
 	for _, levels := range d.Levels {
@@ -190,7 +195,7 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 	return probabilities, codes
 }
 
-// Missing returns the problem of a table in CSV with missing cells.
+// Missing returns the problem of a table in CSV with missing cells, which are imputed.
 func Missing(t *testing.T, text string, options tables.DataOptions, model score.ModelOptions) (*score.Problem, error) {
 	t.Helper()
 	parsed, err := table.Parse("missing.csv", []byte(text))

@@ -21,13 +21,14 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Flows are the timed flows, in the sizes of the paper, by name.
+// Flows holds the flows that can be timed, in the sizes of the paper, by name.
 var Flows = map[string]cosmic.Config{
 	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
 }
 
-// Problem is a problem to train on: the paper's robust design with a number of predictors, or graph
-// discovery as in the paper's simulation with a number of nodes.
+// Problem is a problem to train on. With Nodes > 0, it is the discovery of a graph with this number
+// of nodes, as in the simulation of the paper; otherwise it is the robust design of the paper with
+// the given number of predictors.
 type Problem struct {
 	Predictors int `json:"predictors,omitempty"`
 	Nodes      int `json:"nodes,omitempty"`
@@ -40,17 +41,18 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d predictors", p.Predictors)
 }
 
-// Sizes are the timed combinations: every flow with every problem and number of draws per step.
+// Sizes holds the combinations to be timed: every flow with every problem and every batch, which is
+// the number of draws per step.
 type Sizes struct {
 	Flows          []string
 	Problems       []Problem
 	Batches        []int
 	DType          dtypes.DType
-	StepsPerLaunch int           // 0 stands for 1
-	Interval       time.Duration // timed four times; 0 stands for a quarter of a second
+	StepsPerLaunch int           // 0 means 1
+	Interval       time.Duration // length of each of the four timed intervals; 0 means a quarter of a second
 }
 
-// interval is in seconds.
+// interval returns the length of an interval in seconds.
 func (s Sizes) interval() float64 {
 	if s.Interval == 0 {
 		return 0.25
@@ -60,33 +62,37 @@ func (s Sizes) interval() float64 {
 
 // Timing is the speed of training steps on a problem.
 type Timing struct {
+	// Flow is the name of the flow, a key of Flows.
 	Flow string `json:"flow"`
 	Problem
+	// Batch is the number of draws per step.
 	Batch int `json:"batch"`
-	// Step is the time of a step in seconds, the median over intervals that end when the device has
-	// finished. Start is the time of the first step, which includes compilation.
+	// Step is the time of a step in seconds: the median over intervals, each of which ends when the
+	// device has finished its steps. Start is the time of the first step, in seconds, which
+	// includes compilation.
 	Step  float64 `json:"step_seconds"`
 	Start float64 `json:"start_seconds"`
 	// Work is the work of a step.
 	Work Work `json:"work"`
 }
 
-// Samples is the number of draws per second.
+// Samples returns the number of draws per second.
 func (t Timing) Samples() float64 { return float64(t.Batch) / t.Step }
 
-// Shares are the least shares of the step for products of matrices, and for passes through memory,
-// on a device with the given limits.
+// Shares returns lower bounds of the shares of the time of a step that matrix products, and passes
+// through memory, take on a device with the given limits.
 func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
 	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
 }
 
-// intervals are timed, after an untimed one; mostSteps bounds the steps of each.
+// intervals is the number of timed intervals, which follow an untimed one. mostSteps is the largest
+// number of steps in an interval.
 const (
 	intervals = 4
 	mostSteps = 1000
 )
 
-// Benchmark times training steps, and calls report with each size.
+// Benchmark times training steps, and calls report with the timing of each size.
 func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report func(Timing)) error {
 	for _, flow := range sizes.Flows {
 		for _, problem := range sizes.Problems {
@@ -112,7 +118,7 @@ func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report fu
 	return nil
 }
 
-// stepBenchmark times one size.
+// stepBenchmark times the training steps of one size.
 type stepBenchmark struct {
 	device *gpu.Device
 	sizes  Sizes
@@ -123,7 +129,8 @@ func (b *stepBenchmark) wrap(err error) error {
 	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
-// run trains for intervals of every steps, and keeps the median of all but the first.
+// run trains for the given number of intervals of every steps each. It sets timing.Step to the
+// median over all intervals except the first.
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
@@ -161,8 +168,8 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	return nil
 }
 
-// open simulates the problem, with its distribution over models: a table for up to 20 predictors,
-// and for families of a graph, and a network beyond.
+// open simulates the problem and returns its posterior and a distribution over models. The latter
+// is a table for graphs and for few predictors, and a network for more predictors.
 func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
 	if p.Nodes > 0 {
 		target, err := graphs(sem.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
@@ -186,13 +193,14 @@ func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, er
 	return problem.Posterior(), models, nil
 }
 
-// Rows and hidden units of the paper's simulation of graphs (appendix F.1).
+// graphRows and graphHidden are the numbers of rows and of hidden units in the simulation of graphs
+// of the paper (appendix F.1).
 const (
 	graphRows   = 256
 	graphHidden = 10
 )
 
-// robustProblem is the robust design of the paper, with 50 rows and a column of ones.
+// robustProblem returns the robust design of the paper, with 50 rows and a column of ones.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data := published.Design{Predictors: predictors, Misspecification: published.HighMisspecification, Seed: seed}.Simulate()
 	parsed, err := parse(data.WriteCSV)

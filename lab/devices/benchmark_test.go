@@ -19,7 +19,8 @@ func TestWorkIsCounted(t *testing.T) {
 		return graph.Tanh(graph.MatMul(graph.Reshape(x, 2, 3), graph.Reshape(y, 3, 4)))
 	}, x, y)
 	require.NoError(t, err)
-	// 2×3 by 3×4 to 2×4, and the same arrays in and out of the computation.
+	// The product of a 2×3 and a 3×4 matrix; the same three arrays are the inputs and the output of
+	// the computation.
 	require.Equal(t, Work{Flops: 2 * 2 * 3 * 4, Bytes: 2 * 4 * (6 + 12 + 8)}, work)
 	_, err = graph.ExecOnce(backend, func(x, y *graph.Node) *graph.Node {
 		return graph.Einsum("bij,bjk->bik", graph.Reshape(x, 2, 1, 3), graph.Reshape(y, 2, 3, 2))
@@ -47,7 +48,7 @@ func TestBenchmark(t *testing.T) {
 		arithmetic, memory := timing.Shares(Limits{FlopsPerSecond: 1e12, BytesPerSecond: 1e11})
 		require.Positive(t, arithmetic)
 		require.Positive(t, memory)
-		if i%2 == 1 { // products with the batch grow with it, those with weights alone do not
+		if i%2 == 1 { // products that involve the batch grow with it; products of weights alone do not
 			require.Greater(t, timing.Work.Flops, 2*timings[i-1].Work.Flops)
 			require.LessOrEqual(t, timing.Work.Flops, 4*timings[i-1].Work.Flops)
 		}

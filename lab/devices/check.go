@@ -10,35 +10,37 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Class is a class of compared numbers, which sets their tolerance.
+// Class is a class of numbers that are compared. Each class has its own tolerance.
 type Class int
 
 const (
-	// Values are densities, parameters and log-determinants.
+	// Values is the class of densities, parameters and log-determinants.
 	Values Class = iota
-	// Gradients are derivatives with respect to weights and parameters.
+	// Gradients is the class of derivatives with respect to weights and parameters.
 	Gradients
-	// Draws are models, as numbers. Their difference is the share that differs, since a differently
-	// rounded sum can fall on the other side of a threshold.
+	// Draws is the class of drawn models, as numbers. Their difference is the share of numbers that
+	// differ, since a sum that is rounded in another way can fall on the other side of a threshold.
 	Draws
-	// Training are losses, entropies and densities of training, where differences add up.
+	// Training is the class of losses, entropies and densities during and after training, in which
+	// differences add up.
 	Training
 )
 
 var classNames = [...]string{"values", "gradients", "draws", "training"}
 
-// String returns the name.
+// String returns "values", "gradients", "draws" or "training".
 func (c Class) String() string { return classNames[c] }
 
-// tolerances are the largest accepted differences: some hundred times the rounding of processors
-// for Float64, some ten times for Float32. They exclude products of numbers with 10 bits (TF32),
-// which cards use for Float32 by default, and which are too coarse for importance weights.
+// tolerances holds the largest accepted differences. They are some hundred times the rounding
+// errors of processors for Float64 and some ten times for Float32. Products of numbers with 10 bits
+// (TF32), which cards use for Float32 by default, exceed them: these are too coarse for importance
+// weights.
 var tolerances = map[dtypes.DType][len(classNames)]float64{
 	dtypes.Float64: {Values: 1e-11, Gradients: 1e-10, Draws: 0, Training: 1e-7},
 	dtypes.Float32: {Values: 1e-4, Gradients: 2e-4, Draws: 0.02, Training: 5e-3},
 }
 
-// Tolerances returns the tolerances by class for Float32 or Float64.
+// Tolerances returns the tolerance of each class for Float32 or Float64.
 func Tolerances(dtype dtypes.DType) map[Class]float64 {
 	byClass := map[Class]float64{}
 	for class, tolerance := range tolerances[dtype] {
@@ -47,25 +49,25 @@ func Tolerances(dtype dtypes.DType) map[Class]float64 {
 	return byClass
 }
 
-// Classes lists all classes.
+// Classes returns all classes.
 func Classes() []Class { return []Class{Values, Gradients, Draws, Training} }
 
-// DTypes are the checked float types.
+// DTypes returns the float types that are checked.
 func DTypes() []dtypes.DType { return []dtypes.DType{dtypes.Float32, dtypes.Float64} }
 
-// measured are numbers from a subject.
+// measured holds numbers of one class from a subject.
 type measured struct {
 	class  Class
 	values []float64
 }
 
-// subject is a computation with the same result on every device.
+// subject is a computation that should have the same result on every device.
 type subject struct {
 	name    string
 	measure func(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error)
 }
 
-// subjects are all subjects. steps is the number of steps of training runs.
+// subjects returns all subjects. steps is the number of steps of training runs.
 func subjects(steps int) []subject {
 	var all []subject
 	all = append(all, flowSubjects()...)
@@ -74,19 +76,19 @@ func subjects(steps int) []subject {
 	return append(all, trainingSubjects(steps)...)
 }
 
-// Comparison is the outcome for one subject, float type and class of numbers.
+// Comparison is the result of a check for one subject, float type and class of numbers.
 type Comparison struct {
 	Subject string
 	DType   dtypes.DType
 	Class   Class
-	// Difference is the largest difference, relative to the larger of 1 and the reference; infinite
-	// where only one of them is finite.
+	// Difference is the largest difference from the reference, relative to the larger of 1 and the
+	// reference. It is infinite if only one of two numbers is finite.
 	Difference, Tolerance float64
-	// Err is the error of the device, if it gave no answer.
+	// Err is the error of the computation on the device, if it failed.
 	Err error
 }
 
-// Agrees reports whether the device passes.
+// Agrees reports whether the device passes the comparison.
 func (c Comparison) Agrees() bool { return c.Err == nil && c.Difference <= c.Tolerance }
 
 // Reference holds the results of the interpreter in float64.
@@ -98,7 +100,8 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the results on a correct device, with training runs of steps steps.
+// NewReference computes the results of all subjects on a correct device. steps is the number of
+// steps of training runs.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {
@@ -112,7 +115,7 @@ func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Refere
 }
 
 // Check compares a device with the reference in one float type, and calls report with each
-// comparison. It ends early only when ctx does.
+// comparison. It stops early only if ctx is cancelled.
 func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, report func(Comparison)) error {
 	for i, s := range r.subjects {
 		if err := ctx.Err(); err != nil {
@@ -135,7 +138,8 @@ func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtype
 	return nil
 }
 
-// compare returns the largest difference between numbers of a class, if there are any.
+// compare returns the largest difference between numbers of a class. any reports whether there are
+// numbers of that class.
 func compare(want, got []measured, class Class) (worst float64, any bool) {
 	for i, w := range want {
 		if w.class != class {
@@ -166,7 +170,7 @@ func shareOfDifferences(want, got []float64) float64 {
 	return float64(count) / float64(len(want))
 }
 
-// relativeDifference is |x − y| over max(1, |x|): 0 for equals, also NaN and infinities.
+// relativeDifference returns |x − y| / max(1, |x|). It is 0 if both are NaN or equal infinities.
 func relativeDifference(x, y float64) float64 {
 	switch {
 	case x == y || math.IsNaN(x) && math.IsNaN(y):

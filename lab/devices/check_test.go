@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// shared is the reference of all tests. Few steps suffice to tell right from wrong.
+// shared returns the reference that all tests share. A few training steps suffice to distinguish
+// right from wrong results.
 func shared(t testing.TB) *Reference {
 	t.Helper()
 	steps := 10
@@ -24,7 +25,7 @@ func shared(t testing.TB) *Reference {
 	return reference
 }
 
-// disagreements lists the comparisons that a device fails.
+// disagreements returns the comparisons that a device fails, by subject and class.
 func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype dtypes.DType) map[string]Comparison {
 	t.Helper()
 	wrong, seen := map[string]Comparison{}, 0
@@ -38,7 +39,8 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 	return wrong
 }
 
-// The processor agrees with the interpreter in both float types; other arithmetic does not.
+// TestCheck checks that the processor agrees with the interpreter in both float types, and that
+// inaccurate arithmetic does not.
 func TestCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -73,7 +75,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// coarse rounds the operands of products to 10 bits, as cards do by default.
+// coarse is a backend that rounds the operands of matrix products to 10 bits, as graphics cards do
+// by default.
 type coarse struct{ backends.Backend }
 
 func (c coarse) Builder(name string) backends.Builder { return &coarseBuilder{c.Backend.Builder(name)} }
@@ -102,7 +105,8 @@ func (b *coarseBuilder) DotGeneral(x backends.Op, xAxes, xBatch []int, y backend
 	return b.Builder.DotGeneral(x, xAxes, xBatch, y, yAxes, yBatch)
 }
 
-// rounded clears the 13 lowest bits of Float32.
+// rounded returns x with the 13 lowest bits of each number cleared if its type is Float32, and x
+// otherwise.
 func (b *coarseBuilder) rounded(x backends.Op) (backends.Op, error) {
 	shape, err := b.OpShape(x)
 	if err != nil || shape.DType != dtypes.Float32 {
@@ -126,7 +130,7 @@ func (b *coarseBuilder) rounded(x backends.Op) (backends.Op, error) {
 	return b.Bitcast(x, dtypes.Float32)
 }
 
-// inexact has exponentials that are too large by a part in 10⁸.
+// inexact is a backend whose exponentials are too large by a factor of about 1 + 10⁻⁸.
 type inexact struct{ backends.Backend }
 
 func (c inexact) Builder(name string) backends.Builder {

@@ -5,12 +5,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Work is the work of a computation before compilation.
+// Work is the amount of work of a computation, counted before compilation.
 type Work struct {
-	// Flops are the multiplications and additions of matrix products, masked weights included.
+	// Flops is the number of multiplications and additions in matrix products, including products
+	// with masked weights.
 	Flops float64 `json:"flops"`
-	// Bytes are the sizes of the factors and results of products, and of the inputs and outputs of
-	// the computation, which pass through memory, or caches, even if everything else is fused.
+	// Bytes is the total size of the factors and results of matrix products, and of the inputs and
+	// outputs of the computation. These pass through memory or caches even if everything else is
+	// fused.
 	Bytes float64 `json:"bytes"`
 }
 
@@ -20,7 +22,7 @@ type counted struct {
 	compiled func(name string, work Work)
 }
 
-// Builder returns a builder that counts.
+// Builder returns a builder that counts the work of the computation.
 func (c *counted) Builder(name string) backends.Builder {
 	return &countedBuilder{Builder: c.Backend.Builder(name), backend: c}
 }
@@ -64,7 +66,7 @@ func (b *countedBuilder) DotGeneral(x backends.Op, xAxes, xBatch []int, y backen
 	return result, b.product(length, x, y, result)
 }
 
-// product counts one product with sums of length terms.
+// product counts one matrix product, whose sums have the given number of terms.
 func (b *countedBuilder) product(length int, x, y, result backends.Op) error {
 	for _, op := range []backends.Op{x, y, result} {
 		shape, err := b.OpShape(op)

@@ -13,19 +13,19 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// seed is the root of all random inputs of a check.
+// seed is the seed of all random inputs of a check.
 const seed = 1
 
-// rows is the number of inputs of a compared graph.
+// rows is the number of rows of the inputs of a graph.
 const rows = 64
 
-// evaluation is a graph with the variables it creates.
+// evaluation is a graph together with the variables that it creates.
 type evaluation struct {
 	ctx  *context.Context
 	exec *context.Exec
 }
 
-// newEvaluation prepares a graph on a device. It converts outputs of any number type to float64.
+// newEvaluation returns a graph that runs on a device. It converts the outputs to float64.
 func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs []*Node) []*Node) (*evaluation, error) {
 	e := &evaluation{ctx: context.New().Checked(false)}
 	var err error
@@ -39,7 +39,7 @@ func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs [
 	return e, err
 }
 
-// run returns the outputs, flat.
+// run runs the graph and returns its outputs as flat slices.
 func (e *evaluation) run(inputs ...any) ([][]float64, error) {
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return e.exec.Exec(inputs...) })
 	if err != nil {
@@ -54,9 +54,9 @@ func (e *evaluation) run(inputs ...any) ([][]float64, error) {
 	return values, nil
 }
 
-// perturb adds normal noise to the trainable variables that a first run has created, since many
-// start at zero, which would hide mistakes. The noise is the same for every device and float type;
-// in a matrix of n rows it is smaller by √n.
+// perturb adds normal noise to the trainable variables, which a first run has created. Many
+// variables start at zero, which would hide mistakes. The noise is the same for every device and
+// float type. Its standard deviation is scale, divided by √n for a matrix of n rows.
 func (e *evaluation) perturb(scale float64) error {
 	for variable := range e.ctx.IterVariables() {
 		if !variable.Trainable {
@@ -90,7 +90,8 @@ func (e *evaluation) perturb(scale float64) error {
 	return nil
 }
 
-// slopes are the derivatives of the sum of x by all trainable variables, in one flat array.
+// slopes returns the derivatives of the sum of x with respect to all trainable variables, in one
+// flat array.
 func slopes(ctx *context.Context, x *Node) *Node {
 	g := x.Graph()
 	var flat []*Node
@@ -100,7 +101,7 @@ func slopes(ctx *context.Context, x *Node) *Node {
 	return Concatenate(flat, 0)
 }
 
-// normals draws a matrix.
+// normals returns a matrix of normal random numbers with standard deviation scale.
 func normals(name string, rows, columns int, scale float64) [][]float64 {
 	random := stream.Rand(seed, name)
 	matrix := make([][]float64, rows)
@@ -113,7 +114,7 @@ func normals(name string, rows, columns int, scale float64) [][]float64 {
 	return matrix
 }
 
-// uniforms draws a matrix of numbers from 0 to below 1.
+// uniforms returns a matrix of uniform random numbers in [0, 1).
 func uniforms(name string, rows, columns int) [][]float64 {
 	random := stream.Rand(seed, name)
 	matrix := make([][]float64, rows)
@@ -126,7 +127,8 @@ func uniforms(name string, rows, columns int) [][]float64 {
 	return matrix
 }
 
-// randomCodes draws models of sites with the given numbers of outcomes.
+// randomCodes draws models that consist of one outcome per site. cards are the numbers of outcomes
+// of the sites.
 func randomCodes(name string, rows int, cards []int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)
@@ -138,7 +140,8 @@ func randomCodes(name string, rows int, cards []int) [][]int32 {
 	return codes
 }
 
-// randomLists draws ascending lists of at most slots items; the number of items stands for no more.
+// randomLists draws ascending lists of at most slots items. The number items fills the unused slots
+// of a list.
 func randomLists(name string, rows, items, slots int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// flowSubjects are both directions and all derivatives of the flows, with coupling anchors.
+// flowSubjects returns a subject for each kind of flow: both directions and all derivatives, with
+// coupling anchors.
 func flowSubjects() (all []subject) {
 	for _, kind := range []cosmic.Kind{cosmic.Diagonal, cosmic.Affine, cosmic.Spline} {
 		all = append(all, subject{"flow " + strings.ToLower(kind.String()), func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

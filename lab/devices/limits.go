@@ -12,13 +12,14 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Limits are the best speeds of a device.
+// Limits holds the highest speeds of a device.
 type Limits struct {
-	FlopsPerSecond float64 `json:"flops_per_second"` // in the product of two square matrices
-	BytesPerSecond float64 `json:"bytes_per_second"` // reading one array and writing another
+	FlopsPerSecond float64 `json:"flops_per_second"` // in a product of two square matrices
+	BytesPerSecond float64 `json:"bytes_per_second"` // when it reads one array and writes another
 }
 
-// Sizes of the timed arrays: they double until a run takes long enough.
+// These are the smallest and largest sizes of the timed matrices and arrays. Sizes double until a
+// run takes longEnough.
 const (
 	leastMatrix = 1 << 8
 	mostMatrix  = 1 << 13
@@ -27,9 +28,9 @@ const (
 	longEnough  = 30 * time.Millisecond
 )
 
-// Measure times a product of square matrices and a pass over an array, through the same backend as
-// training, in sizes that double until a run takes 30 ms or the sizes are 8192² and 2²⁸. The best
-// of five runs counts.
+// Measure returns the limits of a device. It times a product of square matrices and a pass over an
+// array on the backend that training uses. Sizes double until a run takes 30 ms or the sizes are
+// 8192² and 2²⁸. For each size, the shortest of five runs counts.
 func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) {
 	for size := leastMatrix; size <= mostMatrix; size *= 2 {
 		taken, err := timeGraph(device, shapes.Make(dtype, size, size), func(x *Node) *Node { return MatMul(x, AddScalar(x, 1)) })
@@ -47,7 +48,7 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 		if err != nil {
 			return limits, err
 		}
-		// the largest only: smaller ones fit into caches
+		// Only the largest size counts, because smaller arrays fit into caches.
 		limits.BytesPerSecond = 2 * float64(size*dtype.Size()) / taken.Seconds()
 		if taken > longEnough {
 			break
@@ -56,8 +57,8 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 	return limits, nil
 }
 
-// timeGraph returns the shortest time of a graph of one array. The array stays on the device, as
-// does the result except for one number.
+// timeGraph returns the shortest time of a run of a graph with one input array. The input and the
+// result stay on the device; only one number of the result is read.
 func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node) (best time.Duration, err error) {
 	exec, err := NewExec(device.Backend(), func(x *Node) []*Node {
 		result := build(x)
@@ -79,10 +80,10 @@ func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node
 		if err != nil {
 			return 0, err
 		}
-		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for it
+		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for the result
 			return 0, err
 		}
-		// the first run compiles
+		// the first run, which compiles the graph, does not count
 		if taken := time.Since(started); run > 0 && (best == 0 || taken < best) {
 			best = taken
 		}

@@ -14,16 +14,18 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// bits are the sites of a space of subsets.
+// bits holds the number of outcomes of each site of a space of subsets.
 var bits = slices.Repeat([]int{2}, 5)
 
-// Sizes of the space of lists.
+// items and slots are the sizes of the space of lists: the number of items, and the length of
+// lists.
 const (
 	items = 9
 	slots = 3
 )
 
-// modelSubjects are the distributions q(m): densities, their derivatives, and draws.
+// modelSubjects returns a subject for each kind of distribution q(m): its density, the derivatives
+// of the density, and draws.
 func modelSubjects() []subject {
 	codes := randomCodes("codes", rows, bits)
 	return []subject{

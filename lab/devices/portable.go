@@ -11,14 +11,14 @@ import (
 )
 
 // portable wraps a backend and restricts it to operations that agree on all backends. Random bits
-// come from one generator instead of the backend's, and constants are padded by concatenation, as
-// the interpreter has no padding.
+// come from the generator below instead of the generator of the backend, and padding is done by
+// concatenation, because the interpreter has no padding.
 type portable struct{ backends.Backend }
 
-// portably is the device with the portable random bits.
+// portably returns a device whose backend is wrapped by portable.
 func portably(device *gpu.Device) *gpu.Device { return device.With(portable{device.Backend()}) }
 
-// Builder builds with portable operations.
+// Builder returns a builder that uses portable operations only.
 func (p portable) Builder(name string) backends.Builder {
 	return &portableBuilder{p.Backend.Builder(name)}
 }
@@ -27,8 +27,8 @@ type portableBuilder struct{ backends.Builder }
 
 // RNGBitGenerator draws from SplitMix64 (Steele, Lea and Flood 2014), whose i-th number is a
 // function of i alone. The state [3]uint64 is the key, the count of numbers drawn so far, and an
-// unused number. Numbers of 32 bits are the upper halves of numbers of 64 bits, one each, so that a
-// run in Float32 has the noise of one in Float64, rounded.
+// unused number. A number of 32 bits is the upper half of a number of 64 bits, so that a run in
+// Float32 has the same noise as a run in Float64, except for rounding.
 func (b *portableBuilder) RNGBitGenerator(state backends.Op, shape shapes.Shape) (newState, values backends.Op, err error) {
 	c := &chain{builder: b.Builder}
 	size := shape.Size()
@@ -57,7 +57,7 @@ func (b *portableBuilder) RNGBitGenerator(state backends.Op, shape shapes.Shape)
 	return newState, values, c.err
 }
 
-// Pad adds constant entries at both ends of axes.
+// Pad adds copies of fill at both ends of axes.
 func (b *portableBuilder) Pad(x, fill backends.Op, axes ...backends.PadAxis) (backends.Op, error) {
 	for axis, pad := range axes {
 		if pad.Interior != 0 || pad.Start < 0 || pad.End < 0 {
@@ -94,7 +94,8 @@ func (b *portableBuilder) Pad(x, fill backends.Op, axes ...backends.PadAxis) (ba
 	return x, nil
 }
 
-// chain applies operations to arrays of Uint64 until one fails.
+// chain applies operations to arrays of Uint64. After an operation fails, it skips all later ones
+// and keeps the error.
 type chain struct {
 	builder backends.Builder
 	err     error
@@ -115,7 +116,7 @@ func (c *chain) mul(x, y backends.Op) backends.Op {
 	return c.do(func() (backends.Op, error) { return c.builder.Mul(x, y) })
 }
 
-// spread repeats an array of one number.
+// spread repeats an array of one number size times.
 func (c *chain) spread(x backends.Op, size int) backends.Op {
 	return c.do(func() (backends.Op, error) {
 		return c.builder.BroadcastInDim(x, shapes.Make(dtypes.Uint64, size), []int{0})
@@ -126,12 +127,12 @@ func (c *chain) number(value uint64, size int) backends.Op {
 	return c.spread(c.do(func() (backends.Op, error) { return c.builder.Constant([]uint64{value}, 1) }), size)
 }
 
-// shifted is x >> bits, as a division: the interpreter has no shifts.
+// shifted returns x >> bits. It uses a division, because the interpreter has no shifts.
 func (c *chain) shifted(x backends.Op, bits, size int) backends.Op {
 	return c.do(func() (backends.Op, error) { return c.builder.Div(x, c.number(1<<bits, size)) })
 }
 
-// xorShifted is x ^ (x >> bits).
+// xorShifted returns x ^ (x >> bits).
 func (c *chain) xorShifted(x backends.Op, bits, size int) backends.Op {
 	return c.do(func() (backends.Op, error) { return c.builder.BitwiseXor(x, c.shifted(x, bits, size)) })
 }

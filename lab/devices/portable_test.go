@@ -19,7 +19,7 @@ func open(t testing.TB, kind gpu.Kind) *gpu.Device {
 	return device
 }
 
-// splitMix is the generator as its authors write it.
+// splitMix is the generator SplitMix64 in the form in which its authors published it.
 func splitMix(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	z := *state

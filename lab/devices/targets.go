@@ -22,14 +22,15 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// target is a posterior with models to evaluate it at.
+// target is a posterior together with a function that draws models at which it is evaluated.
 type target struct {
 	name  string
 	make  func() (vti.Target, error)
 	codes func(t vti.Target, rows int) [][]int32
 }
 
-// allTargets are the posteriors of every likelihood, on simulated data.
+// allTargets returns posteriors on simulated data: one for each likelihood, one whose models are
+// lists, and two of graphs.
 func allTargets() (all []target) {
 	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
 	for _, kind := range likelihood.Kinds() {
@@ -57,7 +58,8 @@ func allTargets() (all []target) {
 	return all
 }
 
-// familyCodes are random families: a node, and bits of its parents.
+// familyCodes draws random families of graphs. A family is a node with its set of parents, coded as
+// the number of the node and one bit for each possible parent.
 func familyCodes(t vti.Target, rows int) [][]int32 {
 	codes := randomCodes("codes", rows, t.Space().Cards())
 	for _, code := range codes {
@@ -66,7 +68,8 @@ func familyCodes(t vti.Target, rows int) [][]int32 {
 	return codes
 }
 
-// Selection simulates a selection problem with the same linear predictor for every kind.
+// Selection simulates a variable selection problem. The linear predictor is the same for every kind
+// of likelihood.
 func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {
@@ -97,7 +100,8 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 	return varsel.NewProblem(design, model)
 }
 
-// graphs simulates graph discovery: the families of a graph, and the parameters of one.
+// graphs simulates a problem of graph discovery. Its models are the families of a graph, each with
+// its parameters.
 func graphs(simulation sem.Simulation) (vti.Target, error) {
 	data, err := sem.Simulate(simulation)
 	if err != nil {
@@ -122,7 +126,7 @@ func graphs(simulation sem.Simulation) (vti.Target, error) {
 	return flows.NewNodeTarget(flows.MechanismOf(problem)), nil
 }
 
-// parse reads the output of a simulation as a table.
+// parse returns the output of a simulation as a table.
 func parse(write func(io.Writer) error) (*table.Table, error) {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -131,7 +135,8 @@ func parse(write func(io.Writer) error) (*table.Table, error) {
 	return table.Parse("simulated.csv", text.Bytes())
 }
 
-// targetSubjects are the densities of all posteriors, with their derivatives.
+// targetSubjects returns a subject for each posterior: its density and the derivatives of the
+// density.
 func targetSubjects() (all []subject) {
 	for _, t := range allTargets() {
 		all = append(all, subject{"target " + t.name, func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -15,13 +15,14 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// trainingRun is a posterior with the flow and q(m) that are trained on it.
+// trainingRun names a posterior, and the flow and the distribution over models that are trained on
+// it.
 type trainingRun struct {
 	target, models string
 	flow           cosmic.Kind
 }
 
-// trainingRuns have every target, flow and q(m) at least once.
+// trainingRuns holds every kind of flow and of distribution over models at least once.
 var trainingRuns = []trainingRun{
 	{"gaussian", "categorical", cosmic.Affine},
 	{"robust", "categorical", cosmic.Diagonal},
@@ -33,7 +34,7 @@ var trainingRuns = []trainingRun{
 	{"dag mlp", "categorical", cosmic.Diagonal},
 }
 
-// trainingSubjects are training runs, compared step by step.
+// trainingSubjects returns a subject for each training run, which is compared step by step.
 func trainingSubjects(steps int) (all []subject) {
 	for _, t := range allTargets() {
 		for _, run := range trainingRuns {
@@ -49,8 +50,8 @@ func trainingSubjects(steps int) (all []subject) {
 	return all
 }
 
-// plain hides the type of a distribution from the engine, which would otherwise start with a pilot
-// run that draws on the host and decides.
+// plain hides the type of a distribution from package vti, which would otherwise begin with a pilot
+// run that depends on draws on the host.
 type plain struct{ vti.ModelDistribution }
 
 func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {
@@ -65,7 +66,7 @@ func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistr
 		models, err := modeldist.NewList(items, slots, modeldist.ListConfig{Hidden: 8, Seed: seed, DType: dtype})
 		return plain{models}, err
 	}
-	return nil, nil // the engine's table
+	return nil, nil // package vti then uses a table
 }
 
 func measureTraining(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, t target, run trainingRun, steps int) ([]measured, error) {

@@ -18,7 +18,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Size of the figure: four panels side by side, and the legend to their right.
+// These are the sizes of the figure, which has four panels side by side and a legend to their
+// right.
 const (
 	figureWidth  = 36 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
@@ -27,8 +28,9 @@ const (
 	figureDPI    = 200
 )
 
-// methodStyle is the style of a method. Two answers often agree so well that one line covers the
-// other: the second is dashed, over a wider first one, and has rings for dots.
+// methodStyle is the style in which a method is drawn. Two methods often agree so well that one
+// line covers the other. Therefore the line drawn second is dashed, lies over a wider line, and has
+// rings instead of dots.
 type methodStyle struct {
 	label  string
 	color  color.Color
@@ -38,7 +40,7 @@ type methodStyle struct {
 	radius vg.Length
 }
 
-// methodStyles are the styles of the methods of the table.
+// methodStyles holds the styles of the methods of the table.
 var methodStyles = map[string]methodStyle{
 	"vti":        {"vti, node by node", color.NRGBA{R: 0x8c, G: 0xb8, B: 0xe8, A: 0xff}, vg.Points(4), nil, draw.CircleGlyph{}, vg.Points(3)},
 	"vti flow":   {"vti, one flow", color.NRGBA{R: 0x0b, G: 0x3c, B: 0x74, A: 0xff}, vg.Points(1.5), []vg.Length{vg.Points(5), vg.Points(4)}, draw.RingGlyph{}, vg.Points(4.5)},
@@ -52,7 +54,7 @@ func writeFigure(path string, table []Row) error {
 	var legend plot.Legend
 	for _, panel := range []struct {
 		name    string
-		low, up float64 // of the axis; if 0, up is the largest value
+		low, up float64 // range of the axis; up may be smaller than the largest value
 		value   func(Row) (value, se dag.Number)
 	}{
 		{"F1", -0.02, 1.01, func(r Row) (dag.Number, dag.Number) { return r.F1, r.F1SE }},
@@ -66,7 +68,7 @@ func writeFigure(path string, table []Row) error {
 		}
 		p.Y.Min = min(p.Y.Min, panel.low)
 		p.Y.Max = max(p.Y.Max, panel.up)
-		if panel.name == "SHD" { // every method has it
+		if panel.name == "SHD" { // every method has this score
 			legend = p.Legend
 			legend.Top = true
 		}
@@ -94,7 +96,7 @@ func writeFigure(path string, table []Row) error {
 	return nil
 }
 
-// points are means with the bars of their standard errors.
+// points holds means, and bars with their standard errors.
 type points struct {
 	plotter.XYs
 	plotter.YErrors
@@ -156,7 +158,7 @@ func newPanel(name string, table []Row, value func(Row) (value, se dag.Number)) 
 		p.Add(line, bars, dots)
 		p.Legend.Add(style.label, line, dots)
 	}
-	if len(ticks) == 1 { // a scale needs an extent
+	if len(ticks) == 1 { // the range of a scale must not be empty
 		p.X.Min, p.X.Max = ticks[0].Value/2, ticks[0].Value*2
 	}
 	return p, nil

@@ -15,17 +15,18 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// settingsFile holds the settings of a benchmark in its directory.
+// settingsFile is the name of the file with the settings of a study in its directory.
 const settingsFile = "benchmark.json"
 
-// Check fails for a directory with anything but a benchmark of the same settings. More data sets,
-// sizes and structures are allowed: existing runs are kept, and the benchmark grows.
+// Check returns an error if dir holds anything other than a study with the same settings. A missing
+// or empty directory is allowed. b may have more data sets than the study in dir, and other sizes
+// and structures: existing runs are kept, and the study grows.
 func (b Study) Check(dir string) error {
 	_, err := b.grown(dir)
 	return err
 }
 
-// grown adds the sizes and structures of the directory to the benchmark.
+// grown returns b with the sizes and structures of the study in dir added.
 func (b Study) grown(dir string) (Study, error) {
 	found, err := readSettings(dir)
 	if found == nil || err != nil {
@@ -49,7 +50,7 @@ func (b Study) grown(dir string) (Study, error) {
 	case found.Seed != b.Seed:
 		return differs("--seed", found.Seed, b.Seed)
 	}
-	// the file does not have them
+	// the file does not contain these fields
 	there.Graph, there.Names, asked.Graph, asked.Names = nil, nil, nil, nil
 	if !reflect.DeepEqual(there, asked) {
 		return differs("the simulation", there, asked)
@@ -59,18 +60,18 @@ func (b Study) grown(dir string) (Study, error) {
 	return b, nil
 }
 
-// union sorts the elements of both lists.
+// union returns the elements of both lists, sorted and without duplicates.
 func union[T cmp.Ordered](a, b []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// readSettings reads the settings in a directory; nil if the directory is empty or missing.
+// readSettings returns the settings in a directory, or nil if the directory is empty or missing.
 func readSettings(dir string) (*Study, error) {
 	path := filepath.Join(dir, settingsFile)
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := os.ReadDir(dir)
-		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) // of another shard
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) // temporary files of another process
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil
@@ -91,8 +92,8 @@ func readSettings(dir string) (*Study, error) {
 	return found, nil
 }
 
-// claim makes the directory, or checks that it has the same settings. The returned benchmark
-// includes the sizes and structures of the directory.
+// claim creates the directory, or checks that it holds a study with the same settings, and writes
+// the settings. The returned study includes the sizes and structures of the directory.
 func (b Study) claim(dir string) (Study, error) {
 	b, err := b.grown(dir)
 	if err != nil {

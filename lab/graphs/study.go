@@ -24,18 +24,19 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is the simulation study of the paper (F.4, figure 3): data sets whose first rows are
-// analysed at several sizes. The mechanisms and the noise of the simulation are known, and the
-// prior is uniform over graphs.
+// Study is the simulation study of the paper (F.4, figure 3). It simulates data sets and analyses
+// several numbers of rows of each. The analysis knows the mechanism and the noise of the
+// simulation, and its prior over graphs is uniform.
 type Study struct {
-	// Structures are the methods to compare, Exact and GraphFlow; empty stands for Exact.
+	// Structures are the methods to compare, dag.Exact and dag.GraphFlow. If it is empty, the only
+	// method is dag.Exact.
 	Structures []dag.Method   `json:"structures,omitempty"`
 	DataSets   int            `json:"data_sets"`
-	Sizes      []int          `json:"sizes"` // rows
+	Sizes      []int          `json:"sizes"` // numbers of rows
 	Simulation sem.Simulation `json:"simulation"`
-	Steps      int            `json:"steps"`           // of training; 0: the default
-	DType      dtypes.DType   `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	// of the first data set; the others have the next ones
+	Steps      int            `json:"steps"`           // training steps; 0 for the default
+	DType      dtypes.DType   `json:"dtype,omitempty"` // type of flow and target; Float32 if absent
+	// Seed is the seed of the first data set. The other data sets have the seeds that follow.
 	Seed uint64 `json:"seed"`
 }
 
@@ -45,13 +46,13 @@ type point struct {
 	structure dag.Method
 }
 
-// analysis is one data set at one point.
+// analysis is the analysis of one data set at one point of the figure.
 type analysis struct {
 	set int
 	point
 }
 
-// place is the run directory of an analysis.
+// place returns the run directory of an analysis.
 func (b Study) place(dir string, r analysis) string {
 	name := strconv.Itoa(r.rows)
 	if r.structure == dag.GraphFlow {
@@ -60,7 +61,7 @@ func (b Study) place(dir string, r analysis) string {
 	return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), name)
 }
 
-// validate reports impossible settings.
+// validate returns an error if the settings are impossible.
 func (b Study) validate() error {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return fmt.Errorf("study: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
@@ -72,12 +73,14 @@ func (b Study) validate() error {
 }
 
 // Run analyses every data set at every size, each in a separate run directory below dir, and writes
-// table and figure there. Existing runs are kept, so that a benchmark can be resumed or extended;
-// existing sizes and structures that are not requested stay. A directory of other settings is
-// refused (see Check). status is called with the state of each run.
+// table and figure there. Existing runs are kept, so that a study can be resumed or extended. Sizes
+// and structures that dir already has stay in the study even if b does not have them. Run returns
+// an error if dir holds a study with other settings (see Check). status is called before each run
+// with a description of it.
 //
-// own, if not nil, is the part of this process among several that make the runs. Each process ends
-// when all runs are there; then none writes the table and the figure, and the rows are nil.
+// If several processes share the runs, part is the part of this process; otherwise it is nil. Each
+// process returns when all runs exist. No process then writes the table and the figure, and the
+// rows are nil.
 func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, part *shard.Shard, status func(string)) ([]Row, error) {
 	if err := b.validate(); err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, part *
 			}
 		}
 	}
-	// A piece reports that the run is there.
+	// The result of a piece of work states only that the run exists.
 	if _, err := shard.Map(ctx, part, shard.Stage[analysis, bool]{
 		Name: "runs",
 		Key:  func(w io.Writer, r analysis) { fmt.Fprintln(w, r.set, r.rows, r.structure) },
@@ -135,7 +138,7 @@ func (b Study) structures() []dag.Method {
 	return b.Structures
 }
 
-// vtiMethod names the rows of a structure.
+// vtiMethod returns the name of the method of the rows of a structure.
 func vtiMethod(structure dag.Method) string {
 	if structure == dag.GraphFlow {
 		return "vti flow"
@@ -159,7 +162,7 @@ func readResult(dir string) (*dag.Result, error) {
 	return &result, nil
 }
 
-// analyse makes one run, or continues an interrupted one from its checkpoint.
+// analyse makes one run, or continues an interrupted run from its checkpoint.
 func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.Method, set, rows int, dir string) (*dag.Result, error) {
 	s := b.Simulation.WithDefaults()
 	s.Rows, s.Seed = rows, b.Seed+uint64(set)

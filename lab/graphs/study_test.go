@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// A benchmark makes runs, table and figure; a second call only reads; other settings fail.
+// TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
+// runs, and that other settings return an error.
 func TestStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

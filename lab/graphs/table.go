@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Row are the paper's four scores of one method at one size, with standard errors over data sets.
+// Row holds the four scores of the paper for one method and one number of rows: means over data
+// sets with their standard errors.
 type Row struct {
 	Rows     int        `json:"rows"`
 	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty
@@ -27,13 +28,14 @@ type Row struct {
 	BrierSE  dag.Number `json:"brier_se"`
 	AUROC    dag.Number `json:"auroc"`
 	AUROCSE  dag.Number `json:"auroc_se"`
-	Seconds  dag.Number `json:"seconds"` // of a run
+	Seconds  dag.Number `json:"seconds"` // mean time of a run
 	// Trusted and Failed count the runs of vti with these verdicts.
 	Trusted int `json:"trusted"`
 	Failed  int `json:"failed"`
 }
 
-// table has the rows of every size: of each structure, of greedy BIC and of the empty graph.
+// table returns the rows of the table: for each number of rows, one row for each structure, one for
+// greedy BIC and one for the empty graph.
 func (b Study) table(found map[point][]*dag.Result) (table []Row) {
 	for _, rows := range b.Sizes {
 		for _, structure := range b.structures() {
@@ -47,13 +49,13 @@ func (b Study) table(found map[point][]*dag.Result) (table []Row) {
 	return table
 }
 
-// summarise averages over data sets.
+// summarise returns the row of a method, with averages over data sets.
 func summarise(method string, rows int, results []*dag.Result, metrics func(*dag.Metrics) dgraph.PaperMetrics) Row {
 	row := Row{Rows: rows, Method: method, DataSets: len(results)}
 	average := func(value func(*dag.Result) dag.Number) (mean, se dag.Number) {
 		var values []float64
 		for _, r := range results {
-			if x := float64(value(r)); !math.IsNaN(x) { // the AUROC of a truth without edges
+			if x := float64(value(r)); !math.IsNaN(x) { // the AUROC is NaN if the true graph has no edges
 				values = append(values, x)
 			}
 		}

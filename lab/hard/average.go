@@ -8,8 +8,9 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// over integrates a model over one more parameter x. conditional is the model given x, with the
-// density of x in its evidence. last is a quantity of x whose moments come last; nil for none.
+// over integrates a model over one more parameter x. conditional returns the evidence and moments
+// of the model given x; the evidence includes the prior density of x. If last is not nil, the mean
+// and variance of last(x) are appended to the moments.
 func over(o line.Options, conditional func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
 	found, err := line.Integrate(o, func(x float64) (float64, modelMoments, error) {
 		m, err := conditional(x)
@@ -40,23 +41,24 @@ func over(o line.Options, conditional func(x float64) (modelMoments, error), las
 	return out, nil
 }
 
-// logNormal is the log density of x ~ N(mean, sd²).
+// logNormal returns the log density of N(mean, sd²) at x.
 func logNormal(x, mean, sd float64) float64 {
 	z := (x - mean) / sd
 	return -z*z/2 - math.Log(sd) - halfLog2Pi
 }
 
-// averages returns means and variances of k quantities over some points of log weights terms. visit
-// adds the moments of a point, which need not have all quantities. mass is the share of the points
-// that have one. Weights are normalised to their own rounding, and not to the rounding of large log
-// weights: a mean of millions of its standard deviations needs every digit.
+// averages returns the means and variances of k quantities over a mixture of points, whose log
+// weights are terms, not normalised. visit adds the moments of point t, which need not have all
+// quantities. mass is, for each quantity, the total weight of the points that have it. Weights are
+// divided by their own sum instead of by the exponential of a log sum, whose rounding error is
+// larger: a mean that is millions of standard deviations from zero needs every digit.
 func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mass, mean, variance []float64) {
 	top, sum := floats.Max(terms), 0.0
 	for _, term := range terms {
 		sum += math.Exp(term - top)
 	}
 	mass, mean, variance = make([]float64, k), make([]float64, k), make([]float64, k)
-	for pass := range 2 { // means, then variances about them
+	for pass := range 2 { // first means, then variances about them
 		for t, term := range terms {
 			w := math.Exp(term-top) / sum
 			const negligible = 1e-18

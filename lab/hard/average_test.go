@@ -8,8 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A coefficient of millions of posterior sds has the same sd as about zero, as the prior moves with
-// it. A weight off by 1e-13, the rounding of a log evidence of 1,000, made it 40 percent larger.
+// TestLargeMeansLeaveTheSpread checks that the sd of a coefficient whose mean is millions of
+// posterior sds is the same as with a mean of about zero, if the prior mean moves with it. An error
+// of 1e-13 in weights, the rounding error of a log evidence of 1,000, made the sd 40 percent
+// larger.
 func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	const far = 3e6
 	random := rand.New(rand.NewPCG(9, 10))

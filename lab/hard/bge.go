@@ -10,17 +10,19 @@ import (
 	"github.com/transdim/vti/calibrate"
 )
 
-// bgePosterior is the exact posterior of a node given its parents: a regression with conjugate
-// priors, whose weights are Student t given the rows. Its moments are the moments of the weights; a
-// variance that does not exist is infinite.
+// bgePosterior returns the exact posterior of a node y of a graph given its parents, under the BGe
+// prior. It is a regression with conjugate priors, in which the weights of edges have a Student t
+// posterior. The moments are the moments of these weights.
 func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
 	return bgeRegression(y, parents, len(parents))
 }
 
-// bgeRegression is bgePosterior where only the number counted of the columns count as parents.
+// bgeRegression is bgePosterior for columns that stand for a number of parents, counted, that may
+// differ from the number of columns.
 func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
 	n, k := len(y), len(parents)
-	// least squares of the rows with one row more for each prior, by orthogonal rotations
+	// Solve the least squares problem of the rows, with one more row for each prior, by a QR
+	// factorisation.
 	stacked, right := mat.NewDense(n+k+1, k+1, nil), mat.NewDense(n+k+1, 1, nil)
 	for i := range n {
 		stacked.Set(i, 0, 1)

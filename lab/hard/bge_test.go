@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without parents the evidence of two rows is the integral of their densities over level and
-// variance, here by sums. With parents the evidence is the same in both directions of an edge, the
-// purpose of the prior.
+// TestBGePosterior compares the evidence of two rows without parents with a numerical integral over
+// mean and variance. With parents, the evidence must be the same for both directions of an edge,
+// which is the purpose of the BGe prior.
 func TestBGePosterior(t *testing.T) {
 	y := []float64{0.3, -1.1}
 	got, err := bgePosterior(y, nil)
@@ -22,7 +22,7 @@ func TestBGePosterior(t *testing.T) {
 		variance := sigma * sigma
 		// inverse gamma with shape 3/2 and scale 1/4, dσ² = 2 σ² d log σ
 		prior := math.Pow(0.25, 1.5) / math.Gamma(1.5) * math.Pow(variance, -2.5) * math.Exp(-0.25/variance) * 2 * variance
-		for u := -12.0; u < 12; u += step { // level in units of σ
+		for u := -12.0; u < 12; u += step { // mean in units of σ
 			density := math.Exp(-u * u / 2)
 			for _, v := range y {
 				r := v/sigma - u

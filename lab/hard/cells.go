@@ -14,9 +14,9 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// boundedRow is the density of a residual r given the noise scale σ, times σ, as a function of
-// (r/σ)², and the largest density itself over all |r| ≥ least and all scales from low to high. Both
-// are logarithms.
+// boundedRow holds two functions of the density of a residual r given the noise scale σ. standard
+// returns the logarithm of σ times the density, as a function of square = (r/σ)². largest returns
+// the logarithm of the largest density over all |r| ≥ least and all σ from low to high.
 type boundedRow struct {
 	standard func(square float64) float64
 	largest  func(least, low, high float64) float64
@@ -28,12 +28,13 @@ func studentRow(degrees float64) boundedRow {
 	constant := above - below - math.Log(degrees*math.Pi)/2
 	standard := func(square float64) float64 { return constant - (degrees+1)/2*math.Log1p(square/degrees) }
 	return boundedRow{standard, func(least, low, high float64) float64 {
-		sigma := math.Min(math.Max(least, low), high) // the density rises up to σ = |r|
+		sigma := math.Min(math.Max(least, low), high) // the density increases in σ up to σ = |r|
 		return standard(least*least/(sigma*sigma)) - math.Log(sigma)
 	}}
 }
 
-// robustRow is the noise (1−share) N(0, σ²) + share N(0, (ratio σ)²).
+// robustRow returns the density of noise with distribution (1−share) N(0, σ²) + share N(0, (ratio
+// σ)²).
 func robustRow(share, ratio float64) boundedRow {
 	far := 1 / (ratio * ratio)
 	part := func(share, r, sigma float64) float64 {
@@ -43,41 +44,45 @@ func robustRow(share, ratio float64) boundedRow {
 		func(square float64) float64 {
 			return math.Log(share/ratio+(1-share)*math.Exp(-(1-far)*square/2)) - far*square/2 - halfLog2Pi
 		},
-		func(least, low, high float64) float64 { // each part rises up to σ = |r|
+		func(least, low, high float64) float64 { // the density of each part increases in its scale up to |r|
 			return logsum.Add(part(1-share, least, math.Min(math.Max(least, low), high)), part(share, least, math.Min(math.Max(least, ratio*low), ratio*high)))
 		},
 	}
 }
 
-// Constants of the integral over cells. A cell is done if two rules of Gauss and Legendre agree on
-// it and it has no room for a mode that they miss: either the bound of its density is no more than
-// hiddenGain above the largest density seen, or no residual varies by more than the noise scale.
-// Cells are left out if their bounds of the integral together are a share of cellsLeft.
+// These are the constants of the integral over cells. A cell is finished if two Gauss-Legendre
+// rules agree on its integral and they cannot have missed a mode in it: either the bound on its log
+// density is less than hiddenGain above the largest log density at their nodes, or no residual
+// varies by more than the noise scale in the cell. The remaining cells are left out as soon as the
+// bounds on their integrals add up to less than cellsLeft times the integral over the finished
+// cells.
 const (
-	cellNodes   = 4 // a side, and one less for the rule that checks
+	cellNodes   = 4 // nodes along each direction; the rule that checks has one less
 	cellError   = 1e-4
 	hiddenGain  = 6.0
 	cellsLeft   = 1e-4
 	mostCells   = 300_000
-	priorReach  = 10.0 // standard deviations of the priors that the cells begin with
+	priorReach  = 10.0 // half the width of the first cell, in standard deviations of the priors
 	mostCellDim = 3
-	// a cell with less than this share of the whole may be off by cellError times this share
+	// negligibleCell is a share of the whole integral. The error of a cell with a smaller share may
+	// be up to cellError times negligibleCell of the whole integral.
 	negligibleCell = 1e-3
-	// roughly is the relative tolerance of a first pass, whose moments bound second moments
+	// roughly is the factor by which the tolerances of the first pass are larger. The moments of
+	// the first pass are used to bound the second moments of cells in the second pass.
 	roughly = 100
 )
 
-// cell is a box of whitened coefficients and, if it is unknown, of log σ.
+// cell is a box in the space of whitened coefficients and, if σ is unknown, log σ.
 type cell struct {
 	centre, half []float64
-	peak         float64 // bound of the log density in it
-	bound        float64 // of the log integral over it, or of its second moments
-	factor       float64 // log of how much more it may weigh in second moments
-	split        int     // the direction that divides it best
-	smooth       bool    // no residual varies by more than the noise scale
+	peak         float64 // upper bound on the log density in the cell
+	bound        float64 // upper bound on the log integral over the cell, or on its second moments
+	factor       float64 // log of the factor by which its share of second moments may exceed its share of the integral
+	split        int     // the direction in which to divide the cell
+	smooth       bool    // whether no residual varies by more than the noise scale in the cell
 }
 
-// cellQueue has the cell of the largest bound first.
+// cellQueue is a heap of cells, the first of which has the largest bound.
 type cellQueue []*cell
 
 func (q cellQueue) Len() int           { return len(q) }
@@ -96,22 +101,24 @@ type cellIntegral struct {
 	p           *regressionProblem
 	row         boundedRow
 	coordinates []int
-	free        bool       // σ is unknown, and the last direction log σ
-	axes        *mat.Dense // θ = axes u [k, k], upper triangular
-	logJacobian float64    // log |axes|
-	design      *mat.Dense // of u [n, k]
-	target      []float64  // y less offset
-	// reference has means and standard deviations of θ and σ to bound second moments; or nil
+	free        bool       // whether σ is unknown; the last direction is then log σ
+	axes        *mat.Dense // θ = axes·u, with whitened coefficients u; [k, k], upper triangular
+	logJacobian float64    // log determinant of axes
+	design      *mat.Dense // design matrix of u [n, k]
+	target      []float64  // y minus offset
+	// reference holds means and variances of θ and σ from the first pass, with which second moments
+	// are bounded. It is nil in the first pass.
 	reference *modelMoments
 
-	nodes, logWeights [2][]float64 // of the two rules on [−1, 1]
+	nodes, logWeights [2][]float64 // the two rules on [−1, 1]
 	scratch           []float64
 }
 
-// cells returns the exact posterior of models of at most mostCellDim parameters by dividing the
-// space of parameters until everything is resolved (branch and bound). Upper bounds of the density
-// over a cell, from the interval of every residual in it, decide which cells are divided and which
-// are left out. No mode can be missed, however narrow, if the bounds are right.
+// cells returns the exact posterior of models of at most mostCellDim parameters by branch and
+// bound: it divides the space of parameters into cells until the integral over each cell is
+// accurate. Upper bounds on the density in a cell, which follow from the range of each residual in
+// it, decide which cells are divided and which are left out. If the bounds are right, no mode can
+// be missed, however narrow it is.
 func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		c := &cellIntegral{p: p, row: row, coordinates: coordinates, free: p.sigma == 0}
@@ -133,7 +140,8 @@ func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (model
 		if err != nil {
 			return modelMoments{}, err
 		}
-		// again, so that no cells far out that matter to second moments are left out
+		// Repeat the integration, so that cells far from the mean that contribute to second moments
+		// are not left out.
 		c.reference = &first
 		return c.solve()
 	}
@@ -146,8 +154,8 @@ func (c *cellIntegral) dim() int {
 	return len(c.coordinates)
 }
 
-// whiten chooses directions in which the posterior of coefficients is round, for noise of the size
-// of the residuals of least squares, or of the known scale.
+// whiten chooses directions in which the posterior of coefficients is about a standard normal
+// distribution if the noise has its known scale, or the scale that its prior expects.
 func (c *cellIntegral) whiten() error {
 	p, n, k := c.p, len(c.p.y), len(c.coordinates)
 	c.target = slices.Clone(p.y)
@@ -183,7 +191,8 @@ func (c *cellIntegral) whiten() error {
 	return nil
 }
 
-// whole is the first cell of the search: priorReach standard deviations of the priors.
+// whole returns the first cell of the search. It reaches priorReach standard deviations of the
+// priors to each side of their means.
 func (c *cellIntegral) whole() (*cell, error) {
 	k := len(c.coordinates)
 	var inverse mat.Dense
@@ -204,7 +213,7 @@ func (c *cellIntegral) whole() (*cell, error) {
 	return w, nil
 }
 
-// scales are the noise scales of a cell, from low to high.
+// scales returns the smallest and the largest noise scale in cell w.
 func (c *cellIntegral) scales(w *cell) (low, high float64) {
 	if !c.free {
 		return c.p.sigma, c.p.sigma
@@ -213,7 +222,7 @@ func (c *cellIntegral) scales(w *cell) (low, high float64) {
 	return math.Exp(w.centre[k] - w.half[k]), math.Exp(w.centre[k] + w.half[k])
 }
 
-// judge sets the bound of a cell and the direction along which its density may vary most.
+// judge sets the bounds of cell w and the direction along which its density may vary most.
 func (c *cellIntegral) judge(w *cell) {
 	low, high := c.scales(w)
 	k := len(c.coordinates)
@@ -235,7 +244,7 @@ func (c *cellIntegral) judge(w *cell) {
 			gains[a] += math.Abs(row[a]) * w.half[a] / (middle + least)
 		}
 	}
-	factor := 0.0 // by which second moments may weigh more than the density
+	factor := 0.0 // log of the factor for second moments
 	for b, j := range c.coordinates {
 		theta, reach := 0.0, 0.0
 		for a := range k {
@@ -268,7 +277,8 @@ func (c *cellIntegral) judge(w *cell) {
 	}
 }
 
-// logDensity is log p(y, u, log σ). It writes θ and σ to values.
+// logDensity returns log p(y, u, log σ) at point, which holds u and log σ. It writes θ and σ to
+// values.
 func (c *cellIntegral) logDensity(point, values []float64) float64 {
 	k := len(c.coordinates)
 	sigma, sum := c.p.sigma, c.logJacobian
@@ -299,9 +309,9 @@ func (c *cellIntegral) logDensity(point, values []float64) float64 {
 	return sum - float64(len(c.target))*math.Log(sigma)
 }
 
-// rule is the log integral over a cell by the first or the second rule, with the largest log
-// density at its nodes. Unless kept is nil, it appends the log weights of the nodes and the
-// parameters there, in one row, to kept.
+// rule returns the log integral over cell w by the first or the second rule, and the largest log
+// density at its nodes. Unless kept is nil, it appends the log weight of each node and the
+// parameters there to kept.
 func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegral, largest float64) {
 	dim := len(w.centre)
 	nodes, logWeights := c.nodes[which], c.logWeights[which]
@@ -342,10 +352,11 @@ func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegra
 	return logsum.Of(masses), largest
 }
 
-// cellNodesKept are nodes with their log weights, and the parameters there in rows.
+// cellNodesKept holds the log weights of nodes, and one row of parameters for each node.
 type cellNodesKept struct{ logMass, values []float64 }
 
-// solve divides cells until the rest is negligible, and sums over the finished ones.
+// solve divides cells until the integral over the unfinished ones is negligible. It returns the
+// evidence and moments of the finished cells.
 func (c *cellIntegral) solve() (modelMoments, error) {
 	first, err := c.whole()
 	if err != nil {
@@ -359,7 +370,7 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 		factor = roughly
 	}
 	for count := 0; queue.Len() > 0; count++ {
-		// the largest bound times the number of cells bounds the rest
+		// The largest bound times the number of cells is a bound on the integral over all of them.
 		if (*queue)[0].bound+math.Log(float64(queue.Len())) < done+math.Log(factor*cellsLeft) {
 			break
 		}
@@ -370,7 +381,7 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 		if coarse, largest := c.rule(w, 1, nil); w.smooth || w.peak-largest < hiddenGain {
 			before := *kept
 			fine, _ := c.rule(w, 0, kept)
-			// the tolerance grows as the weight of the cell falls
+			// The tolerance is larger for cells with a smaller share of the integral.
 			if math.Abs(coarse-fine) < factor*cellError*math.Max(1, negligibleCell*math.Exp(done-fine-w.factor)) {
 				done = logsum.Add(done, fine)
 				continue

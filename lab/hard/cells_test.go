@@ -10,14 +10,16 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// cellProblem has one or two predictors and an intercept, with prior means of all kinds.
+// cellProblem returns a problem with an intercept and one or two predictors, with different prior
+// means.
 func cellProblem(n, predictors int, sigma float64, random *rand.Rand) *regressionProblem {
 	p := smallProblem(n, sigma, random)
 	p.groups = [][]int{{1}, {2}}[:predictors]
 	return p
 }
 
-// requireSameUsed compares the coordinates in the models of a cellProblem.
+// requireSameUsed compares two posteriors of a cellProblem in the coordinates that its models
+// contain.
 func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosterior, tolerance float64) {
 	t.Helper()
 	require.InDelta(t, want.logEvidence, got.logEvidence, tolerance)
@@ -32,9 +34,9 @@ func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosteri
 	}
 }
 
-// Cells agree with sums over sets of outliers, with a known noise scale and an unknown one, for
-// clean rows and for two groups of rows that disagree: then each mode is narrow and far from the
-// other.
+// TestCellsOfRobustRows compares integrals over cells with sums over sets of outliers, with known
+// and unknown noise scale. Rows either agree, or are two groups that contradict each other, so that
+// the posterior has two narrow modes far apart.
 func TestCellsOfRobustRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -70,7 +72,8 @@ func TestCellsOfRobustRows(t *testing.T) {
 	}
 }
 
-// Student noise of many degrees of freedom is normal.
+// TestCellsOfStudentRows checks that Student noise of many degrees of freedom gives the posterior
+// of normal noise.
 func TestCellsOfStudentRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for _, sigma := range []float64{0, 0.5} {
@@ -83,7 +86,8 @@ func TestCellsOfStudentRows(t *testing.T) {
 	}
 }
 
-// Bounds of a row hold, and are reached: against a grid over residuals and scales.
+// TestRowBounds checks on a grid of residuals and scales that the upper bounds of the density of a
+// row hold and are reached.
 func TestRowBounds(t *testing.T) {
 	const low, high = 0.3, 2.0
 	for _, row := range []boundedRow{studentRow(4), robustRow(0.1, 10)} {

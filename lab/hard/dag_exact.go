@@ -15,16 +15,17 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
+// exactGraphs is the exact posterior over graphs of a few nodes, on the scale on which vti dag
+// computes.
 type exactGraphs struct {
 	logEvidence  float64
-	edges        *mat.Dense // [from, to]
-	meanIn, sdIn *mat.Dense // of weights given the edge
+	edges        *mat.Dense // probabilities of edges [from, to]
+	meanIn, sdIn *mat.Dense // mean and sd of the weight of each edge, given that the edge is there
 }
 
-// exactDag sums over all graphs. The evidence of each node given its parents comes from a Gaussian
-// regression over the rows in which the node was not set, centred there if any node was, or from
-// its categories.
+// exactDag returns the exact posterior by a sum over all graphs. The evidence of a node given its
+// parents is the evidence of a regression, or of categories, over the rows in which the node was
+// not set from outside.
 func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	nodes := data.Nodes()
 	families := make([]map[int]exactFamily, nodes)
@@ -44,13 +45,14 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	return averageGraphs(graphs, logs, families), nil
 }
 
-// exactFamily is the posterior of a node given its parents.
+// exactFamily is the exact posterior of a node given a set of parents.
 type exactFamily struct {
 	moments modelMoments
 	parents []int
 }
 
-// exactFamilies returns the posteriors of a node by its sets of parents.
+// exactFamilies returns the posteriors of node j given each set of parents. The keys are sets of
+// parents, with one bit for each node.
 func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exactFamily, error) {
 	nodes := data.Nodes()
 	x := countedColumns(data, model, j)
@@ -93,7 +95,8 @@ func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exact
 	return families, nil
 }
 
-// countedColumns are all columns in the rows in which a node was not set from outside.
+// countedColumns returns all columns, in the rows in which node j was not set from outside. Columns
+// of linear models are centred in these rows if there are interventions and the data are scaled.
 func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 	var rows []int
 	for i := range data.Rows() {
@@ -115,7 +118,7 @@ func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 	return x
 }
 
-// averageGraphs returns the averages over graphs with these log densities, not normalised.
+// averageGraphs returns the posterior over graphs whose unnormalised log probabilities are logs.
 func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
 	nodes := len(families)
 	mass, mean, sd := averages(logs, nodes*nodes, func(g int, add func(at int, mean, variance float64)) {
@@ -137,7 +140,8 @@ func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamil
 	return &exactGraphs{floats.LogSumExp(logs), square(mass), square(mean), square(sd)}
 }
 
-// bdeuOf is bdeuEvidence of a node whose values, as its parents', are codes of levels.
+// bdeuOf returns bdeuEvidence for a node. Its values y and the values of its parents are codes of
+// levels.
 func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
 	var parentValues [][]int
 	var levels []int
@@ -147,11 +151,12 @@ func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]flo
 	return bdeuEvidence(calibrate.WholeOf(y), len(data.Levels[node]), parentValues, levels, size)
 }
 
-// rareTruth is the least exact probability of a predictor or an edge whose coefficient, given that
-// it is in, is compared: rarer ones have too few draws.
+// rareTruth is the smallest exact probability of a predictor or an edge for which the moments of
+// its coefficient, given that it is in the model, are compared. Rarer ones occur in too few draws.
 const rareTruth = 0.05
 
-// ExactDag compares an answer with the exact posterior, weights in the units of the table.
+// ExactDag compares an answer of vti dag with the exact posterior. It compares weights in the units
+// of the table.
 func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []calibrate.Comparison, err error) {
 	if m := p.Model; m.Mechanism == dag.MLP || p.Data.Nodes() > calibrate.MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.Constraints.String() != "" {
 		return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", calibrate.MostNodes)
@@ -178,7 +183,7 @@ func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []cal
 		name := one.From + "→" + one.To
 		slope := p.Data.Scale[to] / p.Data.Scale[from]
 		sd := exact.sdIn.At(from, to)
-		se := float64(one.MeanSE) / slope / sd // 0 of closed forms
+		se := float64(one.MeanSE) / slope / sd // 0 for closed forms
 		add(calibrate.Mean, name, float64(one.Mean)/slope/sd, se, exact.meanIn.At(from, to)/sd)
 		add(calibrate.SD, name, math.Log(float64(one.SD)/slope), se/math.Sqrt2, math.Log(sd))
 	}

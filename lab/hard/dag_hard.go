@@ -13,12 +13,13 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Dag draws nasty tables for vti dag with linear mechanisms: three rows and more, near copies,
-// scales from 1e−12 to 1e12, heavy tails, noise of almost zero, and interventions that set nodes
-// far away. It also draws tables of categories, some rare or nearly determined by others, and
-// tables of up to 100 columns where parents matter only together. If the record asks for networks
-// it draws the same, without an exact answer; for mixed mechanisms, tables of numbers and
-// categories.
+// Dag draws difficult tables for vti dag with linear mechanisms. They have three rows or more,
+// columns that are nearly copies of others, scales from 1e−12 to 1e12, heavy tails, noise of almost
+// zero, and interventions that set nodes far away from their other values. Dag also draws tables of
+// categories, some of them rare or nearly determined by other columns, and tables of up to 100
+// columns in which parents matter only together. If Record.Model asks for networks, it draws the
+// same tables of numbers, which then have no exact answer. For mixed mechanisms, it draws tables of
+// numbers and categories.
 type Dag struct {
 	// Device trains flows.
 	Device *gpu.Device
@@ -63,7 +64,8 @@ func (h Dag) draw(random *rand.Rand) *calibrate.DagProblem {
 	return p
 }
 
-// drawModel draws the mechanism, if it is free, the prior over graphs, and whether σ is known.
+// drawModel draws the mechanism, if the record does not fix it, the prior over graphs, and whether
+// σ is known.
 func drawModel(p *calibrate.DagProblem, random *rand.Rand) {
 	model := &p.Record.Model
 	if model.Mechanism == dag.AnyMechanism {
@@ -79,16 +81,16 @@ func drawModel(p *calibrate.DagProblem, random *rand.Rand) {
 	}
 }
 
-// nastyNodes are columns of numbers along a graph.
+// nastyNodes holds columns of numbers that follow a graph.
 type nastyNodes struct {
-	parents   []int // sets
+	parents   []int // the set of parents of each node, one bit per node
 	noise     []float64
-	heavy     []bool // noise with a heavy tail
+	heavy     []bool // whether the noise has a heavy tail
 	intervene bool
 	set       []int   // the node that was set in each row, or −1
-	far       float64 // to where nodes are set
+	far       float64 // the mean of the values to which nodes are set
 	columns   [][]float64
-	about     []string // the nasty properties
+	about     []string // descriptions of the difficult properties
 }
 
 // newNastyNodes draws the noise of each node, and the nodes that are set from outside.
@@ -147,7 +149,7 @@ func (n *nastyNodes) drawColumns(rows int, random *rand.Rand) {
 	}
 }
 
-// rescale gives some columns units and an origin far from one and zero.
+// rescale multiplies some columns by a scale far from one and moves them far from zero.
 func (n *nastyNodes) rescale(random *rand.Rand) {
 	for j, column := range n.columns {
 		if random.Float64() < 0.3 {

@@ -12,15 +12,16 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// drawJoint draws a table of many columns, of which the first few depend on each other only
-// together. They are categories whose last is the parity of the others, or numbers whose last is
-// their sum up to small noise, while the others cancel large common terms in pairs. The rest is
-// noise.
+// drawJoint draws a table of many columns, in which one column depends on the columns before it
+// only together: no smaller set of them tells much about it. Either these columns are categories,
+// and the last of them is the parity of the others. Or they are numbers, and the last is the sum of
+// the others up to small noise; the others contain large terms that cancel in the sum. All further
+// columns are noise.
 func (h Dag) drawJoint(random *rand.Rand) *calibrate.DagProblem {
 	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag}
 	discrete := p.Record.Model.Mechanism == dag.Categorical || p.Record.Model.Mechanism == dag.AnyMechanism && random.Float64() < 0.5
 	parents := 2 + random.IntN(3)
-	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // all sets of this size are tried
+	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // small enough that the program tries all sets of parents of this size
 	rows := 200 + random.IntN(400)
 	var columns []*table.Column
 	if discrete {
@@ -45,7 +46,8 @@ func (h Dag) drawJoint(random *rand.Rand) *calibrate.DagProblem {
 	return p
 }
 
-// jointCategories are columns of two categories, the one after the parents nearly their parity.
+// jointCategories returns columns of two categories. The first columns are the parents, and the
+// next one is their parity, except for a few rows.
 func jointCategories(parents, nodes, rows int, random *rand.Rand) (columns []*table.Column) {
 	flips, parity := uniform(random, 0, 0.05), make([]int, rows)
 	for j := range nodes {
@@ -73,8 +75,9 @@ func drawCodes(rows int, random *rand.Rand) []int {
 	return codes
 }
 
-// jointNumbers are columns of numbers: a + 5 u₁, −5 u₁ + 5 u₂, and so on to −5 u, then a up to
-// small noise, then noise.
+// jointNumbers returns columns of numbers. The parents are a + 5 u₁, −5 u₁ + 5 u₂ and so on, up to
+// −5 u in the last one, with independent normal a and u; the next column is a, their sum. All these
+// have small noise added. The remaining columns are noise.
 func jointNumbers(parents, nodes, rows int, random *rand.Rand) []*table.Column {
 	const size, noise = 5, 0.05
 	values := make([][]float64, nodes)
@@ -101,8 +104,9 @@ func jointNumbers(parents, nodes, rows int, random *rand.Rand) []*table.Column {
 }
 
 // comparePlanted compares the expected number of edges among the planted nodes with a lower bound:
-// the least number in graphs in which one of them depends on all others together. It compares only
-// if no smaller set of parents comes near in a table without the rest.
+// the smallest number of edges in a graph in which one of them depends on all others together. It
+// returns an error unless all others together have a much larger evidence than every smaller set of
+// parents, in a table of the planted nodes alone.
 func comparePlanted(planted []*table.Column, record *dag.Record, result *dag.Result) ([]calibrate.Comparison, error) {
 	t, err := table.New("planted", planted...)
 	if err != nil {
@@ -128,7 +132,7 @@ func comparePlanted(planted []*table.Column, record *dag.Record, result *dag.Res
 			gain = math.Min(gain, families[all].moments.logEvidence-family.moments.logEvidence)
 		}
 	}
-	const decided = 40 // nats, far more than the prior takes for sets of four among 100
+	const decided = 40 // nats; far more than the log prior probability of a set of four among 100 nodes takes away
 	if gain < decided {
 		return nil, fmt.Errorf("the planted parents gain %.1f nats over all their subsets, want %d", gain, decided)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Nasty tables have interventions, and the same seed gives the same table.
+// TestDagTables checks that some tables have interventions, and that the same seed gives the same
+// table.
 func TestDagTables(t *testing.T) {
 	intervened, together := 0, 0
 	for seed := range uint64(100) {
@@ -30,7 +31,8 @@ func TestDagTables(t *testing.T) {
 	require.Greater(t, together, 3)
 }
 
-// The scores of categories sum to one over all columns of a few rows, with and without a parent.
+// TestBDeuSumsToOne checks that the evidences of all possible columns of categories of a few rows
+// sum to one, with and without a parent.
 func TestBDeuSumsToOne(t *testing.T) {
 	parent := []int{0, 1, 1, 2}
 	for _, parents := range [][][]int{nil, {parent}} {
@@ -44,7 +46,8 @@ func TestBDeuSumsToOne(t *testing.T) {
 	}
 }
 
-// Small studies of mixed tables: from the prior, and nasty ones; some nasty ones are refused.
+// TestMixedDagStudies runs small studies of mixed tables, from the prior and difficult ones. The
+// program refuses some of the latter.
 func TestMixedDagStudies(t *testing.T) {
 	testkit.Long(t)
 	for name, source := range map[string]calibrate.Source{
@@ -63,7 +66,8 @@ func TestMixedDagStudies(t *testing.T) {
 	}
 }
 
-// Exact evidences of mixed tables sum to one over a category, for any order of two levels.
+// TestMixedEvidenceSumsToOne checks that the exact evidences of all possible columns of a category
+// sum to one, and that the order of two levels does not matter.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	x := calibrate.MixedColumn{Levels: 0, Values: []float64{-1, 0.3, 2, 0.5}}
 	k := calibrate.MixedColumn{Levels: 2, Values: []float64{0, 1, 1, 0}}
@@ -83,8 +87,9 @@ func TestMixedEvidenceSumsToOne(t *testing.T) {
 	require.InDelta(t, a.logEvidence, b.logEvidence, 1e-10)
 }
 
-// Small studies of graphs: from the priors every trusted number is right, and edges and weights are
-// noted; of nasty tables no probability is wrong, with interventions too.
+// TestDagStudies runs small studies of graphs. For tables from the prior, all trusted numbers must
+// be right, and there must be comparisons of edges and weights. For difficult tables, some with
+// interventions, no probability may be wrong.
 func TestDagStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -120,14 +125,15 @@ func TestDagStudies(t *testing.T) {
 	})
 }
 
-// Nasty tables of few columns with curves have the exact evidences and probabilities of edges.
+// TestSplineDagStudies compares evidences and probabilities of edges with exact ones, for difficult
+// tables of a few columns under the spline mechanism.
 func TestSplineDagStudies(t *testing.T) {
 	source := Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Spline}}}
 	compared := 0
 	for seed := uint64(0); compared < 6; seed++ {
 		p := source.draw(stream.Rand(seed, "hard"))
 		if strings.Contains(p.About, "matter only together") {
-			continue // many columns
+			continue // too many columns for an exact answer
 		}
 		r, err := calibrate.AnswerDag(t.Context(), nil, p, seed, t.TempDir())
 		require.NoError(t, err)

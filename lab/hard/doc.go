@@ -1,17 +1,18 @@
-// Package hard has difficult tables for vti, and exact answers that its answers are compared with,
-// because a trusted answer that is wrong is the worst defect. Package calibrate runs the studies.
-// Its own problems are compared too, where they have an exact answer.
+// Package hard draws difficult tables for vti and computes exact answers, with which the answers of
+// vti are compared: an answer that vti calls trusted and that is wrong is its worst possible
+// defect. Package calibrate runs these studies. The problems that package calibrate draws itself
+// are compared, too, if they have an exact answer.
 //
-// Exact posteriors are computed independently of the program: Gaussian regressions and linear
-// graphs by sums over models and a quadrature over the noise scale, graphs of categories by sums,
-// robust regressions of few rows by a sum over sets of outliers, other regressions of up to three
-// parameters by quadrature or by branch and bound, and regressions with groups by quadrature over
-// their sd.
+// Exact posteriors are computed by other code than in the program. For Gaussian regressions and
+// linear graphs, that is a sum over models and a quadrature over the noise scale; for graphs of
+// categories, a sum over graphs; for robust regressions of few rows, a sum over sets of outliers;
+// for other regressions of up to three parameters, quadrature or branch and bound; and for
+// regressions with groups, quadrature over the sd of groups.
 //
 // # Files
 //
 //	tables.go           columns of tables, and comparisons
-//	varsel_hard.go      nasty tables for vti varsel
+//	varsel_hard.go      difficult tables for vti varsel
 //	varsel_hard_responses.go
 //	                    their responses
 //	ordinary.go         ordinary tables of every likelihood
@@ -25,13 +26,13 @@
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
 //	shaped.go           the same with a shape, a precision or odds of zero
 //	cells.go            the same with any number of modes
-//	dag_hard.go         nasty tables for vti dag
+//	dag_hard.go         difficult tables for vti dag
 //	dag_joint.go        tables of many columns where parents matter only together
 //	dag_exact.go        the exact answer of vti dag: the sum over all graphs of a few nodes
 //	bge.go              exact posteriors of nodes under the BGe prior
-//	bdeu.go             exact evidences of categories, and nasty tables of them
-//	mixed.go            exact evidences of mixed tables, and nasty ones
-//	hbm_hard.go         nasty tables for vti hbm
+//	bdeu.go             exact evidences of categories, and difficult tables of them
+//	mixed.go            exact evidences of mixed tables, and difficult tables
+//	hbm_hard.go         difficult tables for vti hbm
 //	hbm_exact.go        the exact answer of vti hbm, of a gaussian response
 //	hbm_linked.go       the exact answer of other responses but Student ones
 //	hbm_ordered.go      rows of three categories in order

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// gaussian is the exact posterior of a model with normal noise, by the singular values s of X T,
-// where T are the prior standard deviations:
+// gaussian returns the exact posterior of a model with normal noise. It uses the singular values of
+// X T, where T is the diagonal matrix of prior standard deviations and μ are the prior means:
 //
 //	y − X μ ~ N(0, σ² I + X T² Xᵀ),
 //
@@ -35,25 +35,25 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	}, math.Exp)
 }
 
-// logSigmas are the options of the integral over log σ, about the logarithm of the noise scale that
-// the prior expects. The range covers the residual of a fit up to rounding. Terms of the log
-// density change over distances of a half or more. Depth covers E σ², which lies further out than
-// the evidence.
+// logSigmas returns the options of the integral over log σ. The range reaches from the residuals
+// that are only rounding errors to far above the noise scale that the prior expects. Terms of the
+// log density vary over distances of 0.5 or more. Depth is large enough for E σ², to which larger σ
+// contribute than to the evidence.
 func (p *regressionProblem) logSigmas() line.Options {
 	return line.Options{From: p.logSigmaMean - 80, To: p.logSigmaMean + 40, Step: 0.25, Depth: 60}
 }
 
-// conjugate is a model given σ, along the singular vectors of its columns, each times the prior
-// standard deviation of its coefficient.
+// conjugate is a model given σ, in the coordinates of the singular vectors of its columns. Each
+// column is multiplied by the prior standard deviation of its coefficient first.
 type conjugate struct {
 	p           *regressionProblem
 	coordinates []int
 	singular    []float64
 	v           mat.Dense // right singular vectors
-	along       []float64 // of the response less its prior mean, on the left singular vectors
-	rest        float64   // the square of its residual
-	// outside is the share of the prior variance of each coefficient that is outside the span of
-	// the rows.
+	along       []float64 // components of the response minus its prior mean along the left singular vectors
+	rest        float64   // squared norm of the part outside of these vectors
+	// outside is, for each coefficient, the share of its prior variance in directions about which
+	// the rows carry no information.
 	outside []float64
 }
 
@@ -81,7 +81,7 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		svd.UTo(&u)
 		svd.VTo(&c.v)
 		c.along = make([]float64, len(c.singular))
-		for range 2 { // twice, so that the residual has no rounding of the removed part
+		for range 2 { // twice, to remove the rounding error of the first time from the residual
 			for s := range c.singular {
 				column := mat.Col(nil, s, &u)
 				part := floats.Dot(column, r)
@@ -91,8 +91,8 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		}
 	}
 	c.rest = floats.Dot(r, r)
-	// outside is zero with a singular value for each coordinate, which a difference would show only
-	// to 1e−16.
+	// If there is a singular value for each coordinate, outside is exactly zero; the difference
+	// below would be wrong by about 1e−16.
 	for a := range coordinates {
 		if len(c.singular) == k {
 			break
@@ -106,7 +106,8 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 	return c, nil
 }
 
-// logDensity is the log density of the response given log σ, with coefficients integrated out.
+// logDensity returns the log density of the response given log σ, with the coefficients integrated
+// out.
 func (c *conjugate) logDensity(logSigma float64) float64 {
 	n := len(c.p.y)
 	variance := math.Exp(2 * logSigma)
@@ -118,7 +119,8 @@ func (c *conjugate) logDensity(logSigma float64) float64 {
 	return -sum / 2
 }
 
-// moments are the moments given log σ. Variances are sums without differences.
+// moments returns the evidence and moments given log σ. Variances are sums of positive terms and
+// lose no digits.
 func (c *conjugate) moments(logSigma float64) modelMoments {
 	m := modelMoments{logEvidence: c.logDensity(logSigma)}
 	variance := math.Exp(2 * logSigma)

@@ -15,11 +15,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// gPrior is the exact posterior of a model under Zellner's g-prior with this g. The coefficients in
-// every model and log σ have flat priors; the others have β ~ N(0, g σ² (X'X)⁻¹), with X the
-// residual of their columns on the columns in every model. With N rows less the former
-// coefficients, p of the others, and the share r of the sum of squares S that they explain, the log
-// evidence is (Liang et al. 2008, equation 6)
+// gPrior returns the exact posterior of a model under Zellner's g-prior with the given g. The
+// coefficients that are in every model, whose columns are X₀, and log σ have flat priors. The other
+// p coefficients have the prior β ~ N(0, g σ² (X'X)⁻¹), where X are the residuals of their columns
+// after regression on X₀. Let N be the number of rows minus the number of columns of X₀, S the sum
+// of squares of the response after regression on X₀, and r the share of S that X explains. Then the
+// log evidence is (Liang et al. 2008, equation 6)
 //
 //	log Γ(N/2) − log 2 − (N/2) log(π S) − log |X₀'X₀|/2
 //	    + (N − p)/2 log(1 + g) − N/2 log(1 + g (1 − r)).
@@ -60,7 +61,7 @@ func (p *regressionProblem) gPrior(g float64) func(coordinates []int) (modelMome
 			explained := floats.Dot(along.RawMatrix().Data, along.RawMatrix().Data)
 			share = explained / squares
 		}
-		rate := squares * (1 - shrink*share) / 2 // of σ² ~ InvGamma(N/2, rate)
+		rate := squares * (1 - shrink*share) / 2 // the posterior of σ² is InvGamma(N/2, rate)
 		meanSquare := rate / (degrees/2 - 1)
 		if degrees <= 2 {
 			meanSquare = math.NaN()
@@ -92,8 +93,8 @@ func centre(x *mat.Dense) {
 	}
 }
 
-// drawSlab decides whether coefficients have a g-prior, of any g, and returns words for it. An
-// exact answer exists for fewer columns than rows.
+// drawSlab sets a g-prior with a random g for some of the problems for which gPrior has an exact
+// answer. It returns a description of the prior, or "" if the problem keeps its prior.
 func drawSlab(p *calibrate.VarselProblem, columns []*hardColumn, rows int, random *rand.Rand) string {
 	factors := slices.ContainsFunc(columns, func(c *hardColumn) bool { return c.levels != nil })
 	model := &p.Record.Model

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// The closed form of a g-prior is the integral over σ of a normal prior whose slope has the
-// variance g σ²/(x'x), and whose intercept is nearly flat: evidences of g below and above 1, and
-// moments.
+// TestGPrior compares evidences and moments in closed form with an integral over σ, for g below and
+// above 1. Given σ, the slope has a normal prior with variance g σ²/(x'x) and the intercept an
+// almost flat prior.
 func TestGPrior(t *testing.T) {
 	const rows, flat = 9, 1e6
 	random := rand.New(rand.NewPCG(3, 4))

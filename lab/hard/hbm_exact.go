@@ -26,11 +26,12 @@ type grouped struct {
 	first  int // the group whose effect is compared
 }
 
-// ExactHbm compares an answer with the exact posterior, if its response has one.
+// ExactHbm compares an answer of vti hbm with the exact posterior. It returns an error if there is
+// no exact posterior for the response.
 func ExactHbm(ctx context.Context, p *regression.Regression, result *regression.Result) ([]calibrate.Comparison, error) {
 	kind := p.Frame.Response
 	fixed := kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
-	if kind == likelihood.StudentKind || !fixed && p.Options.ResponseSD != 0 { // priors do not refer to the response
+	if kind == likelihood.StudentKind || !fixed && p.Options.ResponseSD != 0 { // priors do not depend on the response
 		return nil, fmt.Errorf("there is none for the %s likelihood", kind)
 	}
 	g, x := p.Frame.Groupings[0], slices.IndexFunc(p.Frame.Columns, func(c frame.Column) bool { return c.Name == "x" })
@@ -44,10 +45,10 @@ func ExactHbm(ctx context.Context, p *regression.Regression, result *regression.
 
 const firstGroup = "g0"
 
-// exactHbm is the exact posterior of a table, in its units.
+// exactHbm is the exact posterior of a table with groups, in the units of the table.
 type exactHbm struct {
 	logEvidence                float64
-	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group, 0 where not known
+	slope, spread, sigma, sets [2]float64 // mean and sd; sets is the effect of the first group, 0 if not known
 }
 
 func (t *grouped) exactly(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
@@ -66,18 +67,18 @@ func (t *grouped) exactly(ctx context.Context, model regression.Options, kind li
 			found.logEvidence -= jacobian
 		}
 		return found, err
-	case likelihood.CategoricalKind: // of two categories
+	case likelihood.CategoricalKind: // two categories
 		return t.exactLinked(ctx, model, likelihood.LogisticKind)
 	}
 	return t.exactLinked(ctx, model, kind)
 }
 
-// exact integrates over the logarithm of the sd of groups. Given the sd, the rest is a Gaussian
-// regression with columns of the groups.
+// exact returns the exact posterior for a normal response. It integrates over the logarithm of the
+// sd of groups. Given the sd, the model is a Gaussian regression with one column for each group.
 func (t *grouped) exact(model regression.Options) (*exactHbm, error) {
 	n, groups := len(t.y), t.groups
 	yMean, ySD := 0.0, 1.0
-	if model.ResponseSD == 0 { // priors refer to the response
+	if model.ResponseSD == 0 { // priors depend on the response
 		yMean, ySD = stat.MeanStdDev(t.y, nil)
 	}
 	xMean, xSD := stat.MeanStdDev(t.x, nil)
@@ -117,7 +118,7 @@ func (t *grouped) exact(model regression.Options) (*exactHbm, error) {
 	return out, nil
 }
 
-// compare compares an answer with it.
+// compare compares an answer with the exact posterior.
 func (e *exactHbm) compare(result *regression.Result) (list []calibrate.Comparison) {
 	add := func(name string, s regression.Summary, exact [2]float64) {
 		list = append(list,

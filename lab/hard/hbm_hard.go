@@ -14,15 +14,17 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Hbm draws nasty tables for vti hbm: groups of one row, nearly as many groups as rows,
-// constant groups, noise of almost zero, outliers, and predictors that hardly vary within groups.
-// For responses that are not continuous it adds rare events, separated groups, and large counts.
+// Hbm draws difficult tables for vti hbm. They have groups of one row, up to nearly one group per
+// row, constant groups, noise of almost zero, outliers, and predictors that hardly vary within
+// groups. Responses that are not continuous also have rare events, separated groups, and large
+// counts.
 type Hbm struct {
-	// Device computes.
+	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings other than the table and the formula.
 	Record regression.Record
-	// Responses are the responses to draw from; none: the record's.
+	// Responses are the kinds of response to draw from. If it is empty, all tables have the
+	// response of Record.
 	Responses []likelihood.Kind
 }
 
@@ -44,7 +46,8 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*calibrate
 	return calibrate.AnswerHbm(ctx, h.Device, h.problem(random), seed, dir)
 }
 
-// problem draws a table for vti hbm. The exact answer takes few categories.
+// problem draws a table for vti hbm. Categorical responses have two categories and ordered ones
+// three, since exact answers exist only for these.
 func (h Hbm) problem(random *rand.Rand) *calibrate.HbmProblem {
 	t := h.draw(random)
 	kind := h.Record.Frame.Response
@@ -65,7 +68,7 @@ func (h Hbm) problem(random *rand.Rand) *calibrate.HbmProblem {
 func (h Hbm) draw(random *rand.Rand) *grouped {
 	kind, sizes := h.Record.Frame.Response, []int{4, 5, 6, 8, 12, 20, 40, 80}
 	if exact := kind.Conjugate() || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind; !exact {
-		sizes = sizes[:5] // one integral more
+		sizes = sizes[:5] // the exact answer has one more integral
 	}
 	n := sizes[random.IntN(len(sizes))]
 	groups := 2 + random.IntN(n-2)

@@ -18,42 +18,45 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Constants of exactLinked. Sums of nodes of a normal density at a distance of 0.9 widths are right
-// to 1e−10, and its part beyond 12 nats is 1e−6; sums of every second node are right to 0.005.
+// These are the constants of exactLinked. For a normal density, sums over nodes that are 0.9
+// standard deviations apart have an error of 1e−10, and the part of the density that is more than
+// 12 nats below its maximum is 1e−6. Sums over every second node have an error of 0.005.
 const (
-	linkedStep  = 0.9   // the first distance of nodes, in widths at a mode
-	linkedDepth = 12.0  // nats below the largest density that are negligible
-	linkedError = 0.02  // of log integrals by every second node; with all nodes it is about the square
-	linkedMost  = 500   // nodes of one integral
-	linkedLost  = 1e3   // nats below it from which smaller sds of groups do not come back
-	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
-	linkedAbove = 3.0   // beyond it lies nothing of a half-normal prior
-	linkedReach = 5.0   // sds of groups from 0 within which effects matter
-	linkedFlat  = 1e-4  // change of the log integral over the effects that is negligible
+	linkedStep  = 0.9   // the first distance between nodes, in units of the width at a mode
+	linkedDepth = 12.0  // densities this much, in nats, below the largest one are negligible
+	linkedError = 0.02  // error of log integrals by every second node; with all nodes, it is about the square
+	linkedMost  = 500   // largest number of nodes of one integral
+	linkedLost  = 1e3   // if a density is this much, in nats, below the largest one, smaller sds of groups are left out
+	linkedBelow = -12.0 // smallest log sd of groups; less than 1e−5 of its prior is below
+	linkedAbove = 3.0   // largest log sd of groups; nothing of a half-normal prior is above
+	linkedReach = 5.0   // effects of groups beyond this number of sds are ignored in moved
+	linkedFlat  = 1e-4  // changes of the log integral over effects below this are negligible
 )
 
-// linked is a regression on its working scale. Given intercept, slope and the sd of groups, the
-// effect of each group is a separate integral of one dimension.
+// linked is a regression with groups, on the scale on which vti hbm computes. Given the intercept,
+// the slope and the sd of groups, the effects of groups are independent, and the integral over each
+// has one dimension.
 type linked struct {
 	y, x     []float64
-	rows     [][]int // of each group
+	rows     [][]int // the rows of each group
 	level    rowDensity
 	slopeSD  float64
 	unit     float64 // the scale of the prior of the sd of groups
 	prior    regression.SDPrior
 	row      rowDensity
-	targets  []float64 // of a response in some unit: where the predictor of each row wants to be
+	targets  []float64 // for a response with a unit: the log of the absolute value of each response
 	logScale float64
-	logs     [][2]float64 // of the scale and the sd of groups: modes [..][2] were found there
+	logs     [][2]float64 // the log scale and log sd of groups at which modes were found
 	modes    [][]float64
-	// flat, unless nil, has the moments of intercept and slope for log sds of groups up to flatAt.
+	// flat, unless nil, holds the moments of intercept and slope for all log sds of groups up to
+	// flatAt, at which effects of groups no longer matter.
 	flat   *modelMoments
 	flatAt float64
 }
 
-// exactLinked integrates regressions whose response is not normal: over the effects of groups,
-// intercept and slope, the log sd of groups and, if rows have one more parameter, its logarithm.
-// Its error is the error of ctx, or says why these rules fail.
+// exactLinked returns the exact posterior for a response that is not normal. It integrates over the
+// effects of groups, intercept and slope, the log sd of groups and, if the likelihood has one more
+// parameter, its logarithm. It returns the error of ctx, or an error if the integration rules fail.
 func (t *grouped) exactLinked(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
 	if model.SDPrior == regression.HalfCauchySD {
 		return nil, errors.New("the posterior of the sd of groups may have no moments")
@@ -87,8 +90,8 @@ func normalAround(mean, sd float64) rowDensity {
 	}
 }
 
-// integrate integrates over everything. It returns the moments of the intercept, the slope and the
-// sd of groups in units of the scale of its prior.
+// integrate integrates over all parameters. It returns the evidence and the moments of the
+// intercept, the slope and the sd of groups, the latter in units of the scale of its prior.
 func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMoments, error) {
 	switch kind {
 	case likelihood.LogisticKind:
@@ -110,8 +113,9 @@ func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMome
 	return l.overSpread(ctx)
 }
 
-// overScale integrates over the logarithm of the parameter that rows have beside η. rowAt returns
-// the density of a row and the log prior density for its value.
+// overScale integrates over the logarithm of the parameter that the likelihood has in addition to
+// the linear predictor η. For a value of this parameter, rowAt returns the density of a row and the
+// log prior density of the logarithm.
 func (l *linked) overScale(ctx context.Context, rowAt func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
 	o := line.Options{Step: 0.7, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
 	return over(o, func(log float64) (modelMoments, error) {
@@ -123,13 +127,14 @@ func (l *linked) overScale(ctx context.Context, rowAt func(scale float64) (row r
 	}, nil)
 }
 
-// overSpread integrates over the log sd of groups, from large ones down, and skips all below a lost
-// one. Last come the moments of the sd in units of the scale of its prior.
+// overSpread integrates over the log sd of groups, from large to small values. It leaves out all
+// values below one whose evidence is negligible (linkedLost). The moments of the sd, in units of
+// the scale of its prior, are appended to the moments of intercept and slope.
 func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 	top, lost := math.Inf(-1), math.Inf(-1)
 	nothing := modelMoments{math.Inf(-1), make([]float64, 2), make([]float64, 2)}
 	o := line.Options{From: -linkedAbove, To: -linkedBelow, Step: 0.5, Low: -linkedAbove, High: -linkedBelow, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
-	beyond := false // the first is the largest
+	beyond := false // whether the first, largest sd has the largest evidence so far
 	return over(o, func(minus float64) (modelMoments, error) {
 		if ctx.Err() != nil {
 			return nothing, ctx.Err()
@@ -149,8 +154,8 @@ func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 	}, func(minus float64) float64 { return math.Exp(-minus) })
 }
 
-// integrateEffects integrates over intercept and slope given the log sd of groups in units of its
-// prior.
+// integrateEffects integrates over intercept and slope given logSD, the log sd of groups in units
+// of the scale of its prior.
 func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
 	spread, logPrior := l.unit*math.Exp(logSD), logRatio(l.prior, math.Exp(logSD))+logSD
 	if l.flat != nil && logSD <= l.flatAt {
@@ -170,7 +175,7 @@ func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
 		Value:  value,
 		Expand: func(beta, gradient, curvature []float64) { l.logDensity(beta, spread, gradient, curvature) },
 	}, mode.Options{Enough: 1e-4, Steps: 200})
-	if !(found.Decrement <= 1) { // near a mode is enough: rounding of integrals can hide the rest
+	if !(found.Decrement <= 1) { // a point near the mode is enough, because rounding errors of integrals can hide the mode itself
 		return m, errors.New("no mode was found given the sd of groups")
 	}
 	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, logSD}), append(l.modes, slices.Clone(centre))
@@ -183,9 +188,10 @@ func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
 	return m, err
 }
 
-// moved is about how much the effects of groups change the log density at beta: the log likelihood
-// of a group up to linkedReach sds away is a line and a parabola, whose slope and curvature have
-// their part. A curvature at beta alone would show nothing where rows are certain there.
+// moved returns about how much the effects of groups change the log density at beta. It
+// approximates the log likelihood of a group, up to linkedReach sds from beta, by a parabola, whose
+// slope and curvature contribute to the change. The curvature at beta alone would not show a change
+// where the log likelihood is flat at beta.
 func (l *linked) moved(beta []float64, spread float64) (sum float64) {
 	for _, rows := range l.rows {
 		var up, down float64
@@ -202,7 +208,8 @@ func (l *linked) moved(beta []float64, spread float64) (sum float64) {
 	return sum
 }
 
-// axesOf are columns in units of the widths of a density of this curvature: L⁻ᵀ.
+// axesOf returns L⁻ᵀ for the Cholesky factor L of a curvature. Its columns are directions in which
+// a normal density of this curvature has unit variance.
 func axesOf(curvature dense.Factor) *mat.Dense {
 	k := curvature.Order()
 	axes, column := mat.NewDense(k, k, nil), make([]float64, k)
@@ -215,9 +222,9 @@ func axesOf(curvature dense.Factor) *mat.Dense {
 	return axes
 }
 
-// logDensity is log p(y, β) given the sd of groups. Unless gradient is nil it adds the gradient and
-// the lower triangle of an approximation of minus the Hessian, with the effects of each group at
-// their mode.
+// logDensity returns log p(y, β) given spread, the sd of groups. Unless gradient is nil, it adds
+// the gradient to gradient, and the lower triangle of an approximation of minus the Hessian to
+// curvature.
 func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature []float64) float64 {
 	sum, slope, bend := l.level(0, beta[0])
 	sum += logNormal(beta[1], 0, l.slopeSD)
@@ -233,8 +240,9 @@ func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature 
 	return sum
 }
 
-// logEffects is the log integral over the effect of a group, z in units of the sd of groups, of the
-// densities of its rows; NaN if rounding hides the mode.
+// logEffects returns the log of the integral of the densities of the rows of a group over its
+// effect. The variable z is the effect in units of the sd of groups. The result is NaN if the
+// integration fails, because rounding errors hide the mode.
 func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient, curvature []float64) float64 {
 	density := func(z float64) (value, slope, bend float64) {
 		value, slope, bend = -z*z/2-halfLog2Pi, -z, 1
@@ -246,13 +254,14 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	}
 	value := func(z float64) float64 { v, _, _ := density(z); return v }
 	z := []float64{0}
-	if l.targets != nil { // a mean far below a response costs its exponential, a mean above it a line
+	if l.targets != nil { // far below a log response the log density falls exponentially, far above it linearly
 		z[0] = math.Inf(-1)
 		for _, i := range rows {
 			z[0] = math.Max(z[0], (l.targets[i]-beta[0]-beta[1]*l.x[i])/spread)
 		}
 	}
-	// Far from the posterior rounding hides the mode: the integral starts near it.
+	// Where beta is far from the posterior, rounding errors hide the mode. The integral therefore
+	// only starts near it.
 	_, width := mode.Find(z, mode.Density{
 		Value:  func(z []float64) float64 { return value(z[0]) },
 		Expand: func(z, slope, curvature []float64) { _, slope[0], curvature[0] = density(z[0]) },
@@ -267,10 +276,11 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	return integral.Log
 }
 
-// expand adds the gradient of logEffects, which is the mean of the slopes of the rows over the
-// effect, and about minus its Hessian. By the curvatures at the mode of the effect that loses no
-// digits where rows know much; where they know little there, what they say is far from the mode,
-// and it is the mean of their curvatures less the variance of their slopes.
+// expand adds the gradient of logEffects to gradient and an approximation of minus its Hessian to
+// curvature. The gradient is the mean over the effect of the slopes of the rows. If the rows carry
+// much information on the effect, the Hessian is computed from their curvatures at the mode of the
+// effect, which loses no digits. If they carry little information, it is the mean of their
+// curvatures minus the variance of their slopes.
 func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
 	slopesAt := func(z float64) (g, gx, w, wx, wxx float64) {
 		for _, i := range rows {
@@ -282,8 +292,9 @@ func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integr
 	var mean [2]float64
 	_, _, w, wx, wxx := slopesAt(mode)
 	little := spread*spread*w < 1
-	// Where rows know much, the curvature of the intercept is small beside their slopes, whose
-	// mean is then taken from the effect: by parts, E[Σ slope] = E[z] / sd.
+	// If the rows carry much information, the curvature of the intercept is small compared with the
+	// slopes. The mean of their sum is therefore computed from the effect: integration by parts
+	// gives E[Σ slope] = E[z] / sd.
 	middle := wx / w
 	for _, node := range integral.Nodes {
 		share := math.Exp(node.LogWeight - integral.Log)

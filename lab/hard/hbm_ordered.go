@@ -6,8 +6,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// gapRow is one of three categories in order with cut points −β₀ and gap − β₀, where η has the
-// intercept β₀: P(y = 0) = F(−η) and P(y ≤ 1) = F(gap − η).
+// gapRow returns the density of one of three ordered categories, given the gap between the two cut
+// points. The predictor η contains the intercept β₀, and the cut points are −β₀ and gap − β₀: P(y =
+// 0) = F(−η) and P(y ≤ 1) = F(gap − η), where F is the inverse link.
 func gapRow(kind likelihood.Kind) shapedRow {
 	return func(gap float64) rowDensity {
 		return byDifferences(func(y, eta float64) float64 {
@@ -18,7 +19,7 @@ func gapRow(kind likelihood.Kind) shapedRow {
 			case 2:
 				return logTail(kind, -b)
 			}
-			if a+b > 0 { // F(b) − F(a) = F(−a) − F(−b): by the tail on the side where both are small
+			if a+b > 0 { // F(b) − F(a) = F(−a) − F(−b); use the tail in which both terms are small
 				a, b = -b, -a
 			}
 			high := logTail(kind, b)
@@ -27,8 +28,9 @@ func gapRow(kind likelihood.Kind) shapedRow {
 	}
 }
 
-// levelOf is the prior of the intercept −c₁ and, with the logarithm of gap beside it, of gap = c₂ −
-// c₁. The probabilities of the categories are Dirichlet(1, 1, 1) at the mean of x.
+// levelOf returns the joint prior of the intercept −c₁ and gap = c₂ − c₁, where c₁ and c₂ are the
+// cut points, as a function of the intercept. The probabilities of the categories at the mean of x
+// have a Dirichlet(1, 1, 1) prior. For a density in log gap, the caller adds log gap.
 func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 	logDensity := func(cut float64) float64 { // log F′
 		if kind == likelihood.CumulativeProbitKind {
@@ -39,7 +41,8 @@ func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 	return byDifferences(func(_, level float64) float64 { return math.Ln2 + logDensity(-level) + logDensity(gap-level) })
 }
 
-// byDifferences is a density whose slope and curvature are differences.
+// byDifferences returns a density with the given log density, whose slope and curvature are
+// approximated by differences.
 func byDifferences(value func(y, eta float64) float64) rowDensity {
 	return func(y, eta float64) (centre, slope, curvature float64) {
 		const step, least = 1e-4, 1e-6
@@ -48,7 +51,8 @@ func byDifferences(value func(y, eta float64) float64) rowDensity {
 	}
 }
 
-// logTail is log F(x) of a link; by an asymptotic series if a normal tail has no digits.
+// logTail returns log F(x) for the inverse link F of kind. Far in the tail of a normal
+// distribution, it uses an asymptotic series.
 func logTail(kind likelihood.Kind, x float64) float64 {
 	switch s := 1 / (x * x); {
 	case kind == likelihood.CumulativeLogitKind:

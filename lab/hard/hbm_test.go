@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Small studies of hierarchical regressions: all numbers of trusted answers are right, also for
-// heavy-tailed parameters in nasty tables of a few rows.
+// TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
+// be right, also for parameters with heavy tails in difficult tables of a few rows.
 func TestHbmStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -51,7 +51,8 @@ func TestHbmStudy(t *testing.T) {
 	})
 }
 
-// Groups whose sd has a prior scale of almost zero give the posterior of a regression on x alone.
+// TestExactHbmWithoutGroups checks that a prior scale of almost zero for the sd of groups gives the
+// posterior of a regression on x alone.
 func TestExactHbmWithoutGroups(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := drawGrouped(12, 3, random)
@@ -67,8 +68,9 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 	require.InDelta(t, 1e-9*math.Sqrt(2/math.Pi), got.spread[0], 1e-12, "the mean of a half-normal prior")
 }
 
-// A normal response of known noise through the rule for responses with a link gives the closed form
-// of that noise. Group effects of almost zero give the quadrature without them.
+// TestExactLinked checks the quadrature for responses that are not normal. For a normal response
+// with known noise, it must give the closed form. With group effects of almost zero, it must give
+// the quadrature without groups.
 func TestExactLinked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -102,7 +104,7 @@ func TestExactLinked(t *testing.T) {
 		r := (y - eta) / noise
 		return -r*r/2 - halfLog2Pi - math.Log(noise), r / noise, 1 / (noise * noise)
 	}
-	covariance := mat.NewSymDense(3, nil) // of rows of one group, effects and noise
+	covariance := mat.NewSymDense(3, nil) // covariance of the rows of one group, from effects and noise
 	const spread = 1.3
 	for a := range 3 {
 		for b := range a + 1 {
@@ -116,8 +118,9 @@ func TestExactLinked(t *testing.T) {
 	require.InDelta(t, joint.LogProb(y), (&linked{row: normal, y: y, x: make([]float64, 3)}).logEffects([]int{0, 1, 2}, []float64{0, 0}, spread, nil, nil), 1e-6)
 }
 
-// Rows of one more parameter, with effects of almost zero, give the quadrature without groups;
-// normal rows give the closed form. The gradients of effects agree with differences.
+// TestExactShapedGroups checks responses with one more parameter. With group effects of almost
+// zero, the quadrature must give the result without groups; for normal rows, it must give the
+// closed form. Gradients of the integrals over effects must agree with differences.
 func TestExactShapedGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -172,9 +175,10 @@ func TestExactShapedGroups(t *testing.T) {
 	require.InDelta(t, (logEffects([]float64{0.3, -0.2 + step})-logEffects([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
 }
 
-// Where almost all rows are certain at the mode of intercept and slope, effects of groups still
-// matter. The numbers are sums over a grid of 0.2 in the log sd and the slope and 0.4 in the
-// intercept, with 120 Gauss-Hermite nodes for each group, written apart in Python.
+// TestCertainRowsOfGroups checks a table in which effects of groups matter although almost all rows
+// have probabilities near 0 or 1 at the mode of intercept and slope. The expected numbers come from
+// a separate program in Python: sums over a grid with steps of 0.2 in the log sd and the slope and
+// 0.4 in the intercept, with 120 Gauss-Hermite nodes for each group.
 func TestCertainRowsOfGroups(t *testing.T) {
 	testkit.Long(t)
 	source := Hbm{}
@@ -193,7 +197,8 @@ func TestCertainRowsOfGroups(t *testing.T) {
 	}
 }
 
-// Ordered categories agree with package likelihood, and the prior of cut points integrates to one.
+// TestExactOrderedRows compares the densities of ordered categories with package likelihood, and
+// checks that the prior of the cut points integrates to one.
 func TestExactOrderedRows(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		categories := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)
@@ -221,7 +226,7 @@ func TestExactOrderedRows(t *testing.T) {
 	}
 }
 
-// The same seed gives the same nasty table, and every group has a row.
+// TestHardHbmTables checks that the same seed gives the same table, and that every group has a row.
 func TestHardHbmTables(t *testing.T) {
 	for seed := range uint64(50) {
 		a := Hbm{}.draw(stream.Rand(seed, "hbm"))
@@ -234,8 +239,9 @@ func TestHardHbmTables(t *testing.T) {
 	}
 }
 
-// With noise a hundred million times below the spread of groups, products in double precision hold
-// no digit of it: a trusted log evidence was 0.07 too small, 14 of its errors.
+// TestNoiseFarBelowGroups checks a table whose noise is a hundred million times smaller than the
+// spread of groups, so that products in double precision hold no digit of it. A trusted log
+// evidence was 0.07 too small, which was 14 times its standard error.
 func TestNoiseFarBelowGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -251,8 +257,9 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 	require.Empty(t, calibrate.Summarize(source, cfg, []*calibrate.Replicate{r}).Wrong)
 }
 
-// Times of shapes of a hundred and more fix the effects of their groups to a hundredth. Newton
-// steps of the program and of its quadrature went beyond the mode and did not return.
+// TestTimesOfLargeShapesInGroups checks a table of times with a shape of a hundred or more, which
+// determine the effects of groups to a hundredth. Newton steps of the program and of the exact
+// quadrature went beyond the mode and did not return.
 func TestTimesOfLargeShapesInGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

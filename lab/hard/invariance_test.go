@@ -48,7 +48,7 @@ func sheetOf(t *rapid.T, text []byte) *sheet {
 func (s *sheet) csv() []byte {
 	var text bytes.Buffer
 	writer := csv.NewWriter(&text)
-	_ = writer.Write(s.names) // a buffer takes everything
+	_ = writer.Write(s.names) // writing to a buffer cannot fail
 	for i := range s.cells[0] {
 		row := make([]string, len(s.cells))
 		for c := range row {
@@ -72,7 +72,7 @@ func (s *sheet) shuffle(random *rand.Rand) {
 	s.names, s.cells = names, cells
 }
 
-// rescale gives columns of numbers, but not the excepted one, other units and another origin.
+// rescale changes the units and the origin of all columns of numbers except one.
 func (s *sheet) rescale(except string, random *rand.Rand) {
 	for c, column := range s.cells {
 		scale := math.Pow(10, uniform(random, -3, 3))
@@ -90,7 +90,7 @@ func (s *sheet) rescale(except string, random *rand.Rand) {
 	}
 }
 
-// relabel gives categories other names in the same order, as the first is the baseline.
+// relabel renames categories. It keeps their order, because the first one is the baseline.
 func (s *sheet) relabel(random *rand.Rand) {
 	for c, column := range s.cells {
 		if _, err := strconv.ParseFloat(column[0], 64); err == nil {
@@ -110,7 +110,8 @@ func (s *sheet) addConstant() {
 	s.cells = append(s.cells, slices.Repeat([]string{"3"}, len(s.cells[0])))
 }
 
-// changes makes some random changes to a table that leave its answer as it is.
+// changes makes some random changes to a table that must not change its answer. It returns a
+// description of them.
 func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 	said := ""
 	for _, change := range []struct {
@@ -130,12 +131,13 @@ func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 	return said
 }
 
-// requireWithin fails if a number of two answers differs by more than both their errors.
+// requireWithin checks that numbers a and b of two answers, with standard errors seA and seB, agree
+// within 4.5 standard errors of their difference.
 func requireWithin(t *rapid.T, quantity string, a, b, seA, seB float64) {
 	require.InDelta(t, a, b, 1e-5+4.5*math.Hypot(seA, seB), quantity)
 }
 
-// ordinaryTable is a table of three correlated predictors, a factor, and a response.
+// ordinaryTable returns a table of three correlated predictors, a factor, and a response.
 func ordinaryTable(kind likelihood.Kind, rows int, random *rand.Rand) []byte {
 	columns, y := make([][]float64, 3), make([]float64, rows)
 	codes := make([]int, rows)
@@ -159,7 +161,8 @@ func ordinaryTable(kind likelihood.Kind, rows int, random *rand.Rand) []byte {
 	return calibrate.CSV(append(calibrate.Numbered("x", columns...), calibrate.Labelled("f", "l", codes), table.Numbers("y", y))...)
 }
 
-// fixedChecks runs a number of checks with a fixed seed, unless flags set others:
+// fixedChecks runs the given number of checks of a property with a fixed seed. Flags can set other
+// numbers and seeds:
 //
 //	go test ./lab/hard -run Invariant -rapid.checks 200 -rapid.seed 0
 func fixedChecks(t *testing.T, checks int, property func(t *rapid.T, device *gpu.Device, dir string)) {
@@ -192,7 +195,8 @@ func askVarsel(t *rapid.T, device *gpu.Device, dir string, p *calibrate.VarselPr
 	return r.Verdict, found
 }
 
-// requireSameInclusion compares the probabilities of predictors, by name.
+// requireSameInclusion compares the inclusion probabilities of predictors, which it matches by
+// name.
 func requireSameInclusion(t *rapid.T, quantity string, before, after *varsel.Result) {
 	require.Equal(t, len(before.Inclusion), len(after.Inclusion))
 	for _, one := range before.Inclusion {
@@ -203,9 +207,10 @@ func requireSameInclusion(t *rapid.T, quantity string, before, after *varsel.Res
 	}
 }
 
-// Selections of ordinary tables do not depend on the order of rows and columns, on units, on names
-// of categories or on constant columns. Probabilities are the same within 4.5 standard errors of
-// their difference, which a number in 150,000 exceeds by chance.
+// TestSelectionsAreInvariant checks that selections of ordinary tables do not depend on the order
+// of rows and columns, on units, on names of categories or on constant columns. Probabilities must
+// agree within 4.5 standard errors of their difference, which one number in 150,000 exceeds by
+// chance.
 func TestSelectionsAreInvariant(t *testing.T) {
 	kinds := []likelihood.Kind{
 		likelihood.GaussianKind, likelihood.LogisticKind, likelihood.PoissonKind, likelihood.GammaKind,
@@ -232,7 +237,7 @@ func TestSelectionsAreInvariant(t *testing.T) {
 	})
 }
 
-// Trials in one row are the same as in several.
+// TestTrialsSplit checks that the answer is the same whether trials are in one row or in several.
 func TestTrialsSplit(t *testing.T) {
 	fixedChecks(t, 2, func(t *rapid.T, device *gpu.Device, dir string) {
 		random := stream.Rand(rapid.Uint64Range(0, 1<<20).Draw(t, "table"), "trials")
@@ -265,8 +270,9 @@ func TestTrialsSplit(t *testing.T) {
 	})
 }
 
-// Graphs of numbers and of categories do not depend on the order of rows and columns, on units, on
-// names of categories or on constant columns. Sums over all graphs are the same up to rounding.
+// TestGraphsAreInvariant checks that graphs of numbers and of categories do not depend on the order
+// of rows and columns, on units, on names of categories or on constant columns. Sums over all
+// graphs must agree up to rounding errors.
 func TestGraphsAreInvariant(t *testing.T) {
 	fixedChecks(t, 20, func(t *rapid.T, device *gpu.Device, dir string) {
 		mechanism := rapid.SampledFrom([]dag.Mechanism{dag.BGe, dag.Linear, dag.Categorical}).Draw(t, "mechanism")
@@ -325,8 +331,9 @@ func askHbm(t require.TestingT, device *gpu.Device, p *calibrate.HbmProblem, dir
 	return found
 }
 
-// Hierarchies do not depend on the order of rows and columns, on the units of predictors or on
-// names of groups. Evidences and standard deviations are the same within 4.5 standard errors.
+// TestHierarchiesAreInvariant checks that hierarchical regressions do not depend on the order of
+// rows and columns, on the units of predictors or on names of groups. Evidences and standard
+// deviations must agree within 4.5 standard errors.
 func TestHierarchiesAreInvariant(t *testing.T) {
 	testkit.Long(t)
 	fixedChecks(t, 3, func(t *rapid.T, device *gpu.Device, dir string) {
@@ -356,8 +363,9 @@ func TestHierarchiesAreInvariant(t *testing.T) {
 	})
 }
 
-// Whole runs of few draws are not trusted if runs of many draws are not. Some are not "trusted"
-// although runs of many draws are.
+// TestFewerDrawsAreNotTrustedMore checks that runs with few draws are not trusted where runs with
+// many draws are not. The opposite occurs: some runs with few draws are not "trusted" although runs
+// with many draws are.
 func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

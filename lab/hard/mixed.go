@@ -15,9 +15,10 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate
-// regression, or quadrature of a logistic one. It fails for categories with more than two levels,
-// and for many parents.
+// mixedEvidence returns the exact log evidence of a node of a mixed table (of numbers and
+// categories) given its parents. It is the evidence of a conjugate regression for a number and of a
+// logistic regression, by quadrature, for a category. It returns an error for categories with more
+// than two levels, and for a category with too many parents.
 func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
 	var columns [][]float64
 	var sds []float64
@@ -34,8 +35,9 @@ func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColu
 	if response.Levels != 2 {
 		return modelMoments{}, fmt.Errorf("a category with %d levels", response.Levels)
 	}
-	// The difference of two levels has twice the variance. Effects of the two levels of a parent
-	// are effects of their difference, as half of it and its negative.
+	// The difference between the effects of two levels has twice the variance of each. Only the
+	// difference between the effects of the two levels of a parent matters; each level gets half of
+	// it, with opposite signs.
 	columns = [][]float64{slices.Repeat([]float64{1}, len(response.Values))}
 	sds = []float64{math.Sqrt(2 * calibrate.MixedInterceptVariance)}
 	for _, parent := range parents {
@@ -80,12 +82,13 @@ func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]fl
 		parentColumns = append(parentColumns, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
 	}
 	moments, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, parentColumns)
-	moments.mean, moments.variance = nil, nil // of contrasts and levels
+	moments.mean, moments.variance = nil, nil // they would be moments of contrasts and levels
 	return moments, err
 }
 
-// drawMixed draws a nasty mixed table: few rows, rare levels, levels that a number separates or
-// copies, numbers of any scale, and nodes that are set from outside.
+// drawMixed draws a difficult table of numbers and categories. Tables may have few rows, rare
+// levels, levels that a number separates, numbers of any scale, and interventions, which set nodes
+// from outside.
 func (h Dag) drawMixed(random *rand.Rand) *calibrate.DagProblem {
 	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag, Flags: []string{"--sem mixed"}}
 	if p.Record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.Record.Model.Graphs == dag.UniformGraphs {
@@ -139,7 +142,8 @@ func (h Dag) drawMixed(random *rand.Rand) *calibrate.DagProblem {
 	return p
 }
 
-// drawNasty fills a node with effects of its parents, of size strength, and noise of one.
+// drawNasty fills column c with the sum of effects of its parents, of size strength, and noise of
+// sd 1.
 func drawNasty(c *calibrate.MixedColumn, parents []calibrate.MixedColumn, rows int, strength float64, random *rand.Rand) {
 	c.Values = make([]float64, rows)
 	level := 1.5 * random.NormFloat64()

@@ -11,8 +11,9 @@ import (
 )
 
 // Ordinary draws ordinary tables: 30 to 200 rows, one to eight predictors whose neighbours have
-// correlations up to 0.95, and any likelihood. Everything else is as in [calibrate.Varsel], so that
-// its ranks and probabilities refer to the prior too.
+// correlations up to 0.95, and any likelihood. Everything else is as in [calibrate.Varsel]: in
+// particular, parameters are drawn from the prior, so that ranks and probabilities can be checked,
+// too.
 type Ordinary struct {
 	// Device computes the answers.
 	Device *gpu.Device
@@ -34,9 +35,9 @@ func (o Ordinary) Replicate(ctx context.Context, seed uint64, dir string) (*cali
 	kind := []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}[random.IntN(5)]
 	switch few := random.Float64() < 0.5; {
 	case !few || kind == likelihood.GaussianKind:
-	case kind == likelihood.StudentKind: // a noise scale beside the parameters of the others
+	case kind == likelihood.StudentKind: // one parameter more, the noise scale
 		v.Predictors = 1
-	default: // that exact answers go to
+	default: // exact answers exist up to this number of predictors
 		v.Predictors = 1 + random.IntN(mostParameters-1)
 	}
 	v.Record.Design.Likelihood, v.Record.Model.Likelihood = kind, kind

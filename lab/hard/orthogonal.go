@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// orthogonal returns the exact posterior over models of any number of predictors of one column
-// each. Noise is normal with known σ, columns are orthogonal, and every predictor is in the model
-// independently with the same probability. So columns are independent, and the evidence is a
-// product over them.
+// orthogonal returns the exact posterior over models of any number of predictors, each of one
+// column. The noise must be normal with known σ, and columns must be orthogonal. Each predictor is
+// in the model with the given prior probability, independently of the others. The posterior is then
+// independent over columns, and the evidence is a product over them.
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
 	_, dim := p.x.Dims()
 	if !(p.sigma > 0) || len(p.groups)+len(p.always) != dim {
@@ -32,8 +32,8 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 		return nil, err
 	}
 	out.logEvidence = none.logEvidence
-	// in sets the moments of a column that is in, and returns its log Bayes factor. The other
-	// columns explain nothing of its part.
+	// in sets the moments of column j given that it is in the model, and returns its log Bayes
+	// factor. These do not depend on the other columns.
 	in := func(j int) float64 {
 		alone, fails := p.gaussian([]int{j})
 		err = errors.Join(err, fails)

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// The product over orthogonal columns is the sum over all models.
+// TestOrthogonal compares the product over orthogonal columns with the sum over all models.
 func TestOrthogonal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const n, predictors = 12, 4
@@ -39,7 +39,8 @@ func TestOrthogonal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A robust regression of unknown scale, with a very narrow prior, agrees with one of known scale.
+// TestOverSigma checks that a robust regression whose noise scale has a very narrow prior gives the
+// posterior with the known noise scale.
 func TestOverSigma(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	p := &regressionProblem{x: orthogonalColumns(5, 2, random), y: []float64{0.1, 0.5, -0.2, 4, 0.3}, priorMean: make([]float64, 2), priorSD: []float64{2, 2}, sigma: 0.4}

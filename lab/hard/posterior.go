@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regressionProblem is a regression with selection on its working scale, for exact posteriors.
+// regressionProblem is a regression with selection of predictors, on the scale on which vti varsel
+// computes. It is the input of the functions that compute exact posteriors.
 //
 //	η = X θ + offset,  θ_j ~ N(priorMean_j, priorSD_j²) where j is in the model,
 //	σ known, or log σ ~ N(logSigmaMean, logSigmaSD²).
@@ -19,15 +20,15 @@ type regressionProblem struct {
 	offset []float64 // or nil
 
 	priorMean, priorSD       []float64 // [D]
-	sigma                    float64   // 0: unknown
+	sigma                    float64   // 0 if it is unknown
 	logSigmaMean, logSigmaSD float64
 
-	start []float64  // of the search for the mode of a model; nil: the prior means
-	level rowDensity // the prior of the last coordinate instead of a normal one; nil: normal
+	start []float64  // where the search for the mode of a model starts; nil for the prior means
+	level rowDensity // the prior of the last coordinate; nil for a normal prior
 
 	always   []int     // coordinates in every model
 	groups   [][]int   // coordinates of each predictor
-	logPrior []float64 // of a model, by its number of predictors
+	logPrior []float64 // log prior probability of a model, by its number of predictors
 }
 
 // modelMoments is the exact posterior of one model.
@@ -40,17 +41,19 @@ type modelMoments struct {
 // exactPosterior is the exact posterior over models.
 type exactPosterior struct {
 	logEvidence float64
-	models      []float64 // probability of each that the prior allows, in the order of subsets
-	inclusion   []float64 // [G]
-	// moments of each coordinate given that it is in [D], and of σ last
+	models      []float64 // probability of each model that the prior allows, in the order of subsets
+	inclusion   []float64 // probability of each predictor [G]
+	// meanIn and sdIn hold the mean and sd of each coordinate given that it is in the model [D],
+	// and the mean and sd of σ last.
 	meanIn, sdIn []float64
 }
 
-// mostSubsets is the largest number of models in a sum.
+// mostSubsets is the largest number of models that solve sums over.
 const mostSubsets = 1 << 12
 
-// subsets lists the models that the prior allows, as predictors in ascending order: without the
-// last predictor first, then with it. It is nil if there are too many.
+// subsets returns the models that the prior allows, each as a list of predictors in ascending
+// order. The models without the last predictor come before the models with it, and so on for the
+// other predictors. The result is nil if there are more than mostSubsets models.
 func (p *regressionProblem) subsets() [][]int {
 	list := [][]int{nil}
 	for g := range p.groups {
@@ -67,7 +70,8 @@ func (p *regressionProblem) subsets() [][]int {
 	return slices.DeleteFunc(list, func(subset []int) bool { return math.IsInf(p.logPrior[len(subset)], -1) })
 }
 
-// solve sums over all models. It fails if one of them does.
+// solve returns the exact posterior by a sum over all models. conditional returns the posterior of
+// one model; if it returns an error, so does solve.
 func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
 	groups, dim := len(p.groups), len(p.priorSD)
 	subsets := p.subsets()
@@ -80,7 +84,7 @@ func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMome
 	}
 	all := make([]solved, len(subsets))
 	logJoint := make([]float64, len(all))
-	for m, subset := range slices.Backward(subsets) { // too many parameters fail on the largest
+	for m, subset := range slices.Backward(subsets) { // the largest model first, because it fails if there are too many parameters
 		coordinates := append([]int(nil), p.always...)
 		for _, g := range subset {
 			coordinates = append(coordinates, p.groups[g]...)
@@ -101,7 +105,7 @@ func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMome
 	}
 	_, out.meanIn, out.sdIn = averages(logJoint, dim+1, func(m int, add func(at int, mean, variance float64)) {
 		for k, mean := range all[m].moments.mean {
-			j := dim // of σ
+			j := dim // the place of σ
 			if k < len(all[m].coordinates) {
 				j = all[m].coordinates[k]
 			}

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// smallProblem is a regression of three predictors and an intercept with prior means of all kinds.
+// smallProblem returns a regression with an intercept and three predictors, with different prior
+// means.
 func smallProblem(n int, sigma float64, random *rand.Rand) *regressionProblem {
 	p := &regressionProblem{
 		x: mat.NewDense(n, 4, nil), y: make([]float64, n), offset: make([]float64, n), sigma: sigma,
@@ -42,8 +43,8 @@ func requireSame(t *testing.T, want, got *exactPosterior, tolerance float64) {
 	}
 }
 
-// The sums over σ agree with vti exact, which uses other formulas, also with fewer rows than
-// coefficients and with hardly any noise.
+// TestGaussianIsThatOfEnumeration compares integrals over σ with vti exact, which uses other
+// formulas, also with fewer rows than coefficients and with hardly any noise.
 func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{2, 3, 8, 40} {
@@ -77,7 +78,8 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	}
 }
 
-// Outliers with the same noise as the other rows are none.
+// TestRobustWithoutOutliersIsGaussian checks that outliers with the same noise as the other rows
+// give the posterior of normal noise.
 func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, 7} {
@@ -90,7 +92,9 @@ func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 	}
 }
 
-// A row that is far away is an outlier: the answer is the answer without the row, less its density.
+// TestRobustLeavesOutliersOut checks that a row far away is treated as an outlier: moments are the
+// moments without the row, and the evidence is the evidence without it times its density as an
+// outlier.
 func TestRobustLeavesOutliersOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	p := smallProblem(9, 0.7, random)
@@ -106,7 +110,8 @@ func TestRobustLeavesOutliersOut(t *testing.T) {
 	require.InDeltaSlice(t, want.meanIn[:4], got.meanIn[:4], 1e-3)
 }
 
-// Quadrature over the parameters of a normal response gives the closed form.
+// TestQuadratureOfNormalRows checks that quadrature over the parameters of a normal response gives
+// the closed form.
 func TestQuadratureOfNormalRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{2, 12} {
@@ -128,7 +133,7 @@ func TestQuadratureOfNormalRows(t *testing.T) {
 	}
 }
 
-// The densities sum to one over responses.
+// TestRowDensities checks that the densities of responses sum to one.
 func TestRowDensities(t *testing.T) {
 	for _, eta := range []float64{-2, 0.3, 3.9} {
 		sum := 0.0

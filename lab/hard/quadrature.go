@@ -12,16 +12,18 @@ import (
 	"github.com/transdim/vti/internal/mode"
 )
 
-// rowDensity is a concave log p(y | η) of one row, with its slope and the curvature of −log p in η.
+// rowDensity computes log p(y | η) of one row, which must be concave in η, its slope, and the
+// curvature of −log p(y | η).
 type rowDensity func(y, eta float64) (value, slope, curvature float64)
 
-// logisticRow is y ~ Bernoulli(1 / (1 + exp −η)).
+// logisticRow is the density of y ~ Bernoulli(1 / (1 + exp −η)).
 func logisticRow(y, eta float64) (value, slope, curvature float64) {
 	p := 1 / (1 + math.Exp(-eta))
 	return y*eta - math.Max(eta, 0) - math.Log1p(math.Exp(-math.Abs(eta))), y - p, p * (1 - p)
 }
 
-// poissonRow is y ~ Poisson(exp η), as the deviance from η = log y, which loses no digits.
+// poissonRow is the density of y ~ Poisson(exp η). It is computed from the difference η − log y,
+// which loses no digits.
 func poissonRow(y, eta float64) (value, slope, curvature float64) {
 	rate := math.Exp(math.Min(eta, 300))
 	if y == 0 {
@@ -31,7 +33,8 @@ func poissonRow(y, eta float64) (value, slope, curvature float64) {
 	return y*(ratio-math.Expm1(math.Min(ratio, 300))) + poissonSaturated(y), y - rate, rate
 }
 
-// poissonSaturated is log p(y | rate y), by Stirling's series from 30 on.
+// poissonSaturated returns the log density of y under a Poisson distribution with rate y. From 30
+// on it uses Stirling's series.
 func poissonSaturated(y float64) float64 {
 	if y < 30 {
 		logFactorial, _ := math.Lgamma(y + 1)
@@ -40,11 +43,11 @@ func poissonSaturated(y float64) float64 {
 	return -halfLog2Pi - math.Log(y)/2 - 1/(12*y) + 1/(360*y*y*y) - 1/(1260*math.Pow(y, 5))
 }
 
-// mostParameters is the largest number of parameters for quadrature.
+// mostParameters is the largest number of parameters in a quadrature.
 const mostParameters = 3
 
-// quadrature returns the exact posterior of models with a concave log likelihood, by nested
-// integrals along the axes of the Laplace approximation.
+// quadrature returns a function that computes the exact posterior of models with a concave log
+// likelihood. It uses nested integrals along the axes of the Laplace approximation.
 func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
@@ -59,10 +62,12 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 	}
 }
 
-// alongAxes are rules in standard deviations of the Laplace approximation.
+// alongAxes holds the options of these integrals. The unit of length is the standard deviation of
+// the Laplace approximation.
 var alongAxes = line.Options{Step: 0.5, Depth: 25, Tolerance: 1e-5}
 
-// integrateAlong integrates a log density along axes [k, k] that cross at its mode, by the rules o.
+// integrateAlong integrates the density with the given logarithm, with options o, along k axes that
+// cross at its mode, the columns of axes.
 func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, o line.Options) (modelMoments, error) {
 	k := len(mode)
 	var from func(axis int, theta []float64) (modelMoments, error)
@@ -85,8 +90,8 @@ func integrateAlong(logDensity func(theta []float64) float64, mode []float64, ax
 	return out, err
 }
 
-// logPosterior is log p(y, θ). Unless gradient is nil, it adds the gradient to it, and the lower
-// triangle of minus the Hessian to curvature.
+// logPosterior returns log p(y, θ). Unless gradient is nil, it adds the gradient to gradient, and
+// the lower triangle of minus the Hessian to curvature.
 func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta, gradient, curvature []float64) float64 {
 	k, sum := len(coordinates), 0.0
 	for a, j := range coordinates {
@@ -128,7 +133,8 @@ func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, thet
 	return sum
 }
 
-// laplace returns the mode and the axes of the curvature there.
+// laplace returns the mode of the posterior of a model and the axes of the curvature there; see
+// axesOf.
 func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (peak []float64, axes *mat.Dense, err error) {
 	for _, j := range coordinates {
 		peak = append(peak, p.priorMean[j])
@@ -140,7 +146,7 @@ func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (peak []f
 		Value:  func(x []float64) float64 { return p.logPosterior(coordinates, row, x, nil, nil) },
 		Expand: func(x, gradient, curvature []float64) { p.logPosterior(coordinates, row, x, gradient, curvature) },
 	}, mode.Options{Enough: 1e-12, Steps: 500})
-	if !(found.Decrement <= mode.Hidden) { // curvatures that stand for others only come near
+	if !(found.Decrement <= mode.Hidden) { // with approximate curvatures, the search only comes close to the mode
 		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
 	return peak, axesOf(curvature), nil

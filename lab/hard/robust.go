@@ -11,14 +11,16 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// mostAssigned is the largest number of rows in a sum over sets of outliers.
+// mostAssigned is the largest number of rows for which robust sums over sets of outliers.
 const mostAssigned = 16
 
-// mostAssignedOver is mostAssigned for an unknown noise scale, which is integrated over too.
+// mostAssignedOver is mostAssigned for an unknown noise scale, over which there is an integral in
+// addition.
 const mostAssignedOver = 6
 
 // robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
-// (ratio σ)²) and known σ, by summing over sets of outliers. Given those, the noise is normal.
+// (ratio σ)²) and known σ, by a sum over the sets of rows that may be outliers. Given the set, the
+// noise is normal.
 func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		n := len(p.y)
@@ -51,7 +53,8 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 	}
 }
 
-// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row.
+// gaussianOf returns the exact posterior of a model with normal noise that has a known scale in
+// each row.
 func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
 	scaled := *p
 	scaled.x, scaled.y, scaled.offset, scaled.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
@@ -69,9 +72,9 @@ func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (mod
 	return m, err
 }
 
-// overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
-// small that the posterior given it cannot be computed counts as none; overSigma fails if it
-// matters.
+// overSigma integrates the posterior of models given σ over log σ. The moments of σ come last. If
+// the posterior given some small σ cannot be computed, its evidence is taken as 0; overSigma
+// returns an error if these σ are not negligible.
 func (p *regressionProblem) overSigma(conditionalOf func(fixed *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)

@@ -11,12 +11,14 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// shapedRow is a rowDensity given the positive parameter that a response has in addition to η. If
-// log p is not concave, the curvature is the curvature of a quadratic below it.
+// shapedRow returns the rowDensity of a response given the positive parameter (a shape, precision
+// or odds) that it has in addition to η. If log p is not concave, the curvature of the rowDensity
+// is the curvature of a quadratic function below log p.
 type shapedRow func(scale float64) rowDensity
 
-// shapedRows returns densities written down again, so that an error in the program is not repeated
-// here. nil: the response has no such parameter, or another exact answer.
+// shapedRows returns the densities of a kind of response. They are written without code of the
+// program, so that its errors are not repeated here. The result is nil if the response has no
+// additional parameter or another exact answer.
 func shapedRows(kind likelihood.Kind) shapedRow {
 	switch kind {
 	case likelihood.NegativeBinomialKind:
@@ -37,7 +39,8 @@ func shapedRows(kind likelihood.Kind) shapedRow {
 	return nil
 }
 
-// negativeBinomialRow is a count of mean μ = exp η and variance μ + μ²/φ.
+// negativeBinomialRow is the density of a count of mean μ = exp η and variance μ + μ²/φ, where φ is
+// the shape.
 func negativeBinomialRow(shape float64) rowDensity {
 	return func(y, eta float64) (value, slope, curvature float64) {
 		u := eta - math.Log(shape)
@@ -59,7 +62,8 @@ func negativeBinomialRow(shape float64) rowDensity {
 	}
 }
 
-// zeroInflatedRow is 0 with odds ω, and else a Poisson count.
+// zeroInflatedRow is the density of a count that is 0 with odds ω, and otherwise has a Poisson
+// distribution.
 func zeroInflatedRow(odds float64) rowDensity {
 	return func(y, eta float64) (value, slope, curvature float64) {
 		value, slope, curvature = poissonRow(y, eta)
@@ -71,7 +75,8 @@ func zeroInflatedRow(odds float64) rowDensity {
 	}
 }
 
-// hurdleRow is 0 with odds ω, and else a Poisson count that is not 0.
+// hurdleRow is the density of a count that is 0 with odds ω, and otherwise has a Poisson
+// distribution without 0.
 func hurdleRow(odds float64) rowDensity {
 	return func(y, eta float64) (value, slope, curvature float64) {
 		if y == 0 {
@@ -81,7 +86,7 @@ func hurdleRow(odds float64) rowDensity {
 		rate := math.Exp(math.Min(eta, 300))
 		some := -math.Expm1(-rate)
 		none := math.Exp(-rate)
-		gain := rate / 2 // of log(1 − exp −μ), by its series
+		gain := rate / 2 // the derivative of log(1 − exp −μ) in η; the series for small rates comes below
 		if rate > 1e-8 {
 			gain = rate * none / some
 			curvature += gain * (1 - rate - gain)
@@ -97,10 +102,10 @@ func hurdleRow(odds float64) rowDensity {
 	}
 }
 
-// gammaRow has mean exp η and shape α.
+// gammaRow is the density of a gamma variable of mean μ = exp η and the given shape.
 func gammaRow(shape float64) rowDensity {
 	constant := math.Log(shape/(2*math.Pi))/2 - 1/(12*shape) + 1/(360*shape*shape*shape)
-	if shape < 100 { // beyond, Stirling's series
+	if shape < 100 { // above, constant uses Stirling's series
 		factorial, _ := math.Lgamma(shape)
 		constant = shape*math.Log(shape) - factorial - shape
 	}
@@ -111,7 +116,8 @@ func gammaRow(shape float64) rowDensity {
 	}
 }
 
-// weibullRow has mean exp η and shape k; a time below 0 is minus a lower bound.
+// weibullRow is the density of a Weibull variable of mean exp η and the given shape. A negative y
+// is minus the time of censoring.
 func weibullRow(shape float64) rowDensity {
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	return func(y, eta float64) (value, slope, curvature float64) {
@@ -124,7 +130,8 @@ func weibullRow(shape float64) rowDensity {
 	}
 }
 
-// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ, with a normal logit's curvature.
+// betaRow is the density of a beta variable of mean μ = 1/(1 + exp −η) and the given precision. Its
+// curvature is an approximation.
 func betaRow(precision float64) rowDensity {
 	whole, _ := math.Lgamma(precision)
 	return func(y, eta float64) (value, slope, curvature float64) {
@@ -142,17 +149,19 @@ func betaRow(precision float64) rowDensity {
 	}
 }
 
-// shaped returns the exact posterior of models of responses with one more parameter, whose log is
-// normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
-// prior is so wide that they depend on draws that no sample holds.
+// shaped returns the exact posterior of models of responses with one more parameter, whose
+// logarithm has a normal prior if free is true. Given the parameter, coefficients are integrated by
+// quadrature. The moments of the parameter itself are NaN: its prior is so wide that they depend on
+// values too rare for any sample.
 func (p *regressionProblem) shaped(rowAt shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
 	return p.overScale(free, func(scale float64) (*regressionProblem, rowDensity, float64) {
 		return p, rowAt(scale), logNormal(math.Log(scale), p.logSigmaMean, p.logSigmaSD)
 	})
 }
 
-// ordered returns the exact posterior of models of three categories in order, whose intercept is
-// the last coordinate: over the distance of the cut points, given which they are shaped rows.
+// ordered returns the exact posterior of models of three ordered categories, whose intercept is the
+// last coordinate. It integrates over the distance between the cut points, which is the additional
+// parameter of the rows.
 func (p *regressionProblem) ordered(kind likelihood.Kind) func(coordinates []int) (modelMoments, error) {
 	return p.overScale(true, func(gap float64) (*regressionProblem, rowDensity, float64) {
 		levelled := *p
@@ -161,17 +170,17 @@ func (p *regressionProblem) ordered(kind likelihood.Kind) func(coordinates []int
 	})
 }
 
-// overScale integrates over the logarithm of the positive parameter that rows have beside η, where
-// it is free, and else takes it as 1. problemAt returns the problem and the density of rows given
-// its value, and the log prior density of its logarithm.
+// overScale integrates over the logarithm of the positive parameter that rows have in addition to
+// η. If free is false, the parameter is 1. Given its value, problemAt returns the problem, the
+// density of rows, and the log prior density of the logarithm of the parameter.
 func (p *regressionProblem) overScale(free bool, problemAt func(scale float64) (*regressionProblem, rowDensity, float64)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
 		if k == 0 || k >= mostParameters {
 			return modelMoments{}, fmt.Errorf("quadrature: got %d coefficients, want 1 to %d", k, mostParameters-1)
 		}
-		// A search starts from the mode given the nearest value: far from its mode a large shape
-		// leaves no way up.
+		// The search for a mode starts from the mode for the nearest value of the parameter: if the
+		// shape is large, a search from a point far from the mode fails.
 		var logs []float64
 		var modes [][]float64
 		conditional := func(log float64) (modelMoments, error) {

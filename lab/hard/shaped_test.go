@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// TestShapedRowsAreTheDensities compares with the densities of package likelihood, written apart,
+// TestShapedRowsAreTheDensities compares densities with package likelihood, whose code is separate,
 // and slopes with differences.
 func TestShapedRowsAreTheDensities(t *testing.T) {
 	for kind, responses := range map[likelihood.Kind][]float64{
@@ -29,7 +29,7 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 				for _, eta := range []float64{-3, 0, 0.5, 3} {
 					value, slope, curvature := row(y, eta)
 					want := likelihood.LogDensityAt(l, []float64{y}, nil, []float64{eta}, scale)
-					if want < -1e6 { // both are cut short, each in its way
+					if want < -1e6 { // both are cut off, in different ways
 						continue
 					}
 					assert.InDelta(t, want, value, 1e-6*(1+math.Abs(want)), "%v y=%v η=%v scale=%v", kind, y, eta, scale)
@@ -44,8 +44,9 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 	}
 }
 
-// TestShapedIntegral has a closed form: zeros alone say nothing of η beyond a hurdle, and their
-// evidence is E (ω/(1 + ω))^n over the prior of ω.
+// TestShapedIntegral checks a hurdle model, whose additional parameter ω is the odds of 0, for n
+// zeros. These carry no information on η, and their evidence is the expectation of (ω/(1 + ω))ⁿ
+// over the prior of ω.
 func TestShapedIntegral(t *testing.T) {
 	p := &regressionProblem{
 		x: mat.NewDense(3, 1, []float64{1, 1, 1}), y: make([]float64, 3), priorMean: []float64{0}, priorSD: []float64{10},
@@ -61,8 +62,9 @@ func TestShapedIntegral(t *testing.T) {
 	assert.InDelta(t, 10, math.Sqrt(m.variance[0]), 1e-3)
 }
 
-// TestShapedIntegralOfLittleNoise has times within 1 percent of a line, where the mode given a
-// shape of 150 is not found from the prior mean. The evidence is by brute force in Python.
+// TestShapedIntegralOfLittleNoise checks a table of times within 1 percent of a line, for which a
+// search from the prior mean does not find the mode given a shape of 150. The expected evidence
+// comes from a brute-force integration in Python.
 func TestShapedIntegralOfLittleNoise(t *testing.T) {
 	x := []float64{-1.8876900080043257, -0.2575788412204456, -0.10343473982910545, 1.2853274175384497, -1.7907590088977714, 0.8601044387108597}
 	design := mat.NewDense(6, 2, nil)

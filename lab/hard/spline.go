@@ -11,14 +11,15 @@ import (
 	"github.com/transdim/vti/internal/spline"
 )
 
-// curveKnots is the largest number of knots of a curve, as docs/method.md has it.
+// curveKnots is the largest number of knots of a curve, as stated in docs/method.md.
 const curveKnots = 10
 
-// splineOf is the log evidence of a number that is a sum of curves of its parents, and with
-// probability one half of products of two of them also, given values of the parents in some rows.
+// splineOf returns the log evidence of a node y that is a sum of curves of its parents and, with
+// prior probability one half, also of products of two parents. values holds the values of the
+// parents in the rows of y.
 func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (moments modelMoments, err error) {
 	var columns, products [][]float64
-	var factors [][][]float64 // of each parent: its line, and the first function of its curve
+	var factors [][][]float64 // for each parent: its values, and the first function of its curve
 	for k, i := range parents {
 		functions := append([][]float64{values[k]}, curvesOf(mat.Col(nil, i, data.X), values[k])...)
 		columns, factors = append(columns, functions...), append(factors, functions[:min(2, len(functions))])
@@ -40,7 +41,8 @@ func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (m
 	return moments, err
 }
 
-// curvesOf are the functions at x that span the curves of a column [functions][rows].
+// curvesOf returns the values at x of the functions that span the curves of a column, as
+// [functions][rows].
 func curvesOf(column, x []float64) (functions [][]float64) {
 	curves := spline.NewNatural(column, curveKnots)
 	if curves == nil {

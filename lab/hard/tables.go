@@ -11,8 +11,8 @@ func uniform(random *rand.Rand, low, high float64) float64 {
 	return low + (high-low)*random.Float64()
 }
 
-// targetsOf is the column that names the nodes v1, v2 and so on that were set in each row, from 0;
-// −1 stands for none.
+// targetsOf returns the column with the name v1, v2, … of the node that was set from outside in
+// each row. set holds the numbers of these nodes from 0, or −1 if no node was set.
 func targetsOf(set []int) *table.Column {
 	numbers := make([]int, len(set))
 	for i, j := range set {
@@ -23,7 +23,7 @@ func targetsOf(set []int) *table.Column {
 	return calibrate.Labelled("target", "v", numbers)
 }
 
-// compared is a comparison of a stated number with an exact one.
+// compared returns the comparison of a stated number with an exact number.
 func compared(quantity calibrate.Quantity, subject string, stated, se, exact float64) calibrate.Comparison {
 	return calibrate.Comparison{Quantity: quantity, Of: subject, Stated: calibrate.Number(stated), SE: calibrate.Number(se), Exact: calibrate.Number(exact)}
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// The priors of vti varsel that no option sets, written down again so that an error in the program
-// is not repeated here.
-const logScaleSD = 2 // of log σ about the log sd of the response
+// logScaleSD and logShapeSD are the priors of vti varsel that no option sets. They are repeated
+// here so that an error in the program is not.
+const logScaleSD = 2 // prior sd of log σ, whose prior mean is the log sd of the response
 
-// logShapeSD is the prior sd of the log of the parameter that a response has in addition to η,
-// about 0: of odds, or of a shape or precision.
+// logShapeSD returns the prior sd of the logarithm of the parameter that a response has in addition
+// to η: odds, a shape or a precision. Its prior mean is 0.
 func logShapeSD(kind likelihood.Kind) float64 {
 	if kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
 		return 2
@@ -29,7 +29,7 @@ func logShapeSD(kind likelihood.Kind) float64 {
 	return 3
 }
 
-// exactVarsel is the exact posterior of a problem, if there is one.
+// exactVarsel returns the exact posterior of a problem, or an error if there is none.
 func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	design, model := p.Design, p.Model
 	groups := len(design.Predictors)
@@ -128,7 +128,7 @@ func (p *regressionProblem) addLevel() {
 	p.logSigmaMean = 0
 }
 
-// ExactVarsel compares an answer with the exact posterior, in the units of the table.
+// ExactVarsel compares an answer of vti varsel with the exact posterior, in the units of the table.
 func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (list []calibrate.Comparison, err error) {
 	exact, err := exactVarsel(p)
 	if err != nil {
@@ -156,14 +156,14 @@ func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (l
 	}
 	for _, c := range result.Coefficients {
 		name := c.Name
-		if design.Likelihood == likelihood.CategoricalKind { // of two: all are of the second
+		if design.Likelihood == likelihood.CategoricalKind { // of two categories: all coefficients belong to the second one
 			name = strings.TrimPrefix(name, design.Levels[1]+":")
 		}
 		j := slices.Index(design.Names, name)
 		slope := design.Scaling.YSD
 		switch {
 		case j == design.Scaling.Level && j >= 0:
-			continue // moves with the other coefficients
+			continue // its value depends on the other coefficients
 		case j >= 0:
 			slope /= design.Scaling.SD[j]
 		case p.UnknownScale():

@@ -20,12 +20,13 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Varsel draws nasty tables for vti varsel: two rows and more, more predictors than rows,
-// factors with nearly as many levels as rows, near copies of columns, scales from 1e−12 to 1e12,
-// heavy tails, outliers, counts up to 1e9, separable and rare events, noise of almost zero, and
-// known and unknown noise scales. It also draws many predictors whose models are lists of few
-// members, more orthogonal columns than models are listed of, about as many coefficients as rows
-// under likelihoods with a shape, mostly censored times, and g-priors of g from 0.001 to 100,000.
+// Varsel draws difficult tables for vti varsel. They have two rows or more, more predictors than
+// rows, factors with up to nearly one level per row, columns that are nearly copies of others,
+// scales from 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events,
+// noise of almost zero, and known and unknown noise scales. Varsel also draws tables with many
+// predictors, of which only a few may be in a model; orthogonal columns, too many for a list of all
+// models; likelihoods with a shape and about one coefficient per row; times that are mostly
+// censored; and g-priors with g from 0.001 to 100,000.
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device
@@ -48,12 +49,12 @@ func (h Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*calibr
 	return calibrate.AnswerVarsel(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir)
 }
 
-// hardColumn is a predictor of a nasty table: numbers, or the texts of a factor.
+// hardColumn is a predictor of a difficult table: numbers, or the level of a factor in each row.
 type hardColumn struct {
 	kind   string
 	values []float64
 	levels []string
-	effect []float64 // its part of the linear predictor, before the effect's size
+	effect []float64 // its part of the linear predictor, up to the size of the effect
 }
 
 func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
@@ -92,7 +93,7 @@ func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
 	}
 	y, how := drawResponse(kind, eta, random)
 	p.Flags = append(p.Flags, "--likelihood "+kind.String())
-	if kind.HasCategories() { // the table may lack some
+	if kind.HasCategories() { // the table may lack some categories
 		p.Record.Design.Levels = []string{"0", "1", "2"}
 		if !kind.Ordered() {
 			p.Record.Design.Levels = p.Record.Design.Levels[:2]
@@ -117,7 +118,8 @@ func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
 	return p
 }
 
-// censor cuts all times short but at most three, and returns the column that says which.
+// censor censors all times in y except one to three of them, and returns the column that marks the
+// censored ones with 1.
 func censor(p *calibrate.VarselProblem, y []float64, random *rand.Rand) *table.Column {
 	p.Record.Design.Censored = "cut"
 	p.Flags = append(p.Flags, "--censored cut")
@@ -131,7 +133,7 @@ func censor(p *calibrate.VarselProblem, y []float64, random *rand.Rand) *table.C
 	return table.Numbers("cut", cut)
 }
 
-// drawLikelihood draws one of the likelihoods, unless there is only one.
+// drawLikelihood draws a likelihood, or returns h.Only if it is set.
 func (h Varsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	switch u := random.Float64(); {
 	case h.Only != nil:
@@ -148,7 +150,8 @@ func (h Varsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
 	return likelihood.PoissonKind
 }
 
-// hardSizes returns numbers of rows under a likelihood, and most predictors with an exact answer.
+// hardSizes returns the numbers of rows to draw from for a likelihood, and the largest number of
+// predictors for which there is an exact answer.
 func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	switch kind {
 	case likelihood.GaussianKind:
@@ -158,14 +161,14 @@ func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	case likelihood.StudentKind:
 		return []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim - 1
 	}
-	if shapedRows(kind) != nil || kind.Ordered() { // of few rows, posteriors are ridges
+	if shapedRows(kind) != nil || kind.Ordered() { // with few rows, posteriors are ridges
 		return []int{2, 3, 3, 4, 4, 5, 6, 8, 12, 20, 40}, mostParameters - 2
 	}
 	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1
 }
 
-// drawNoise decides whether the noise scale is known, if an exact answer allows both, and describes
-// settings that differ from the default.
+// drawNoise decides whether the noise scale is known, if there are exact answers for both cases. It
+// returns a description of the settings that differ from the default.
 func drawNoise(p *calibrate.VarselProblem, y []float64, predictors int, lists bool, random *rand.Rand) string {
 	model := &p.Record.Model
 	known := func(from, to float64) string {
@@ -186,7 +189,7 @@ func drawNoise(p *calibrate.VarselProblem, y []float64, predictors int, lists bo
 	return ""
 }
 
-// drawPrior draws a prior over models; the limit of their size stays.
+// drawPrior draws a prior over models. It keeps the limit on the number of predictors in a model.
 func drawPrior(p *calibrate.VarselProblem, random *rand.Rand) {
 	prior := &p.Record.Model.Prior
 	switch most := prior.MaxSize; random.IntN(4) {
@@ -202,10 +205,12 @@ func drawPrior(p *calibrate.VarselProblem, random *rand.Rand) {
 	}
 }
 
-// fewestListed is the least number of predictors of models written as lists of members.
+// fewestListed is the smallest number of predictors of tables in which models are coded as lists of
+// their predictors.
 const fewestListed = 21
 
-// drawLists asks for models as lists of few members, so that an exact answer can sum over them.
+// drawLists sets models to be coded as lists of one or two predictors, so that an exact answer can
+// sum over all models.
 func (h Varsel) drawLists(p *calibrate.VarselProblem, random *rand.Rand) {
 	model := &p.Record.Model
 	model.Codes, model.Prior.MaxSize = varsel.ListCodes, 1
@@ -215,8 +220,8 @@ func (h Varsel) drawLists(p *calibrate.VarselProblem, random *rand.Rand) {
 	p.Flags = append(p.Flags, fmt.Sprintf("--codes lists --max-size %d", model.Prior.MaxSize))
 }
 
-// drawOrthogonal draws a table of more predictors than models are listed of, with orthogonal
-// columns and a known noise scale, whose posterior is a product over columns.
+// drawOrthogonal draws a table with orthogonal columns and a known noise scale. Its predictors are
+// too many for a list of all models, but its posterior is a product over columns.
 func (h Varsel) drawOrthogonal(random *rand.Rand) *calibrate.VarselProblem {
 	p := &calibrate.VarselProblem{Record: h.Record, Exact: ExactVarsel, Flags: []string{"--target y"}}
 	p.Record.Design.Target, p.Record.Design.Likelihood = "y", likelihood.GaussianKind
@@ -243,7 +248,8 @@ func (h Varsel) drawOrthogonal(random *rand.Rand) *calibrate.VarselProblem {
 	return p
 }
 
-// orthogonalColumns are a constant and random cosines: orthogonal, and each of mean square 1.
+// orthogonalColumns returns a constant column and cosines of random frequencies. They are
+// orthogonal, and the mean square of each is 1.
 func orthogonalColumns(rows, columns int, random *rand.Rand) *mat.Dense {
 	x, frequencies := mat.NewDense(rows, columns, nil), random.Perm(rows-1)
 	x.Apply(func(i, j int, _ float64) float64 {
@@ -263,9 +269,9 @@ func drawColumn(n int, before []*hardColumn, factors, lists bool, random *rand.R
 	}
 	switch u := random.Float64(); {
 	case u < 0.25 && len(before) > 0 && before[len(before)-1].levels == nil:
-		distance := math.Pow(10, uniform(random, -4.5, -0.3)) // a correlation of 1 − 1e−9, and less
+		distance := math.Pow(10, uniform(random, -4.5, -0.3)) // correlations of 1 − 1e−9 and less
 		if !lists && random.Float64() < 0.1 {
-			distance = math.Pow(10, uniform(random, -9, -4.5)) // most of them refused
+			distance = math.Pow(10, uniform(random, -9, -4.5)) // the program refuses most of these
 		}
 		c.kind = fmt.Sprintf("copy±%.0e", distance)
 		for i, v := range before[len(before)-1].effect {
@@ -310,7 +316,7 @@ func drawColumn(n int, before []*hardColumn, factors, lists bool, random *rand.R
 	return c
 }
 
-// hardTable is a table of predictors x1, x2, … and a response, and more.
+// hardTable returns a table of predictors x1, x2, …, a response y and further columns.
 func hardTable(columns []*hardColumn, y []float64, more ...*table.Column) []byte {
 	var list []*table.Column
 	for j, c := range columns {

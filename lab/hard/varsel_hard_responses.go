@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// drawResponse draws responses around a linear predictor, and describes them.
+// drawResponse draws responses given a linear predictor, and returns a description of them.
 func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []float64, how string) {
 	y = make([]float64, len(eta))
 	switch kind {
@@ -35,7 +35,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 		for i := range y {
 			y[i] = drawShaped(kind, math.Min(level+eta[i], 20), shape, random)
 		}
-	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind: // of three, or two
+	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind: // three categories, or two
 		level, gap := uniform(random, -2, 2), math.Pow(10, uniform(random, -1, 1))
 		if kind == likelihood.CategoricalKind {
 			gap = math.Inf(1)
@@ -59,7 +59,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 				scale = math.Pow(10, uniform(random, -12, 12))
 			}
 		} else {
-			scale = math.Pow(10, uniform(random, -1, 2)) // its noise has sd 1 in the bulk
+			scale = math.Pow(10, uniform(random, -1, 2)) // the noise of the bulk has sd 1 by default
 		}
 		how = fmt.Sprintf("noise %.0e", noise)
 		shift := random.NormFloat64() * math.Pow(10, uniform(random, 0, 4))
@@ -78,10 +78,11 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 	return y, how
 }
 
-// drawShaped draws a response of a shape, precision, dispersion or odds, as the command allows.
+// drawShaped draws a response given its shape, precision, dispersion or odds, within the range that
+// vti varsel accepts.
 func drawShaped(kind likelihood.Kind, eta, shape float64, random *rand.Rand) float64 {
 	switch kind {
-	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // of zeros only nothing is asked
+	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // fewer zeros, since a table of zeros alone carries no information
 		shape /= 1 + shape
 	}
 	switch y := likelihood.New(kind, likelihood.Shape{}).Draw(eta, shape, random); {

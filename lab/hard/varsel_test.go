@@ -20,7 +20,7 @@ func quick(kind likelihood.Kind) varsel.Record {
 	return r
 }
 
-// Trusted numbers of a small study from the prior are right.
+// TestVarselStudy checks that the trusted numbers of a small study from the prior are right.
 func TestVarselStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -37,7 +37,8 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, 4, s.Compared, "%v", s.Verdicts)
 }
 
-// Trusted numbers of nasty tables of categories are right, in order and without.
+// TestHardCategories checks that the trusted numbers of difficult tables of categories are right,
+// for ordered and unordered categories.
 func TestHardCategories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -57,7 +58,8 @@ func TestHardCategories(t *testing.T) {
 	}
 }
 
-// The generator of nasty tables draws every promised kind.
+// TestHardTables checks that the generator draws tables with few rows, near copies, factors, large
+// scales, rare values and g-priors.
 func TestHardTables(t *testing.T) {
 	h := Varsel{Record: quick(likelihood.GaussianKind)}
 	var few, wide, factors, large, constant, slabs int
@@ -85,11 +87,12 @@ func TestHardTables(t *testing.T) {
 	}
 }
 
-// Modes that no draw finds, and tails that many draws only begin to show, move trusted answers. In
-// nine and in 25 rows, whose noise is a thousandth of their contradictions, a mode of a thousandth,
-// far out, was missing: standard deviations were 10 percent too small, a mean 4.7 errors off. In
-// three rows with one far off, weights of k-hat 0.56, which have no variance, left out a hundredth
-// of the evidence, with errors of a quarter of that.
+// TestModesAndTailsThatMoveMoments checks tables with modes or tails that trusted answers missed.
+// In tables of nine and 25 rows, whose noise is a thousandth of the contradictions between rows, a
+// mode far away with a probability of a thousandth was missing: standard deviations were 10 percent
+// too small, and a mean was wrong by 4.7 standard errors. In a table of three rows, one of them far
+// away, importance weights with a k-hat of 0.56 and without a variance missed a hundredth of the
+// evidence, and the stated standard error was a quarter of that.
 func TestModesAndTailsThatMoveMoments(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

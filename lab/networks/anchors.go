@@ -10,31 +10,33 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set. At its
-// mode every row is a normal observation of θ to second order (a Gauss-Newton expansion, for
-// classes and mixtures with Fisher's information), so that the natural parameters of rows add up.
-// It is exact for means and linear regressions. For classifications it is the normal closest to the
+// anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set. At the
+// mode of the posterior, each row is approximated to second order by a normal observation of θ (a
+// Gauss-Newton expansion, with Fisher's information for classes and mixtures). The natural
+// parameters of these observations are added. The approximation is exact for means and linear
+// regressions. For classifications, an anchor is instead the normal distribution closest to the
 // posterior (closest.go).
 type anchor struct {
 	center []float64
-	mode   []float64 // the mode found; the center except for classifications
+	mode   []float64 // the mode that was found; it differs from center only for classifications
 	root   *mat.Dense
 	logDet float64 // log |root|
-	// root is axes diag(scales) axesᵀ if it is symmetric, and axes diag(scales) otherwise.
+	// root is axes·diag(scales)·axesᵀ if symmetric is true, and axes·diag(scales) otherwise.
 	axes      *mat.Dense
 	scales    []float64
 	symmetric bool
 }
 
-// Limits of the search for a mode. Regressions and means need one step. Networks end some nats
-// below the mode, where their predictions differ little.
+// These are the limits of the search for a mode. Regressions and means need one step. The search
+// for networks ends some nats below the mode, where predictions differ little from predictions at
+// the mode.
 const (
 	mostNewtonSteps = 40
 	mostDamping     = 1e12
 	newtonTolerance = 1e-6 // nats
 )
 
-// anchor finds the anchor of rows.
+// anchor computes the anchor of a data set.
 func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	theta := t.startOfMode(rows)
 	value, gradient, slopes := t.expand(rows, theta)
@@ -81,8 +83,9 @@ func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	return a, nil
 }
 
-// newtonStep is (prior I + S Sᵀ)⁻¹ g, by a matrix with the size of the columns of S: networks have
-// more weights than a data set has rows.
+// newtonStep returns (prior·I + S Sᵀ)⁻¹ g, where S are the slopes and g is the gradient. It
+// factorises a matrix whose size is the number of columns of S, because networks have more weights
+// than a data set has rows.
 func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64, error) {
 	_, n := slopes.Dims()
 	inner := mat.NewSymDense(n, nil)
@@ -103,9 +106,10 @@ func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64
 	return back.RawVector().Data, nil
 }
 
-// newAnchor takes the root of the inverse of the precision I + S Sᵀ. The root is symmetric, which
-// keeps the meaning of coordinates, except for networks: there coordinates are directions, from
-// those that the data determine to those that they leave to the prior.
+// newAnchor returns the anchor with the given center and precision I + S Sᵀ, where S are the
+// slopes. Its root is symmetric, so that each coordinate of z belongs to one parameter. For
+// networks, the root is not symmetric: the coordinates of z are directions in the space of weights,
+// from the directions that the data determine to the directions that they leave to the prior.
 func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	var directions mat.SVD
 	if !directions.Factorize(slopes, mat.SVDFullU) {
@@ -116,7 +120,7 @@ func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	directions.UTo(a.axes)
 	copy(a.scales, directions.Values(nil))
 	for k, v := range a.scales {
-		a.scales[k] = 1 / math.Hypot(1, v) // at least the prior's precision of 1
+		a.scales[k] = 1 / math.Hypot(1, v) // the precision is at least 1, the precision of the prior
 		a.logDet += math.Log(a.scales[k])
 	}
 	scaled := mat.NewDense(dim, dim, nil)
@@ -129,7 +133,7 @@ func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	return a, nil
 }
 
-// diagonalAnchor is an anchor with independent parameters.
+// diagonalAnchor returns an anchor in which parameters are independent.
 func diagonalAnchor(center, scales []float64) *anchor {
 	a := &anchor{center: center, scales: scales, axes: mat.NewDense(len(center), len(center), nil), root: mat.NewDense(len(center), len(center), nil)}
 	for j, s := range scales {
@@ -140,7 +144,7 @@ func diagonalAnchor(center, scales []float64) *anchor {
 	return a
 }
 
-// toBase is z of θ = center + root z.
+// toBase returns the z for which θ = center + root z.
 func (a *anchor) toBase(theta []float64) []float64 {
 	left := mat.NewVecDense(len(theta), nil)
 	left.SubVec(mat.NewVecDense(len(theta), theta), mat.NewVecDense(len(theta), a.center))
@@ -156,7 +160,7 @@ func (a *anchor) toBase(theta []float64) []float64 {
 	return left.RawVector().Data
 }
 
-// toParams is θ of each row of z.
+// toParams returns θ = center + root z for each row of z.
 func (a *anchor) toParams(z *mat.Dense) *mat.Dense {
 	var theta mat.Dense
 	theta.Mul(z, a.root.T())
@@ -164,13 +168,13 @@ func (a *anchor) toParams(z *mat.Dense) *mat.Dense {
 	return &theta
 }
 
-// logDensity is the log density of N(center, root rootᵀ).
+// logDensity returns the log density of N(center, root rootᵀ) at theta.
 func (a *anchor) logDensity(theta []float64) float64 {
 	z := a.toBase(theta)
 	return -floats.Dot(z, z)/2 - a.logDet - float64(len(z))/2*math.Log(2*math.Pi)
 }
 
-// isExact reports whether anchors are the posterior.
+// isExact reports whether anchors of the task equal the posterior.
 func (t *Task) isExact() bool { return t.kind == gaussianMean || t.kind == regression }
 
 func (t *Task) summaries() int {
@@ -183,8 +187,8 @@ func (t *Task) summaries() int {
 	return 2 * t.parameters()
 }
 
-// summary are the numbers of an anchor that a network reads: the center, where its coordinates have
-// a meaning, and logarithms of scales.
+// summary returns the numbers of an anchor that the trained network reads: logarithms of scales
+// and, except for tasks of networks, whose weights have no meaning one by one, the center.
 func (t *Task) summary(a *anchor) []float64 {
 	var values []float64
 	if !t.kind.isNetwork() {
@@ -200,8 +204,8 @@ func (t *Task) summary(a *anchor) []float64 {
 	return values
 }
 
-// startOfMode is the start of the search for a mode: the same weights for all data sets of a
-// network, two rows far apart for a mixture.
+// startOfMode returns the start of the search for a mode. It is the same for all data sets of a
+// task of networks, and two rows far apart for a mixture.
 func (t *Task) startOfMode(rows [][]float64) []float64 {
 	theta := make([]float64, t.parameters())
 	switch {
@@ -233,8 +237,8 @@ func farthest(rows [][]float64, from []float64) (best []float64) {
 	return best
 }
 
-// expand is log p(data, θ) up to a constant, its gradient, and S of a normal approximation of
-// precision I + S Sᵀ, with a row for each parameter.
+// expand returns log p(data, θ) up to a constant, its gradient, and the slopes S of a normal
+// approximation with precision I + S Sᵀ. S has one row for each parameter.
 func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradient []float64, slopes *mat.Dense) {
 	dim := len(theta)
 	gradient = make([]float64, dim)
@@ -262,7 +266,7 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 			slopes.Set(i, i, math.Sqrt(v))
 		}
 	default:
-		slopes = mat.NewDense(dim, len(rows), nil) // times the root of Fisher's information
+		slopes = mat.NewDense(dim, len(rows), nil) // times the square root of Fisher's information
 		slope := make([]float64, dim)
 		for i, row := range rows {
 			logDensity, first, information := t.response(row[t.dim], t.predict(row[:t.dim], theta, slope))
@@ -275,8 +279,9 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 	return value, gradient, slopes
 }
 
-// expandComponents adds a row of a mixture. Its precisions are the precisions given the component,
-// times the probability of the component.
+// expandComponents adds the gradient and the precisions of one row of a mixture, and returns its
+// log density. The precisions are the precisions given the component, times the probability of the
+// component.
 func (t *Task) expandComponents(row, theta, gradient, precision []float64) (logDensity float64) {
 	var terms [2]float64
 	for k := range terms {
@@ -295,8 +300,8 @@ func (t *Task) expandComponents(row, theta, gradient, precision []float64) (logD
 	return logDensity
 }
 
-// response is the log density of a response given a prediction, up to a constant, its slope along
-// the prediction and Fisher's information about it.
+// response returns the log density of a response y given a prediction eta, up to a constant, its
+// derivative with respect to eta, and Fisher's information about eta.
 func (t *Task) response(y, eta float64) (logDensity, slope, information float64) {
 	if !t.kind.hasClasses() {
 		left := y - eta
@@ -307,8 +312,8 @@ func (t *Task) response(y, eta float64) (logDensity, slope, information float64)
 	return -math.Max(-margin, 0) - math.Log1p(math.Exp(-math.Abs(margin))), y * miss / temperature, miss * (1 - miss) / (temperature * temperature)
 }
 
-// predict is x'θ, or the prediction of the network with weights θ. It sets slopes along θ, unless
-// nil.
+// predict returns x'θ, or the output of the network with weights θ for input x. Unless slopes is
+// nil, it sets slopes to the gradient with respect to θ.
 func (t *Task) predict(x, theta, slopes []float64) float64 {
 	if !t.kind.isNetwork() {
 		if slopes != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// computed are the tasks with a computed start, by name.
+// computed returns the tasks with a computed start, by name.
 func computed(t *testing.T) map[string]*Task {
 	t.Helper()
 	tasks, err := Tasks(Options{Computed: true})
@@ -28,7 +28,8 @@ func computed(t *testing.T) map[string]*Task {
 	return byName
 }
 
-// Anchors of linear regressions and means are the posteriors of textbooks.
+// TestAnchorsOfLinearTasksAreExact compares anchors of linear regressions and means with the
+// posteriors in closed form.
 func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	tasks := computed(t)
 	for _, name := range []string{"gaussian-5", "regression-5", "regression-100"} {
@@ -37,9 +38,10 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 		a, err := task.anchor(d.rows)
 		require.NoError(t, err)
 		n, dim := len(d.rows), task.dim
-		// N(0, I) and rows give the mean as the mean of θ given the rows jointly, by its covariance
+		// The joint normal distribution of θ, with prior N(0, I), and the rows gives the posterior
+		// mean.
 		joint, cross, observed := mat.NewDense(n, n, nil), mat.NewDense(dim, n, nil), mat.NewVecDense(n, nil)
-		if task.kind == gaussianMean { // the mean of rows is enough: N(θ, Σ/n)
+		if task.kind == gaussianMean { // the mean of the rows is sufficient; it has the distribution N(θ, Σ/n)
 			joint, cross, observed = mat.NewDense(dim, dim, nil), mat.NewDense(dim, dim, nil), mat.NewVecDense(dim, nil)
 			for i := range dim {
 				cross.Set(i, i, 1)
@@ -82,11 +84,12 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	}
 }
 
-// Gradients agree with the log density, vanish at anchors, and z ↔ θ are inverses.
+// TestAnchorsAreModes checks that gradients agree with the log density and vanish at anchors, and
+// that the maps from z to θ and from θ to z are inverse to each other.
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
-			continue // seconds; closest_test.go
+			continue // takes seconds, or is tested in closest_test.go
 		}
 		random := stream.Rand(4, name)
 		d := task.dataSet(random)
@@ -105,7 +108,7 @@ func TestAnchorsAreModes(t *testing.T) {
 		value, gradient, slopes := task.expand(d.rows, a.center)
 		step, err := newtonStep(gradient, slopes, 1)
 		require.NoError(t, err)
-		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // their search ends before
+		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // for networks, the search ends before the mode
 			require.Less(t, left, 1e-4, "%s: twice the nats that are left to gain", name)
 		}
 		require.GreaterOrEqual(t, value, density(theta))
@@ -130,8 +133,9 @@ func TestAnchorsAreModes(t *testing.T) {
 	}
 }
 
-// A network with a computed start is the posterior of linear tasks before training; one that starts
-// from the prior is far from it.
+// TestComputedStartsAreThePosterior checks that, on linear tasks, a network with a computed start
+// equals the posterior before training, and that a network that starts from the prior is far from
+// the posterior.
 func TestComputedStartsAreThePosterior(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -159,14 +163,15 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// Graphs have the densities that anchors expand, up to a constant of the data set.
+// TestGraphsHaveTheDensitiesOfAnchors checks that LogJoint agrees with the log density that anchors
+// expand, up to a constant that depends on the data set only.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
 	for name, task := range computed(t) {
 		if task.parameters() > 300 {
-			continue // seconds
+			continue // takes seconds
 		}
 		cfg := amortize.Config{
 			Steps: 1, Batch: 1, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: amortize.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4},
@@ -191,7 +196,8 @@ func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	}
 }
 
-// Data from outside the model have no parameters, and functions have the stated size.
+// TestSources checks that data from outside the model have no parameters, and that the standard
+// deviation of functions is functionSD.
 func TestSources(t *testing.T) {
 	for _, source := range []Source{FromProcess, FromNetwork} {
 		tasks, err := Tasks(Options{Source: source})

@@ -11,28 +11,29 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// closest is the normal N(center, (I + S Sᵀ)⁻¹) closest to the posterior of a linear classification
-// by KL(normal ‖ posterior), from a first center. There every row is a normal observation of xᵀθ.
-// Its precision and slope are the means of minus the second and of the first derivative of log p(y
-// | xᵀθ) under the normal itself (Opper and Archambeau 2009, section 3), so that normal and means
-// are computed in turn. An expansion at a mode is far wider than the posterior: to second order,
-// rows far on their side of the boundary have no information there.
+// closest returns the mean θ and the slopes S of the normal N(θ, (I + S Sᵀ)⁻¹) that minimises
+// KL(normal ‖ posterior) for the posterior of a linear classification. At the minimum, each row
+// acts as a normal observation of xᵀθ. The slope and the precision of this observation are the
+// means of the first and of minus the second derivative of log p(y | xᵀθ) under the normal itself
+// (Opper and Archambeau 2009, section 3). The normal and these means are therefore computed in
+// turn, starting from center. An expansion at the mode would be far wider than the posterior,
+// because rows far on their side of the boundary carry no information to second order there.
 func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slopes *mat.Dense, err error) {
 	n, dim := len(rows), len(center)
 	x := mat.NewDense(n, dim, nil)
 	for i, row := range rows {
 		x.SetRow(i, row[:dim])
 	}
-	var products mat.SymDense // of rows: the covariance of xᵀθ a priori
+	var products mat.SymDense // K, the prior covariance of Xθ
 	products.SymOuterK(1, x)
-	precisions, weighted := make([]float64, n), make([]float64, n) // of observations, and observations times precisions
+	precisions, weighted := make([]float64, n), make([]float64, n) // precisions of the observations, and observations times precisions
 	mean, variance := mat.NewVecDense(n, nil), make([]float64, n)
 	mean.MulVec(x, mat.NewVecDense(dim, center))
 	for i := range variance {
 		variance[i] = products.At(i, i) / 10
 	}
 	var coefficients mat.VecDense // θ = Xᵀ coefficients
-	part := 1.0                   // there are none before the first
+	part := 1.0                   // the first turn goes all the way, since there are no precisions before it
 	for range mostClosestSteps {
 		moved := 0.0
 		for i, row := range rows {
@@ -41,7 +42,7 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 			moved = math.Max(moved, approach(&weighted[i], information*mean.AtVec(i)+slope, part))
 		}
 		part = closestPart
-		// Var(Xθ) = (K⁻¹ + Λ)⁻¹ = K − K Λ½ (I + Λ½ K Λ½)⁻¹ Λ½ K
+		// Var(Xθ) = (K⁻¹ + Λ)⁻¹ = K − K Λ½ (I + Λ½ K Λ½)⁻¹ Λ½ K with Λ = diag(precisions)
 		inner := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := i; j < n; j++ {
@@ -91,25 +92,28 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	return eta.RawVector().Data, slopes, nil
 }
 
-// approach moves a number by a part of the way to next. It returns the way over max(1, next).
+// approach moves a number towards next, by a part of their distance. It returns the distance
+// divided by 1 + |next|.
 func approach(number *float64, next, part float64) (way float64) {
 	way = math.Abs(next-*number) / (1 + math.Abs(next))
 	*number += part * (next - *number)
 	return way
 }
 
-// Limits of the turns of closest, and the part of the way that a turn goes: whole turns swing
-// between normals that are too wide and too narrow.
+// These are the limits of the iteration of closest, and the part of the way to the new values that
+// each iteration goes. Without it, the iteration would swing between normals that are too wide and
+// too narrow.
 const (
 	mostClosestSteps = 200
 	closestPart      = 0.3
 	closestTolerance = 1e-3 // of precisions, and of precisions times observations
 )
 
-// closestDiagonal is the normal of independent parameters closest to the posterior of a network by
-// KL(normal ‖ posterior), from a mode, within the reach of stochastic gradient steps (Kucukelbir et
-// al. 2017, equation 5; Adam). An expansion at the mode of a classification is too wide, as in
-// closest, and so far away a network is not linear.
+// closestDiagonal returns the centers and scales of a normal with independent parameters that is
+// close to the posterior of a network. It minimises KL(normal ‖ posterior) approximately, by
+// stochastic gradient steps from a mode (Kucukelbir et al. 2017, equation 5; Adam). An expansion at
+// the mode of a classification is too wide, as for closest, and over such distances a network is
+// not linear.
 func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales []float64) {
 	dim := len(mode)
 	random := stream.Rand(1, "closest")
@@ -137,20 +141,20 @@ func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales
 	return center, scales
 }
 
-// Settings of closestDiagonal.
+// These are the settings of closestDiagonal.
 const (
 	diagonalSteps = 400
 	firstScale    = 0.1
 	largestStep   = 0.02
 )
 
-// adam has the moments of gradients (Kingma and Ba 2015).
+// adam holds the moving averages of gradients and their squares (Kingma and Ba 2015).
 type adam struct {
 	first, second             []float64
-	firstWeight, secondWeight float64 // of all gradients so far
+	firstWeight, secondWeight float64 // total weights of all gradients so far
 }
 
-// climb adds a step with size rate.
+// climb adds a step of size rate to parameters.
 func (a *adam) climb(parameters, gradient []float64, rate float64) {
 	const firstDecay, secondDecay = 0.9, 0.99
 	a.firstWeight = firstDecay*a.firstWeight + 1 - firstDecay
@@ -162,7 +166,8 @@ func (a *adam) climb(parameters, gradient []float64, rate float64) {
 	}
 }
 
-// slope is log p(data, θ) of a regression or classification up to a constant, and its gradient.
+// slope returns log p(data, θ) of a regression or classification, up to a constant, and its
+// gradient.
 func (t *Task) slope(rows [][]float64, theta []float64) (value float64, gradient []float64) {
 	gradient = make([]float64, len(theta))
 	floats.AddScaled(gradient, -1, theta)
@@ -176,8 +181,8 @@ func (t *Task) slope(rows [][]float64, theta []float64) (value float64, gradient
 	return value, gradient
 }
 
-// σ(x) is nearly Σ weight Φ(x scale) (Monahan and Stefanski 1992), so that means of a logistic
-// function under a normal have closed forms.
+// logisticParts approximates the logistic function by Σ weight·Φ(scale·x) (Monahan and Stefanski
+// 1992), so that means of the logistic function under a normal distribution have closed forms.
 var logisticParts = [...]struct{ weight, scale float64 }{
 	{0.003246343272134, 1.365340806296348},
 	{0.051517477033972, 1.059523971016916},
@@ -189,8 +194,8 @@ var logisticParts = [...]struct{ weight, scale float64 }{
 	{0.001449567805354, 0.238212616409306},
 }
 
-// expectedClass are the means of the first derivative of log p(y | η) along η, and of minus the
-// second, under η ~ N(mean, variance), for classes with odds exp(η / temperature).
+// expectedClass returns the means of the first derivative of log p(y | η) in η, and of minus the
+// second derivative, under η ~ N(mean, variance), for classes with odds exp(η / temperature).
 func expectedClass(y, mean, variance float64) (slope, information float64) {
 	for _, part := range logisticParts {
 		scale := part.scale / math.Sqrt(temperature*temperature+part.scale*part.scale*variance)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Means of derivatives agree with quadrature.
+// TestExpectedClass compares the means of derivatives with quadrature.
 func TestExpectedClass(t *testing.T) {
 	task := computed(t)["classes-5"]
 	for _, variance := range []float64{1e-4, 0.01, 1, 30} {
@@ -34,8 +34,9 @@ func TestExpectedClass(t *testing.T) {
 	}
 }
 
-// No other center or scale nearby has a smaller divergence than the closest normal, by the same
-// standard normal draws and their opposites.
+// TestClosestNormal checks that no normal nearby with another center or scale has a smaller
+// divergence than the closest normal. All divergences use the same standard normal draws and their
+// negatives.
 func TestClosestNormal(t *testing.T) {
 	task := computed(t)["classes-5"]
 	random := stream.Rand(6, "closest")
@@ -82,8 +83,9 @@ func TestClosestNormal(t *testing.T) {
 	}
 }
 
-// Steps end at a normal closer to the posterior of a network than the expansion at its mode, and
-// than normals somewhat wider, narrower or elsewhere.
+// TestClosestDiagonal checks that the gradient steps end at a normal that is closer to the
+// posterior of a network than the expansion at its mode, and closer than normals that are somewhat
+// wider, narrower or elsewhere.
 func TestClosestDiagonal(t *testing.T) {
 	task := computed(t)["nonlinear-classes-5"]
 	random := stream.Rand(7, "closest")

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/amortize"
 )
 
-// Source is a source of data sets: the model, or, for regressions, functions outside the model.
+// Source is a source of data sets: the model of the task or, for regressions, functions outside the
+// model.
 type Source int
 
 const (
@@ -29,7 +30,7 @@ var sourceNames = [...]string{"model", "process", "network"}
 // String returns "model", "process" or "network".
 func (s Source) String() string { return sourceNames[s] }
 
-// ParseSource reads the text of String.
+// ParseSource returns the source for which String returns s.
 func ParseSource(s string) (Source, error) {
 	if i := slices.Index(sourceNames[:], s); i >= 0 {
 		return Source(i), nil
@@ -37,7 +38,9 @@ func ParseSource(s string) (Source, error) {
 	return 0, fmt.Errorf("unknown source %q; want model, process or network", s)
 }
 
-// Arrays of a problem; the last four are only there with a computed start.
+// These are the indices of the arrays of a problem, in which N is the largest number of rows, W the
+// width of a row and D the number of parameters. The last four are only there with a computed
+// start.
 const (
 	rowsArray    = iota // [N, W]
 	presentArray        // [N]
@@ -47,7 +50,8 @@ const (
 	summaryArray        // input of the network
 )
 
-// dataSet has rows and a source of more.
+// dataSet is a data set together with a function, more, that draws further rows from the same
+// source.
 type dataSet struct {
 	rows  [][]float64
 	theta []float64 // nil for data from outside the model
@@ -81,7 +85,7 @@ func normals(n int, random *rand.Rand) []float64 {
 	return values
 }
 
-// rowsAbout draws rows with a response about a function of the predictors.
+// rowsAbout returns a function that draws rows whose response is f of the predictors plus noise.
 func (t *Task) rowsAbout(f func(x []float64) float64, random *rand.Rand) func() []float64 {
 	return func() []float64 {
 		x := normals(t.dim, random)
@@ -89,12 +93,13 @@ func (t *Task) rowsAbout(f func(x []float64) float64, random *rand.Rand) func() 
 	}
 }
 
-// functionSD is the standard deviation of functions outside the model, about the standard deviation
-// of a linear regression with 5 predictors.
+// functionSD is the standard deviation of the values of functions outside the model. It is about
+// the standard deviation of the predictions of a linear regression with 5 predictors.
 const functionSD = 2.2
 
-// processFunction draws from a Gaussian process whose kernel is functionSD² exp(−|x − x'|² / 2l²),
-// l² the number of predictors, by random Fourier features (Rahimi and Recht 2007).
+// processFunction draws a function from a Gaussian process with kernel functionSD² exp(−|x − x'|² /
+// 2l²), where l² is the number of predictors. It uses random Fourier features (Rahimi and Recht
+// 2007).
 func processFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	const features = 256
 	frequencies, phases := make([][]float64, features), make([]float64, features)
@@ -112,7 +117,8 @@ func processFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	}
 }
 
-// networkFunction draws a network of two hidden layers of 16 rectified units, He's initial weights.
+// networkFunction draws a network of two hidden layers of 16 rectified units, with He's initial
+// weights.
 func networkFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	const units = 16
 	layer := func(inputs, outputs int, scale float64) func(x []float64) []float64 {
@@ -143,7 +149,8 @@ func (t *Task) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return problem, err
 }
 
-// problem is a data set as a network reads it, and its anchor; nil without a computed start.
+// problem returns a data set in the form that a network reads, and its anchor, which is nil without
+// a computed start.
 func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	rows, present := make([]float64, mostRows*t.width()), make([]float64, mostRows)
 	for i, row := range d.rows {
@@ -174,8 +181,9 @@ func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	return p, a, nil
 }
 
-// labelled are the parameters of a mixture with its components in the order of the components of
-// center: labels are arbitrary, and a computed start has one of the two orders.
+// labelled returns the parameters of a mixture with its two components in the order of center.
+// Labels are arbitrary, and a computed start has one of the two orders. For other tasks, it returns
+// theta.
 func (t *Task) labelled(theta, center []float64) []float64 {
 	if t.kind != mixtureMeans {
 		return theta
@@ -221,7 +229,8 @@ func (t *Task) drawRow(theta []float64, random *rand.Rand) []float64 {
 	return row
 }
 
-// loss is the score of a row under parameters: a squared distance, or 100 for the right class.
+// loss returns the figure of a row under parameters: a squared distance or, for classes, 100 if the
+// predicted class is right and 0 otherwise.
 func (t *Task) loss(row, theta []float64) float64 {
 	distance := func(mean []float64) (sum float64) {
 		for j, m := range mean {

@@ -4,7 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// LogJoint implements amortize.Family, up to a constant of the data.
+// LogJoint implements amortize.Family, up to a constant that depends on the data only.
 func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
 	var logDet *Node
 	if t.options.Computed {
@@ -21,7 +21,8 @@ func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
 	return joint
 }
 
-// logDensities are the log densities of rows [B, N, W] given θ [B, D], up to a constant. [B, N]
+// logDensities returns the log densities [B, N] of rows [B, N, W] given θ [B, D], up to a constant.
+// B is the number of data sets.
 func (t *Task) logDensities(rows, theta *Node) *Node {
 	g, batch := theta.Graph(), theta.Shape().Dim(0)
 	switch t.kind {
@@ -52,8 +53,9 @@ func (t *Task) logDensities(rows, theta *Node) *Node {
 	return Neg(Add(MaxScalar(margin, 0), Log1P(Exp(Neg(Abs(margin))))))
 }
 
-// predictions are x'θ, or predictions of the network with weights θ: the weights of its hidden
-// units unit by unit, then their biases, then the weights of the output and its bias. [B, N]
+// predictions returns x'θ, or the outputs of the network with weights θ, for each row [B, N]. θ
+// holds the weights of the hidden units, unit by unit, then their biases, the weights of the
+// output, and its bias.
 func (t *Task) predictions(x, theta *Node) *Node {
 	if !t.kind.isNetwork() {
 		return Einsum("bnd,bd->bn", x, theta)

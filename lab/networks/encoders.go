@@ -17,13 +17,13 @@ import (
 type Encoder int
 
 const (
-	// DeepSets takes the mean of features of each row (Zaheer et al. 2017).
+	// DeepSets takes the mean over rows of features of each row (Zaheer et al. 2017).
 	DeepSets Encoder = iota
 	// Transformer lets rows attend to each other, without positions, and returns the output of a
 	// class token (Vaswani et al. 2017).
 	Transformer
-	// InducedSets lets rows attend to each other through a few learned points, and is linear in the
-	// rows (Lee et al. 2019).
+	// InducedSets lets rows attend to each other through a few learned points, so that its cost is
+	// linear in the number of rows (Lee et al. 2019).
 	InducedSets
 )
 
@@ -32,7 +32,7 @@ var encoders = enum.New[Encoder]("encoder", "deepsets", "transformer", "induced"
 // String returns "deepsets", "transformer" or "induced".
 func (e Encoder) String() string { return encoders.String(e) }
 
-// ParseEncoder reads the text of String.
+// ParseEncoder returns the encoder for which String returns s.
 func ParseEncoder(s string) (Encoder, error) { return encoders.Parse(s) }
 
 // induced is the number of learned points of InducedSets.
@@ -52,7 +52,7 @@ func transform(ctx *context.Context, c encode.Config, rows, present *Node) *Node
 	all := StopGradient(Concatenate([]*Node{token, present}, 1))
 	for i := range c.Layers {
 		queries := x
-		if i == c.Layers-1 { // of the last layer only the class token is read
+		if i == c.Layers-1 { // only the class token of the last layer is read
 			queries = firstOf(x)
 		}
 		x = c.Attend(ctx.In(fmt.Sprintf("layer%d", i)), queries, x, all)
@@ -70,13 +70,15 @@ func induce(ctx *context.Context, c encode.Config, rows, present *Node) *Node {
 	return Squeeze(c.Attend(ctx.In("seed"), learned(ctx.In("seed"), c, x, 1), x, present), 1)
 }
 
-// learned are members of every set like x that are learned, the same for all sets: [T, count, H].
+// learned returns count learned points for each set, the same for all sets, as [T, count, H]. T is
+// the number of sets in x and H the number of features.
 func learned(ctx *context.Context, c encode.Config, x *Node, count int) *Node {
 	start := made.Variable(ctx, x.Graph(), c.Seed, "points", x.DType(), made.Uniform(1), count, c.Hidden)
 	return BroadcastToDims(InsertAxes(start, 0), x.Shape().Dim(0), count, c.Hidden)
 }
 
-// firstOf is the first of each set, as a sum, so differentiable: [T, N, H] -> [T, 1, H]
+// firstOf returns the first member of each set, [T, N, H] -> [T, 1, H]. It is a sum over members,
+// which can be differentiated.
 func firstOf(x *Node) *Node {
 	place := Iota(x.Graph(), shapes.Make(dtypes.Int32, 1, x.Shape().Dim(1), 1), 1)
 	first := BroadcastToShape(Equal(place, ZerosLike(place)), x.Shape())

@@ -15,35 +15,39 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Result is the quality of a network on a task. Figures are the expected squared distance, or the
-// accuracy in percent, of fresh rows under draws, averaged over data sets.
+// Result is the quality of a network on a task. A figure is the expected squared distance, or the
+// accuracy in percent, of fresh rows under draws of the parameters, averaged over data sets.
 type Result struct {
 	// Prior, Start and Network are the figures under the prior, under the normal approximation
-	// computed for each data set, and under the network; SE is the standard error of the last.
-	// Optimum is the figure of a mode of each data set. Where the posterior has a closed form,
-	// Start is its figure.
+	// computed for each data set, and under the network. SE is the standard error of Network.
+	// Optimum is the figure at the mode of the posterior of each data set. Where the posterior has
+	// a closed form, Start is the figure under the posterior.
 	Prior, Optimum, Start, Network, SE float64
-	// Gain is the advantage of the network over the prior, averaged over data sets.
+	// Gain is the advantage of the network over the prior, averaged over data sets, and GainSE its
+	// standard error.
 	Gain, GainSE float64
-	// Divergence is KL(network ‖ posterior) in nats where the posterior is known, else NaN.
+	// Divergence is KL(network ‖ posterior) in nats where the posterior is known, and NaN
+	// otherwise.
 	Divergence float64
-	// Share is the effective share of draws.
+	// Share is the effective sample size of the network's draws, as importance samples of the
+	// posterior, divided by their number, averaged over data sets.
 	Share float64
 	// Swapped, for a mixture, is the share of draws in the less frequent order of the two means,
-	// averaged over data sets. Modes are draws of the first data set, a row each.
+	// averaged over data sets, and SwappedSE is its standard error. Modes holds draws for the first
+	// data set, one in each row.
 	Swapped, SwappedSE float64
 	Modes              [][]float64
 	// Curve is the mean objective during training.
 	Curve []Point
 }
 
-// Point is the mean objective of the steps before a step.
+// Point is the mean objective over the steps since the point before it.
 type Point struct {
-	Step int
-	Loss float64
+	Step int     // the number of steps so far
+	Loss float64 // the mean objective, in nats
 }
 
-// freshRows is the number of fresh rows of a data set that judge draws.
+// freshRows is the number of fresh rows of a data set from which figures are computed.
 const freshRows = 50
 
 // Measure trains a network on a task and measures it on dataSets fresh data sets. With the forward
@@ -128,14 +132,15 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Conf
 	return r, nil
 }
 
-// meanSE is the mean with its standard error.
+// meanSE returns the mean of values and its standard error.
 func meanSE(values []float64) (mean, se float64) {
 	mean, sd := stat.MeanStdDev(values, nil)
 	return mean, sd / math.Sqrt(float64(len(values)))
 }
 
-// swappedShare is the share of draws in the less frequent order of the two means; the order of a
-// draw is the one closer to a mode. A posterior that does not know the labels has a half.
+// swappedShare returns the share of draws in the less frequent order of the two means. The order of
+// a draw is the order in which it is closer to the mode. Under the posterior, which does not depend
+// on labels, the share is a half.
 func (t *Task) swappedShare(theta *mat.Dense, mode []float64) float64 {
 	other := append(slices.Clone(mode[t.dim:]), mode[:t.dim]...)
 	n, _ := theta.Dims()
@@ -157,7 +162,7 @@ func rowsOf(m *mat.Dense) (rows [][]float64) {
 	return rows
 }
 
-// expected is the mean figure of rows under draws.
+// expected returns the mean figure of rows under the draws in theta.
 func (t *Task) expected(rows [][]float64, theta *mat.Dense) (sum float64) {
 	draws, _ := theta.Dims()
 	for k := range draws {
@@ -168,7 +173,7 @@ func (t *Task) expected(rows [][]float64, theta *mat.Dense) (sum float64) {
 	return sum / float64(draws*len(rows))
 }
 
-// effectiveShare is (Σw)² / (n Σw²) with w = p/q.
+// effectiveShare returns (Σw)² / (n Σw²) for the weights w = p/q of n draws.
 func effectiveShare(logP, logQ []float64) float64 {
 	largest := math.Inf(-1)
 	for k := range logP {

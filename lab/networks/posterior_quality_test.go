@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Settings of the chains, chosen by hand.
+// These are the settings of the Markov chains, chosen by hand.
 const (
 	chainIterations = 320
 	leapfrogSteps   = 64
@@ -24,11 +24,11 @@ const (
 	measuredSets    = 50
 )
 
-// TestQualityOfPosteriorOfNetworks prints the figures of vtilab paper exchangeable table1 under the
-// posterior itself, for tasks of networks and of classes, on the same data sets. It uses
-// Hamiltonian Monte Carlo from the true weights, which are a draw from the posterior of the data
-// set. Quarters of the chains show whether they are long enough to forget that draw. With 25
-// predictors it takes minutes of a quiet machine.
+// TestQualityOfPosteriorOfNetworks prints the figures that vtilab paper exchangeable table1 would
+// have under the posterior itself, for tasks of networks and of classes, on the same data sets. It
+// uses Hamiltonian Monte Carlo from the true weights, which are a draw from the posterior of the
+// data set. Figures of quarters of the chains show whether these are long enough to forget that
+// draw. With 25 predictors, the test takes minutes on an idle machine.
 //
 //	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./lab/networks
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {
@@ -54,7 +54,7 @@ func TestQualityOfPosteriorOfNetworks(t *testing.T) {
 				for q := range quarters {
 					quarters[q] = append(quarters[q], task.expected(rows, part(draws, q, len(quarters))))
 				}
-				mean := 0.0 // of the mean prediction
+				mean := 0.0 // figure of the mean prediction
 				half := part(draws, 1, 2)
 				for _, row := range rows {
 					eta := 0.0
@@ -87,14 +87,14 @@ func indicator(on bool) float64 {
 	return 0
 }
 
-// part is the k-th of n parts of the rows.
+// part returns the k-th of n equal parts of the rows, counted from 0.
 func part(rows *mat.Dense, k, n int) *mat.Dense {
 	count, dim := rows.Dims()
 	return rows.Slice(k*count/n, (k+1)*count/n, 0, dim).(*mat.Dense)
 }
 
-// hamiltonian are draws from the posterior of a data set, and the accepted share. Steps are tuned
-// first.
+// hamiltonian returns draws from the posterior of a data set by Hamiltonian Monte Carlo, and the
+// share of accepted proposals. It tunes the size of steps first.
 func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, accepted float64) {
 	dim := t.parameters()
 	draws = mat.NewDense(chainIterations, dim, nil)

@@ -1,5 +1,5 @@
-// Package networks has the tasks of the paper on exchangeable data sets (Mittal et al. 2023,
-// table 1) as families of problems, and measures networks on them.
+// Package networks holds the tasks of the paper on exchangeable data sets (Mittal et al. 2023,
+// table 1), as families of problems for package amortize, and measures trained networks on them.
 //
 // # Files
 //
@@ -27,31 +27,33 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Data sets have leastRows to mostRows rows.
+// leastRows and mostRows are the smallest and the largest number of rows of a data set.
 const leastRows, mostRows = 64, 128
 
-// Sizes of noise of the paper: the variance of regressions, and the temperature of logits.
+// These are the sizes of noise in the paper: the variance of the noise of regressions, and the
+// temperature of logits.
 const (
 	regressionVariance = 0.25
 	temperature        = 0.1
 )
 
-// mixtureVariance is the variance of each coordinate around the nearest mean.
+// mixtureVariance is the variance of each coordinate about the mean of its component.
 const mixtureVariance = 0.05
 
-// hiddenUnits is the width of the networks of the nonlinear tasks, of tanh units.
+// hiddenUnits is the number of hidden units, with tanh activation, of the networks of the nonlinear
+// tasks.
 const hiddenUnits = 32
 
 // kind is the kind of rows of a task.
 type kind int
 
 const (
-	gaussianMean     kind = iota // rows N(θ, Σ), Σ known
-	mixtureMeans                 // rows of two normals with means θ, equal weights and known variance
+	gaussianMean     kind = iota // rows have the distribution N(θ, Σ) with known Σ
+	mixtureMeans                 // rows from a mixture of two normals with means θ, equal weights and known variance
 	regression                   // y normal about x'θ
-	classes                      // y one with odds exp(x'θ / temperature)
+	classes                      // y is 1 with odds exp(x'θ / temperature)
 	nonlinear                    // y normal about a network of x with weights θ
-	nonlinearClasses             // y one with odds exp(network / temperature)
+	nonlinearClasses             // y is 1 with odds exp(output of the network / temperature)
 )
 
 // hasResponse reports whether rows are predictors followed by a response.
@@ -63,36 +65,41 @@ func (k kind) isNetwork() bool { return k == nonlinear || k == nonlinearClasses 
 // hasClasses reports whether responses are −1 and 1.
 func (k kind) hasClasses() bool { return k == classes || k == nonlinearClasses }
 
-// Options set the start of the networks of tasks, and their training data.
+// Options holds settings of the networks that are trained on tasks, and of their data.
 type Options struct {
+	// Encoder holds the sizes of the encoder of data sets, and Kind is its architecture.
 	Encoder encode.Config
-	Kind    Encoder // of Encoder
-	// Computed reports whether q(θ | D) starts from a normal approximation computed for every data
-	// set, and not from the prior.
+	Kind    Encoder
+	// Computed reports whether q(θ | data) starts from a normal approximation computed for each
+	// data set, instead of from the prior.
 	Computed bool
 	// Source is the source of data sets.
 	Source Source
 }
 
-// Task is a task of table 1, as a family with a single model. Parameters are standard normal. With
-// Options.Computed the family's parameters are z of θ = center + root z.
+// Task is a task of table 1, as an amortize.Family with a single model. Parameters θ have a
+// standard normal prior. With Options.Computed, the parameters of the family are the z for which θ
+// = center + root z; see anchor.
 type Task struct {
+	// Name is the name of the task, for instance "regression-5" with 5 predictors.
 	Name    string
 	options Options
 	kind    kind
-	dim     int // of rows without the response
-	// Accuracy reports whether the figure is the accuracy in percent, and not a squared distance.
+	dim     int // numbers in a row without the response
+	// Accuracy reports whether the figure of the task is the accuracy in percent instead of a
+	// squared distance.
 	Accuracy bool
 
 	encoder    *encode.Encoder
-	trace      float64       // of Σ
+	trace      float64       // trace of Σ
 	covariance *mat.SymDense // Σ of gaussianMean
 	root       mat.Cholesky
 	precision  mat.SymDense // Σ⁻¹
 	inverse    mat.TriDense // L⁻¹ of Σ = L Lᵀ, so that Σ⁻¹ = L⁻ᵀ L⁻¹
 }
 
-// Tasks are the tasks of the table.
+// Tasks returns the tasks of table 1. If the data come from outside the model, these are only the
+// regressions.
 func Tasks(o Options) ([]*Task, error) {
 	encoder, err := encode.New(o.Kind.In(o.Encoder))
 	if err != nil {
@@ -117,13 +124,14 @@ func Tasks(o Options) ([]*Task, error) {
 			t.drawCovariance()
 		}
 	}
-	if o.Source != FromModel { // functions of x
+	if o.Source != FromModel { // the other sources are functions of x
 		tasks = slices.DeleteFunc(tasks, func(t *Task) bool { return t.kind != regression && t.kind != nonlinear })
 	}
 	return tasks, nil
 }
 
-// drawCovariance draws a full covariance whose trace is the figure of the paper's networks.
+// drawCovariance draws a covariance Σ that is not diagonal. Its trace is the figure of the networks
+// in the paper.
 func (t *Task) drawCovariance() {
 	random := stream.Rand(1, "covariance")
 	a := mat.NewDense(t.dim, t.dim, nil)
@@ -136,12 +144,12 @@ func (t *Task) drawCovariance() {
 	s.ScaleSym(t.trace/mat.Trace(&s), &s)
 	t.covariance = &s
 	if !t.root.Factorize(&s) || t.root.InverseTo(&t.precision) != nil {
-		panic("amortize: the covariance is singular")
+		panic("networks: the covariance is singular")
 	}
 	var lower mat.TriDense
 	t.root.LTo(&lower)
 	if err := t.inverse.InverseTri(&lower); err != nil {
-		panic("amortize: " + err.Error())
+		panic("networks: " + err.Error())
 	}
 }
 
@@ -152,7 +160,7 @@ func fill(m *mat.Dense, draw func() float64) {
 	}
 }
 
-// Space implements amortize.Family: one model.
+// Space implements amortize.Family. There is one model.
 func (t *Task) Space() space.Space {
 	sp, err := space.NewTable([][]bool{slices.Repeat([]bool{true}, t.parameters())})
 	if err != nil {
@@ -186,11 +194,13 @@ func (t *Task) Settings() any {
 	return map[string]any{"task": t.Name, "encoder": t.encoder.Config(), "kind": t.options.Kind.String(), "computed": t.options.Computed, "source": t.options.Source.String()}
 }
 
-// mostPaired is the largest number of predictors whose products a network reads.
+// mostPaired is the largest number of predictors for which a network reads products of the numbers
+// of a row.
 const mostPaired = 8
 
-// Encode implements amortize.Family. Rows of few predictors are read with the products of their
-// numbers, whose means suffice for linear tasks; the computed start is read with its summaries.
+// Encode implements amortize.Family. If there are few predictors, the network also reads the
+// products of the numbers in each row, whose means are sufficient statistics of linear tasks. With
+// a computed start, the network also reads the summary of the anchor.
 func (t *Task) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, present := data[rowsArray], data[presentArray]
 	dims := rows.Shape().Dimensions
@@ -210,7 +220,7 @@ func (t *Task) LogPrior(_ []*Node, codes *Node) *Node {
 	return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 }
 
-// check reports why an objective cannot be trained.
+// check returns an error if an objective cannot be trained on the task.
 func (t *Task) check(objective amortize.Objective) error {
 	if t.options.Source != FromModel && objective == amortize.BothKL {
 		return fmt.Errorf("data from a %s have no parameters of the model: want the objective reverse or forward, which trains on the model's own", t.options.Source)

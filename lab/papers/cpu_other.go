@@ -2,5 +2,5 @@
 
 package papers
 
-// cpuSeconds is unknown on this system.
+// cpuSeconds returns NaN, because the processor time is unknown on this system.
 func cpuSeconds() float64 { return nan }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuSeconds is the processor time of the process, over all cores.
+// cpuSeconds returns the processor time of the process, summed over all cores.
 func cpuSeconds() float64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -11,14 +11,16 @@ import (
 	"github.com/transdim/vti/lab/published"
 )
 
-// constant is a number of the robust design in table 2 and in simulated tables.
+// constant is a number of the robust design, as printed in table 2 and as estimated from simulated
+// tables.
 type constant struct {
 	name  string
 	paper float64
 	ours  estimate
 }
 
-// designTable is table 2: the constants of the robust design, estimated from simulated tables.
+// designTable returns the study of table 2: the constants of the robust design, estimated from
+// simulated tables.
 func designTable() *Study {
 	s := settingsOf[vtiSettings]("vti")
 	levels := []string{"none", "medium", "high"}
@@ -58,7 +60,8 @@ func designTable() *Study {
 	}
 }
 
-// measureDesign simulates tables of a level.
+// measureDesign simulates tables of a level of misspecification and estimates the constants of the
+// design from them.
 func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	known := s.Levels[level]
 	simulation := published.Design{Rows: s.DesignRows, Predictors: s.Predictors, Seed: 1}
@@ -70,7 +73,8 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	for _, effect := range data.Effects {
 		matter[effect.Name] = true
 	}
-	// Each row has one effect for all predictors that matter: the slope of y along their sum.
+	// In each row, all predictors that matter have the same effect. It is the slope of y along the
+	// sum of these predictors.
 	sums := make([]float64, s.DesignRows)
 	for j, name := range data.Names[:len(data.Names)-1] {
 		if matter[name] {
@@ -101,7 +105,7 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	}, nil
 }
 
-// effectOf is the slope of y along x through the origin, and the residuals.
+// effectOf returns the slope of the regression of y on x through the origin, and the residuals.
 func effectOf(x, y []float64) (slope estimate, residuals []float64) {
 	a, b := mat.NewVecDense(len(x), x), mat.NewVecDense(len(y), y)
 	square := mat.Dot(a, a)
@@ -115,7 +119,7 @@ func effectOf(x, y []float64) (slope estimate, residuals []float64) {
 	return slope, residuals
 }
 
-// measureInclusion is the share of predictors that matter, over many tables.
+// measureInclusion returns the mean share of predictors that matter, over many simulated tables.
 func measureInclusion(s vtiSettings, simulation published.Design) (estimate, error) {
 	const tables = 2000
 	simulation.Rows = 3

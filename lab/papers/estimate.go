@@ -10,8 +10,9 @@ import (
 // estimate is a mean with its standard error.
 type estimate struct{ mean, se float64 }
 
-// meanOf is the mean of values. Its standard error comes from the means of groups: chains are
-// independent, but draws of one chain are not. groups is nil for independent values.
+// meanOf returns the mean of values. Values with the same number in groups may depend on each
+// other, like draws of one Markov chain, but different groups are independent; the standard error
+// takes this into account. groups is nil if all values are independent.
 func meanOf(values []float64, groups []int) estimate {
 	mean := stat.Mean(values, nil)
 	sums := map[int]float64{}
@@ -37,7 +38,7 @@ func negated(values []float64) []float64 {
 	return out
 }
 
-// slopeOf is the slope of the least-squares line; NaN for fewer than three points.
+// slopeOf returns the slope of the least-squares line, or NaN for fewer than three points.
 func slopeOf(x, y []float64) float64 {
 	if len(x) < 3 {
 		return nan

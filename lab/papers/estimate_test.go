@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Independent values have the usual standard error; groups of equal values count as one each.
+// TestMeanOf checks that independent values have the usual standard error, and that a group of
+// equal values counts as one value.
 func TestMeanOf(t *testing.T) {
 	values := []float64{1, 4, 2, 8}
 	want := stat.StdDev(values, nil) / 2

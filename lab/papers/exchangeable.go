@@ -16,16 +16,17 @@ import (
 	"github.com/transdim/vti/lab/networks"
 )
 
-// exchangeableSettings are the settings of Mittal et al. (2023): table 1, and appendices B and C.
-// The paper states neither the length of training nor the number of data sets of a step.
+// exchangeableSettings holds the settings of Mittal et al. (2023): table 1, and appendices B and C.
+// The paper states neither the number of training steps nor the number of data sets in a step;
+// these are OurSteps and OurBatch.
 type exchangeableSettings struct {
 	Tasks         []string             `json:"tasks"`
 	Prior         []float64            `json:"prior"`
 	Optimum       []float64            `json:"optimum"`
-	Networks      map[string][]float64 `json:"networks"` // by encoder, q and objective
-	Rows          [2]int               `json:"rows"`     // of a data set
+	Networks      map[string][]float64 `json:"networks"` // printed figures, by encoder, q and objective
+	Rows          [2]int               `json:"rows"`     // smallest and largest number of rows of a data set
 	DataSets      int                  `json:"data_sets"`
-	Widths        map[string]int       `json:"widths"` // of encoders
+	Widths        map[string]int       `json:"widths"` // width of each encoder
 	EncoderLayers int                  `json:"encoder_layers"`
 	Heads         int                  `json:"heads"`
 	FlowLayers    int                  `json:"flow_layers"`
@@ -40,8 +41,9 @@ type exchangeableSettings struct {
 	} `json:"quick"`
 }
 
-// networkKeys and networkValues are the columns of networks. plain networks learn everything, as in
-// the paper; computed ones start from a normal approximation of every data set.
+// networkKeys and networkValues are the columns of the CSV file of networks. In column start,
+// "plain" is a network that learns everything, as in the paper, and "computed" is a network that
+// starts from a normal approximation computed for each data set.
 var (
 	networkKeys   = []string{"task", "encoder", "q", "objective", "start", "data", "width", "steps", "batch"}
 	networkValues = []string{
@@ -53,13 +55,14 @@ var (
 	starts     = []string{"plain", "computed"}
 )
 
-// network is one cell of a table of networks.
+// network is one cell of a table of networks: a task, and the network trained on it.
 type network struct {
 	task, encoder, q, objective, start, data string
 	width, steps, batch                      int
 }
 
-// networkCell is the measurement of a network. Widths are a multiple of the heads.
+// networkCell returns the cell of a network. It rounds the width up to a multiple of the number of
+// attention heads.
 func (l *Lab) networkCell(s exchangeableSettings, n network) Cell {
 	n.width = cmp.Or(l.Width, s.Widths[n.encoder])
 	n.steps, n.batch = cmp.Or(l.Steps, s.OurSteps), s.OurBatch
@@ -124,7 +127,7 @@ func (l *Lab) measureNetwork(ctx context.Context, s exchangeableSettings, n netw
 	return networks.Measure(ctx, l.Device, tasks[at], cfg, sets, l.Status)
 }
 
-// networkClaims claim that networks are better than the prior.
+// networkClaims returns the claims that networks are better than the prior.
 func networkClaims(rows []Row) (claims []Claim) {
 	for _, row := range rows {
 		name := strings.Join([]string{row["task"], row["encoder"], row["q"], row["objective"], row["start"], row["data"]}, " ")
@@ -133,7 +136,7 @@ func networkClaims(rows []Row) (claims []Claim) {
 	return claims
 }
 
-// best is the row of a network with most steps, of the widest network; nil if there is none.
+// best returns the row of n with the largest product of width and steps, or nil if there is none.
 func best(rows []Row, n network) (found Row) {
 	for _, row := range rows {
 		if row["task"] != n.task || row["encoder"] != n.encoder || row["q"] != n.q || row["objective"] != n.objective || row["start"] != n.start || row["data"] != n.data {
@@ -146,7 +149,7 @@ func best(rows []Row, n network) (found Row) {
 	return found
 }
 
-// networkTable is table 1, or its networks on data of another source.
+// networkTable returns the study of table 1, or of its networks on data from other sources.
 func networkTable(name, title, note string, tasks []string, data []string) *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	each := func(yield func(network) bool) {
@@ -208,7 +211,8 @@ func networkTable(name, title, note string, tasks []string, data []string) *Stud
 	}
 }
 
-// modesFigure is figure 2: the orders of the means of a mixture that a network draws.
+// modesFigure returns the study of figure 2: the orders in which a network draws the two means of a
+// mixture.
 func modesFigure() *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	cases := []network{
@@ -261,7 +265,7 @@ func modesFigure() *Study {
 	}
 }
 
-// modesPanel shows draws of two means in the plane.
+// modesPanel returns a picture with draws of two means in the plane.
 func modesPanel(draws, objective string) *picture.Picture {
 	var points [2][][2]float64
 	var x, y []float64

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Columns of fits of the robust design, shared by figures 2 and 4 to 10.
+// fitKeys and fitValues are the columns of the CSV file of fits to the robust design, which figures
+// 2 and 4 to 10 share.
 var (
 	fitKeys   = []string{"level", "prior", "predictors", "data_set", "sampler", "flow", "steps", "batch"}
 	fitValues = []string{
@@ -21,7 +22,7 @@ var (
 	}
 )
 
-// fitCell is a cell of a fit.
+// fitCell returns the cell of a fit.
 func (l *Lab) fitCell(f fit) Cell {
 	return Cell{
 		Key: []string{f.level, f.prior, strconv.Itoa(f.predictors), strconv.Itoa(f.number), f.sampler, f.flow, strconv.Itoa(f.steps), strconv.Itoa(f.batch)},
@@ -39,10 +40,11 @@ func (l *Lab) fitCell(f fit) Cell {
 	}
 }
 
-// shownModels is the number of models of a row, the most probable ones, in pictures.
+// shownModels is the number of models of a row that are kept for pictures: the most probable ones.
 const shownModels = 24
 
-// modelsText are models as "bits probability q nats", separated by semicolons.
+// modelsText returns models as a text. Each model is "bits probability q nats", and semicolons
+// separate models.
 func modelsText(models []modelFit) string {
 	var parts []string
 	for _, m := range models[:min(len(models), shownModels)] {
@@ -51,7 +53,7 @@ func modelsText(models []modelFit) string {
 	return strings.Join(parts, ";")
 }
 
-// modelsOf reads modelsText.
+// modelsOf reads the models of a row from the text that modelsText wrote.
 func modelsOf(row Row) (models []modelFit) {
 	for part := range strings.SplitSeq(row["models"], ";") {
 		var m modelFit
@@ -62,7 +64,7 @@ func modelsOf(row Row) (models []modelFit) {
 	return models
 }
 
-// fits are the cells of a grid.
+// fits returns the cells of a grid of fits.
 func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (cells []Cell) {
 	if l.Quick {
 		g = settingsOf[vtiSettings]("vti").Quick
@@ -85,7 +87,8 @@ func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (ce
 	return cells
 }
 
-// fitClaims claim that training taught q(m) and the flow something, at draws of the reference.
+// fitClaims returns the claims that training increased the densities q(m, θ) and q(m) at draws of
+// the reference posterior.
 func fitClaims(rows []Row) (claims []Claim) {
 	for _, row := range rows {
 		name := strings.Join([]string{row["level"], row["sampler"], row["flow"]}, " ")
@@ -96,7 +99,8 @@ func fitClaims(rows []Row) (claims []Claim) {
 	return claims
 }
 
-// longest are the rows of the longest training of each cell.
+// longest returns, of the rows that differ only in the number of steps or the batch, the row with
+// the most steps.
 func longest(rows []Row) []Row {
 	best := map[string]int{}
 	var order []string
@@ -117,7 +121,7 @@ func longest(rows []Row) []Row {
 	return out
 }
 
-// modelsFigure is figure 2, or one of figures 5 to 10.
+// modelsFigure returns the study of figure 2, or of one of figures 5 to 10.
 func modelsFigure(name, title string, levels, priors []string) *Study {
 	s := settingsOf[vtiSettings]("vti")
 	return &Study{
@@ -163,7 +167,8 @@ func modelsFigure(name, title string, levels, priors []string) *Study {
 	}
 }
 
-// average is the mean of a column over rows, with the number of rows if there are several.
+// average returns the mean of a column over rows, followed by the number of rows if there are
+// several.
 func average(rows []Row, column string, decimals int) string {
 	sum, n := 0.0, 0
 	for _, row := range rows {
@@ -180,7 +185,8 @@ func average(rows []Row, column string, decimals int) string {
 	return fmt.Sprintf("%s (%d)", short(sum/float64(n), decimals), n)
 }
 
-// short writes a number with the given decimals, and a very large one with two digits.
+// short returns a number with the given decimals, or with two significant digits if it is 1,000 or
+// larger.
 func short(value float64, decimals int) string {
 	if math.Abs(value) >= 1000 {
 		return fmt.Sprintf("%.2g", value)
@@ -188,7 +194,7 @@ func short(value float64, decimals int) string {
 	return text(value, decimals)
 }
 
-// span is the range of a column of whole numbers.
+// span returns the range of a column of whole numbers.
 func span(rows []Row, column string) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, row := range rows {
@@ -200,10 +206,10 @@ func span(rows []Row, column string) string {
 	return text(least, 0) + " to " + text(most, 0)
 }
 
-// samplerInks are the colours of samplers.
+// samplerInks holds the colours of the samplers of models.
 var samplerInks = map[string]picture.Ink{"diagonal": picture.First, "categorical": picture.Second, "autoregressive": picture.Third}
 
-// samplerLegend names the sampler of each kind of dot, above the panels.
+// samplerLegend draws a legend with the colour of each sampler above the panels.
 func samplerLegend(whole *picture.Picture, samplers []string) {
 	left := 4.0
 	for _, sampler := range samplers {
@@ -213,8 +219,9 @@ func samplerLegend(whole *picture.Picture, samplers []string) {
 	}
 }
 
-// modelsPicture has a column of two panels for each flow: probabilities above, cross-entropies
-// below, both against the probability of the reference.
+// modelsPicture returns a picture with two panels for each flow. The upper panel shows
+// probabilities of models under q, the lower one cross-entropies, both against the probability of
+// the model under the reference.
 func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Picture {
 	const width, height, least = picture.Page / 3, 150, 1e-5
 	whole := picture.New(name, title, picture.Page, 2*height+14)
@@ -255,7 +262,7 @@ func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Pictu
 	return whole
 }
 
-// cardinalityFigure is figure 4.
+// cardinalityFigure returns the study of figure 4.
 func cardinalityFigure() *Study {
 	s := settingsOf[vtiSettings]("vti")
 	g := s.Cardinality
@@ -305,7 +312,8 @@ func cardinalityFigure() *Study {
 	}
 }
 
-// cardinalityPicture has a panel for each level: excess of the cross-entropy over the entropy.
+// cardinalityPicture returns a picture with a panel for each level of misspecification, which shows
+// the excess of the cross-entropy over the entropy.
 func cardinalityPicture(rows []Row, g fitSettings) *picture.Picture {
 	const width, height = picture.Page / 2, 180
 	whole := picture.New("vti-fig4", "Cross-entropy less entropy of the posterior, nats", picture.Page, height+14)

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// titles are the headings of the pages.
+// titles holds the headings of the pages, by paper.
 var titles = map[string]string{
 	"vti":          "Amortized variational transdimensional inference (Davies et al. 2025)",
 	"exchangeable": "Exploring exchangeable dataset amortization (Mittal et al. 2023)",
@@ -74,7 +74,7 @@ func (s *Study) section(page *strings.Builder, dir string) error {
 	return nil
 }
 
-// measured counts the cells with a row, of any effort.
+// measured returns the number of cells that have a row, with any number of steps, batch and width.
 func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	name := func(key []string) string {
 		var parts []string
@@ -97,7 +97,7 @@ func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	return count
 }
 
-// longestCell is the least length of a cell of the file that a terminal does not show.
+// longestCell is the length from which on Summary leaves out a value.
 const longestCell = 40
 
 // Summary writes the rows of a study for a terminal, and its claims.

@@ -1,8 +1,9 @@
-// Package papers repeats figures and tables of the five papers that vti follows, each as cells that
-// are measured one by one, and writes pages with the numbers beside the paper's.
+// Package papers reproduces figures and tables of the five papers on whose methods vti is based.
+// Each figure or table is a study, whose cells are measured one by one. The package also writes
+// pages that compare the numbers of the paper with its own.
 //
 //	papers.go         the studies
-//	study.go          Study; its cells, measured once for all processes
+//	study.go          Study, whose cells several processes can measure together
 //	settings.go       settings of the papers, from files that are part of the program
 //	estimate.go       means with standard errors, slopes
 //	page.go           pages of the results
@@ -26,10 +27,10 @@ package papers
 
 import "slices"
 
-// Papers are the names of the papers.
+// Papers holds the names of the papers.
 var Papers = []string{"vti", "exchangeable", "pavi", "adavi", "branch"}
 
-// All are the studies, in the order of the pages.
+// All returns the studies of all papers, in the order of the pages.
 func All() []*Study {
 	both, misspecified := []string{"focused", "wide"}, []string{"medium", "high"}
 	focused, wide := both[:1], both[1:]
@@ -52,7 +53,7 @@ func All() []*Study {
 	}, paviStudies(), adaviStudies(), branchStudies())
 }
 
-// Notes of the studies of networks.
+// tableNote and misspecifiedNote are notes of the studies of networks.
 const (
 	tableNote = "Squared distance, or accuracy in percent, of fresh rows under draws, mean over data sets. *Plain* networks learn everything, as in the paper; a computed start is a normal approximation at a mode of " +
 		"each data set. The paper does not say how many steps it trains, nor how its data sets are scaled: the prior's figure differs where the scale does, and with it the optimum, so that figures " +
@@ -60,7 +61,7 @@ const (
 	misspecifiedNote = "The paper leaves misspecified data to later work. Functions are draws of a Gaussian process or of a network of rectified units; the objective reverse trains on such data, forward on data of the model."
 )
 
-// Of are the studies of a paper.
+// Of returns the studies of a paper.
 func Of(paper string) (list []*Study) {
 	for _, s := range All() {
 		if s.Paper == paper {

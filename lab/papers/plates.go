@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// paviSettings are the settings of Rouillard et al. (2023): section 5 and table B.1. The paper
-// prints neither the samples of a group nor standard deviations; here they are ADAVI's.
+// paviSettings holds the settings of Rouillard et al. (2023): section 5 and table B.1. The paper
+// prints neither the number of samples in a group nor the standard deviations; both are taken from
+// ADAVI instead.
 type paviSettings struct {
 	Dim         int                  `json:"dim"`
 	Groups      []int                `json:"groups"`
@@ -38,8 +39,8 @@ type paviSettings struct {
 	QuickSteps int        `json:"quick_steps"`
 }
 
-// adaviSettings are the settings of Rouillard and Wassermann (2022): eq. 6 and table 2, where the
-// mean field stands for the evidence.
+// adaviSettings holds the settings of Rouillard and Wassermann (2022): eq. 6 and table 2. The paper
+// takes the ELBO of a mean-field approximation as the evidence (Truth).
 type adaviSettings struct {
 	Dim           int                  `json:"dim"`
 	Groups        []int                `json:"groups"`
@@ -54,24 +55,25 @@ type adaviSettings struct {
 	QuickSteps    int                  `json:"quick_steps"`
 }
 
-// branchSettings are the settings of Agrawal and Domke (2021), appendix F.2.
+// branchSettings holds the settings of Agrawal and Domke (2021), appendix F.2.
 type branchSettings struct {
 	Dim        int   `json:"dim"`
 	Rows       int   `json:"rows"`
 	Groups     []int `json:"groups"`
-	OurBatch   []int `json:"our_batch"` // groups in a step; 0: all
+	OurBatch   []int `json:"our_batch"` // groups in a step; 0 for all groups
 	OurSteps   int   `json:"our_steps"`
 	QuickSteps int   `json:"quick_steps"`
 }
 
-// Columns of families of approximations. amortize is the number of simulated data sets of a step, 0
-// for a family trained on the data themselves.
+// plateKeys and plateValues are the columns of the CSV file of families of approximations. Column
+// amortize is the number of simulated data sets in a step, or 0 for a family that is trained on the
+// data themselves.
 var (
 	plateKeys   = []string{"model", "groups", "dim", "batch", "family", "encoding", "amortize", "steps", "data_set"}
 	plateValues = []string{"log_evidence", "elbo", "elbo_se", "weights"}
 )
 
-// plateFit is one cell of a study of families.
+// plateFit is one cell of a study of families of approximations.
 type plateFit struct {
 	model                                       string // effects or regressions
 	groups, dim, batch, encoding, amortize, set int
@@ -79,7 +81,7 @@ type plateFit struct {
 	steps                                       int
 }
 
-// plateCell trains a family and computes its ELBO and the evidence.
+// plateCell returns the cell that trains a family and computes its ELBO and the evidence.
 func (l *Lab) plateCell(f plateFit) Cell {
 	f.steps = cmp.Or(l.Steps, f.steps)
 	key := []string{f.model}
@@ -124,10 +126,10 @@ func (l *Lab) plates(f plateFit) (*plates, error) {
 	return newEffects(f.groups, s.Samples, f.dim, s.SD, uint64(f.set)), nil
 }
 
-// gapOf is the evidence less the ELBO.
+// gapOf returns the log evidence minus the ELBO.
 func gapOf(row Row) float64 { return row.number("log_evidence") - row.number("elbo") }
 
-// matching are the rows of a family, for data of any seed.
+// matching returns the rows of a cell, for any data set and number of steps.
 func (f plateFit) matching(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r["model"] != f.model || r["groups"] != strconv.Itoa(f.groups) || r["dim"] != strconv.Itoa(f.dim) || r["batch"] != strconv.Itoa(f.batch) ||
@@ -135,9 +137,9 @@ func (f plateFit) matching(rows []Row) []Row {
 	})
 }
 
-// plateStudy is a study of families. paper is the text of the paper's gap to the evidence for a
-// cell, in nats for each group. cells are cells of any data set, and sets is the number of data
-// sets.
+// plateStudy is a study of families of approximations. cells are its cells for one data set, and
+// sets is the number of data sets. quick are the cells of its quick form. published returns the gap
+// to the evidence that the paper prints for a cell, in nats per group.
 type plateStudy struct {
 	paper, name, title, note string
 	cells                    []plateFit
@@ -175,7 +177,7 @@ func (p plateStudy) study() *Study {
 					lines = append(lines, append(line, "not run", p.published(f), "", ""))
 					continue
 				}
-				steps := 0.0 // the most
+				steps := 0.0 // the largest number of steps
 				for _, row := range ofFamily {
 					steps = math.Max(steps, row.number("steps"))
 				}
@@ -210,7 +212,8 @@ func standardOr(n int) string {
 	return strconv.Itoa(n)
 }
 
-// gapClaims claim that gaps for each group are below a number of nats.
+// gapClaims returns the claims that the gap to the evidence, divided by the number of groups, is
+// below a number of nats.
 func gapClaims(nats float64) func(rows []Row) []Claim {
 	return func(rows []Row) (claims []Claim) {
 		for _, row := range rows {
@@ -223,7 +226,7 @@ func gapClaims(nats float64) func(rows []Row) []Claim {
 	}
 }
 
-// aboveClaim claims that the first row's ELBO is above the second's.
+// aboveClaim returns the claim that the ELBO of the first row is above the ELBO of the second row.
 func aboveClaim(rows []Row) []Claim {
 	if len(rows) < 2 {
 		return nil
@@ -234,7 +237,7 @@ func aboveClaim(rows []Row) []Claim {
 	}}
 }
 
-// paviStudies are table B.1 and both panels of figure 2.
+// paviStudies returns table B.1, both panels of figure 2, and the studies that are missing.
 func paviStudies() []*Study {
 	s := settingsOf[paviSettings]("pavi")
 	scaling := plateStudy{
@@ -304,7 +307,7 @@ func paviStudies() []*Study {
 	}
 }
 
-// adaviStudies are table 2 and the missing studies.
+// adaviStudies returns table 2 and the studies that are missing.
 func adaviStudies() []*Study {
 	s := settingsOf[adaviSettings]("adavi")
 	amortized := plateStudy{
@@ -331,7 +334,7 @@ func adaviStudies() []*Study {
 	}
 }
 
-// branchStudies are figure 7 and the missing studies.
+// branchStudies returns figure 7 and the study that is missing.
 func branchStudies() []*Study {
 	s := settingsOf[branchSettings]("branch")
 	families := []hbm.Family{hbm.Joint, hbm.Branch, hbm.AmortizedBranch}

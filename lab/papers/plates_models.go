@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// plates is a model with a plate of groups, and data with known evidence.
+// plates is a model with a plate of groups, and data whose evidence is known.
 type plates struct {
 	model       *hbm.Model
 	group       *hbm.Plate
@@ -19,8 +19,9 @@ type plates struct {
 	logEvidence float64
 }
 
-// newEffects are Gaussian random effects (ADAVI eq. 6, PAVI eq. 10): a mean, means of groups about
-// it and samples about these, with standard deviations sd, in dim independent dimensions.
+// newEffects returns a model of Gaussian random effects (ADAVI eq. 6, PAVI eq. 10) and data from
+// it. A common mean, the means of groups about it, and samples about the means of groups are
+// normal, with the three standard deviations sd, in each of dim independent dimensions.
 func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 	e := &plates{model: hbm.NewModel()}
 	e.group = e.model.Plate("group", groups)
@@ -31,7 +32,7 @@ func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 
 	random := stream.Rand(seed, fmt.Sprintf("effects/%d", groups))
 	x := make([]float64, groups*samples*dim)
-	// Averages of groups are normal with variance within + between, and share a mean.
+	// The averages of groups are normal about the common mean, with variance sd[1]² + within.
 	n, m := float64(samples), float64(groups)
 	within, shared := sd[2]*sd[2]/n, sd[0]*sd[0]
 	spread := sd[1]*sd[1] + within
@@ -40,7 +41,7 @@ func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 	}
 	for d := range dim {
 		common := sd[0] * random.NormFloat64()
-		var sum, squares float64 // of averages
+		var sum, squares float64 // sums over the averages of groups and their squares
 		for g := range groups {
 			center, total, left := common+sd[1]*random.NormFloat64(), 0.0, 0.0
 			for i := range samples {
@@ -53,15 +54,17 @@ func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 			e.logEvidence += normal(left, sd[2]*sd[2], n) - normal(0, within, 1)
 			sum, squares = sum+total, squares+total*total
 		}
-		// Sherman and Morrison: the covariance of averages is spread I + shared 1 1'.
+		// The covariance of the averages is spread·I + shared·11'. The Sherman-Morrison formula
+		// gives its inverse.
 		e.logEvidence += normal(squares-shared*sum*sum/(spread+m*shared), spread, m) - 0.5*math.Log(1+m*shared/spread)
 	}
 	e.data = hbm.Values{observed: x}
 	return e
 }
 
-// newRegressions is eq. 16 of the branch paper, a linear regression in each group with coefficients
-// about common ones. With A = X'X and b = X'y of a group,
+// newRegressions returns the model of eq. 16 of the branch paper and data from it: a linear
+// regression in each group, whose coefficients are normal about common coefficients θ. For a group
+// with n rows, A = X'X and b = X'y,
 //
 //	log p(y | θ) = −½ (n log 2π + log|I + A| + y'y − (θ + b)'(I + A)⁻¹(θ + b) + θ'θ),
 //

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// The evidence of random effects is the joint normal density of all samples.
+// TestEvidenceOfEffects compares the evidence of random effects with the joint normal density of
+// all samples.
 func TestEvidenceOfEffects(t *testing.T) {
 	const groups, samples = 3, 2
 	sd := [3]float64{1, 0.5, 0.25}
@@ -31,12 +32,14 @@ func TestEvidenceOfEffects(t *testing.T) {
 	for _, x := range e.data {
 		require.InDelta(t, normal.LogProb(x), e.logEvidence, 1e-9)
 	}
-	two := newEffects(groups, samples, 2, sd, 4) // whose first dimension is the same
+	two := newEffects(groups, samples, 2, sd, 4) // the first dimension is the same as in e
 	require.Len(t, two.data, 1)
 	require.NotEqual(t, e.logEvidence, two.logEvidence)
 }
 
-// The evidence of regressions is the density of all responses: y = X (θ + w) + noise.
+// TestEvidenceOfRegressions compares the evidence of regressions with the joint normal density of
+// all responses y = X (θ + w) + noise, where w are the deviations of the coefficients of groups
+// from θ.
 func TestEvidenceOfRegressions(t *testing.T) {
 	const groups, rows, dim = 2, 3, 2
 	g, err := newRegressions(groups, rows, dim)
@@ -56,7 +59,7 @@ func TestEvidenceOfRegressions(t *testing.T) {
 			for d := range dim {
 				product += x[i*dim+d] * x[j*dim+d]
 			}
-			v := product // of the common coefficients
+			v := product // the part of the common coefficients
 			if i/rows == j/rows {
 				v += product
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Every study shows its direction in its quick form. Figures 6 to 10 vary figures 2 and 5.
+// TestQuick checks that every study supports its claims in its quick form. It leaves out figures 6
+// to 10, which are variations of figures 2 and 5.
 func TestQuick(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)

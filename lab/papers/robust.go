@@ -20,7 +20,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// robust is a table of the robust design under a prior, both named as in the settings.
+// robust is a table of the robust design together with a prior. level and prior are names in the
+// settings.
 type robust struct {
 	level, prior string
 	predictors   int
@@ -31,8 +32,8 @@ func (r robust) String() string {
 	return fmt.Sprintf("%s %s %d %d", r.level, r.prior, r.predictors, r.number)
 }
 
-// problem is the posterior of the paper: models of equal probability, a constant in every model,
-// and nothing standardised.
+// problem returns the problem of the paper: all models have equal prior probability, every model
+// has a constant, and nothing is standardised.
 func (r robust) problem() (*varsel.Problem, error) {
 	s := settingsOf[vtiSettings]("vti")
 	simulation := published.Design{Rows: s.Rows, Predictors: r.predictors, Seed: uint64(r.number)}
@@ -58,19 +59,19 @@ func (r robust) problem() (*varsel.Problem, error) {
 	})
 }
 
-// reference is the default posterior of vti for a table, which integrates coefficients out:
-// probabilities of models, and draws of models and coefficients.
+// reference is the posterior that vti computes by default for a table, with coefficients integrated
+// out. It holds the probabilities of models, and draws of models and coefficients.
 type reference struct {
 	Verdict     string
 	LogEvidence float64
-	Models      map[string]float64 // probabilities by the bits of the model
+	Models      map[string]float64 // probabilities of models, by their bits
 	Codes       [][]int32
 	Theta       []float64 // [draws, coordinates]
-	LogP        []float64 // log posterior density
-	Chain       []int     // of each draw; nil for independent draws
+	LogP        []float64 // log posterior density of each draw
+	Chain       []int     // chain of each draw; nil for independent draws
 }
 
-// reference finds the posterior of a table once for all processes.
+// reference returns the reference of a table. Several processes compute it only once.
 func (l *Lab) reference(ctx context.Context, r robust, draws int, seed uint64) (*reference, error) {
 	type input struct {
 		robust
@@ -91,7 +92,7 @@ func (l *Lab) reference(ctx context.Context, r robust, draws int, seed uint64) (
 	return found[0], nil
 }
 
-// answer is the default answer of vti.
+// answer computes the reference of a table.
 func (l *Lab) answer(ctx context.Context, r robust, draws int, seed uint64) (*reference, error) {
 	problem, err := r.problem()
 	if err != nil {
@@ -127,8 +128,8 @@ func bitsOf(code []int32) string {
 	return string(bits)
 }
 
-// fit is a flow with a distribution over models, trained from the start of the paper: the identity,
-// and the prior over models.
+// fit is a flow together with a distribution over models. As in the paper, training starts from the
+// identity and from the prior over models.
 type fit struct {
 	robust
 	sampler, flow string
@@ -136,12 +137,12 @@ type fit struct {
 	draws         int
 }
 
-// flowOf is a flow of the paper.
+// flowOf returns the configuration of a flow of the paper.
 func flowOf(name string) cosmic.Config {
 	return map[string]cosmic.Config{"diag": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0)}[name]
 }
 
-// train trains with the seed of the table.
+// train trains a fit. The seed is the number of the data set.
 func (l *Lab) train(ctx context.Context, f fit) (*varsel.Problem, *vti.Posterior, error) {
 	problem, err := f.problem()
 	if err != nil {
@@ -170,21 +171,22 @@ func (l *Lab) train(ctx context.Context, f fit) (*varsel.Problem, *vti.Posterior
 	return problem, posterior, err
 }
 
-// comparison is a fit beside the reference of its table. Entropies are in nats.
+// comparison compares a fit with the reference of its table. Entropies are in nats.
 type comparison struct {
-	variation, variationDefault float64 // total variation of q(m), and of another default answer
+	variation, variationDefault float64 // total variation from the reference: of q(m), and of a default answer with another seed
 	entropy, crossEntropy       estimate
-	within                      estimate // KL of the coefficients given the model
-	gain, modelGain             estimate // of log q over the start of the training, at draws of the reference
-	slope                       float64  // of within along log10 of the probability, over models
+	within                      estimate // KL(posterior ‖ q) of the coefficients given the model
+	gain, modelGain             estimate // increase of log q(m, θ) and log q(m) by training, at draws of the reference
+	slope                       float64  // slope of within on log10 of the probability of the model
 	models                      []modelFit
 }
 
-// modelFit is one model: its probabilities and the cross-entropy of its coefficients.
+// modelFit is one model: its bits, its probabilities under the reference and under q, and the
+// cross-entropy of its coefficients.
 type modelFit struct {
 	bits               string
 	reference, q, nats float64
-	excess             float64 // of the cross-entropy over the entropy
+	excess             float64 // cross-entropy minus entropy
 }
 
 // largestListed is the largest number of predictors for which all models are listed.
@@ -232,11 +234,12 @@ func (l *Lab) compare(ctx context.Context, f fit) (*comparison, *reference, erro
 	return c, found, nil
 }
 
-// drawnModels is the number of draws that find the models of q(m).
+// drawnModels is the number of draws from q(m) with which modelsUnder finds models.
 const drawnModels = 1 << 16
 
-// modelsUnder are the probabilities of models under q. Drawn models have exact ones; the others,
-// with at most about 1/drawnModels each, share the rest equally.
+// modelsUnder returns the probabilities of models under q. They are exact for the models among
+// drawnModels draws. The remaining probability is divided equally among the other models, each of
+// which has at most about 1/drawnModels.
 func modelsUnder(posterior *vti.Posterior, all []string) (map[string]float64, error) {
 	codes, logQ, err := posterior.SampleModels(drawnModels, "models")
 	if err != nil {
@@ -266,7 +269,7 @@ func allModels(predictors int) (all []string) {
 	return all
 }
 
-// variation is the total variation of two distributions over models.
+// variation returns the total variation distance between two distributions over models.
 func variation(a, b map[string]float64) (sum float64) {
 	for bits, p := range a {
 		sum += math.Abs(p-b[bits]) / 2
@@ -279,7 +282,8 @@ func variation(a, b map[string]float64) (sum float64) {
 	return sum
 }
 
-// startDensity is log q at the start: uniform over models, active coordinates standard normal.
+// startDensity returns log q(m, θ) at the start of training: models are uniform, and coefficients
+// in the model are standard normal.
 func startDensity(code []int32, theta []float64) float64 {
 	sum := -float64(len(code)) * math.Ln2
 	for i, x := range theta {
@@ -290,10 +294,11 @@ func startDensity(code []int32, theta []float64) float64 {
 	return sum
 }
 
-// fewestDraws is the least number of draws of a model that judge the fit of its coefficients.
+// fewestDraws is the smallest number of draws of a model from which the fit of its coefficients is
+// computed.
 const fewestDraws = 10
 
-// fillModels compares models one by one.
+// fillModels compares q and the reference for each model.
 func (c *comparison) fillModels(found *reference, q map[string]float64, logQ []float64) {
 	type sums struct{ nats, excess, count float64 }
 	byModel := map[string]*sums{}

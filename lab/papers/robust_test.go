@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Models of a comparison: cross-entropies of coefficients, their excess over the entropy, and gains
-// over equal probabilities, by hand for two models of one predictor.
+// TestFillModels compares cross-entropies of coefficients, their excess over the entropy, and gains
+// over equal probabilities with values computed by hand, for two models of one predictor.
 func TestFillModels(t *testing.T) {
 	found := &reference{Models: map[string]float64{"0": 0.75, "1": 0.25}}
 	q := map[string]float64{"0": 0.5, "1": 0.5}
@@ -41,7 +41,8 @@ func TestFillModels(t *testing.T) {
 	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
 }
 
-// Probabilities by draws agree with a certificate, up to the mass of a model without a draw.
+// TestModelsUnder compares probabilities of models found by draws with a certificate, up to the
+// probability of a model that is not drawn.
 func TestModelsUnder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a flow")
@@ -65,14 +66,15 @@ func TestModelsUnder(t *testing.T) {
 	require.InDelta(t, 1, sum, 1e-5)
 }
 
-// Training starts at models of equal probability and standard normal active coefficients.
+// TestStartDensity checks that training starts from models of equal probability and from a standard
+// normal distribution of the coefficients in the model.
 func TestStartDensity(t *testing.T) {
 	want := -math.Ln2 - 0.5 - math.Log(2*math.Pi)/2
 	require.InDelta(t, want, startDensity([]int32{0}, []float64{1, 0}), 1e-12)
 	require.InDelta(t, want-2-math.Log(2*math.Pi)/2, startDensity([]int32{1}, []float64{1, 2}), 1e-12)
 }
 
-// Of several trainings of a cell the longest is on the page.
+// TestLongest checks that the longest of several trainings of a cell is on the page.
 func TestLongest(t *testing.T) {
 	rows := []Row{
 		{"level": "none", "flow": "diag", "steps": "100", "variation": "0.5"}, {"level": "none", "flow": "diag", "steps": "2000", "variation": "0.25"},

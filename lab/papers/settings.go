@@ -13,7 +13,7 @@ var settingsFiles embed.FS
 
 var nan = math.NaN()
 
-// settingsOf reads the embedded settings of a paper.
+// settingsOf returns the settings of a paper from an embedded file.
 func settingsOf[T any](paper string) (s T) {
 	content, err := settingsFiles.ReadFile("settings/" + paper + ".json")
 	if err == nil {
@@ -27,7 +27,7 @@ func settingsOf[T any](paper string) (s T) {
 	return s
 }
 
-// vtiSettings are the settings of Davies et al. (2025): table 2, section 5.1 and appendix E.
+// vtiSettings holds the settings of Davies et al. (2025): table 2, section 5.1 and appendix E.
 type vtiSettings struct {
 	Rows        int                 `json:"rows"`
 	Predictors  int                 `json:"predictors"`
@@ -40,12 +40,13 @@ type vtiSettings struct {
 	Fits        fitSettings         `json:"fits"`
 	Cardinality fitSettings         `json:"cardinality"`
 	Quick       fitSettings         `json:"quick"`
-	// DesignRows is the number of rows that the constants of the design are measured on.
+	// DesignRows is the number of rows from which the constants of the design are estimated.
 	DesignRows int `json:"design_rows"`
 }
 
-// vtiLevel is a level of misspecification: standard deviations of bulk and outliers, effects, and
-// the share of predictors without effect that are mixed with others, and the weight of the mixture.
+// vtiLevel is a level of misspecification. Sigma holds the standard deviations of the noise of most
+// rows and of outliers, and Effects the two effects. Mixed is the share of predictors without an
+// effect that are mixed with other predictors, and Mixture the weight of the mixture.
 type vtiLevel struct {
 	Sigma   [2]float64 `json:"sigma"`
 	Effects [2]float64 `json:"effects"`
@@ -63,7 +64,7 @@ type flowSize struct {
 	Blocks int `json:"blocks"`
 }
 
-// fitSettings are grids of fits. The figure sets Levels and Predictors where they are empty.
+// fitSettings is a grid of fits. Where Levels or Predictors are empty, the figure sets them.
 type fitSettings struct {
 	Levels     []string `json:"levels"`
 	Predictors []int    `json:"predictors"`

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The settings of VTI agree with table 2, section 5.1 (prior of models and likelihood), and
-// appendices E.1 and E.2 (flows, prior of coefficients, figure 4).
+// TestSettingsOfVTI checks that the settings agree with table 2, section 5.1 (prior of models and
+// likelihood), and appendices E.1 and E.2 (flows, prior of coefficients, figure 4) of the paper.
 func TestSettingsOfVTI(t *testing.T) {
 	s := settingsOf[vtiSettings]("vti")
 	require.Equal(t, 50, s.Rows)
@@ -26,18 +26,18 @@ func TestSettingsOfVTI(t *testing.T) {
 	require.Equal(t, 10, s.Fits.DataSets)
 	require.Equal(t, 10, s.Cardinality.DataSets)
 	require.Equal(t, 30000, s.Cardinality.Steps)
-	require.Equal(t, []string{"spline", "affine"}, s.Cardinality.Flows) // the second is ours
+	require.Equal(t, []string{"spline", "affine"}, s.Cardinality.Flows) // the paper has splines only
 	require.Equal(t, 1000, s.Cardinality.Draws)
 	require.Equal(t, []string{"medium", "high"}, s.Cardinality.Levels)
 	require.Equal(t, []int{9, 24}, []int{s.Cardinality.Predictors[0], s.Cardinality.Predictors[len(s.Cardinality.Predictors)-1]})
-	// the built flows have these sizes
+	// The flows that are built have the sizes in the settings.
 	for name, size := range s.Flows {
 		require.Equal(t, size, flowSize{flowOf(name).Layers, flowOf(name).Blocks}, name)
 	}
 }
 
-// The settings of exchangeable data sets agree with table 1 (its corners, and the best network of
-// each task) and appendices B and C.
+// TestSettingsOfExchangeable checks that the settings agree with table 1 (its corners, and the best
+// network of each task) and appendices B and C of the paper.
 func TestSettingsOfExchangeable(t *testing.T) {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	require.Len(t, s.Tasks, 11)
@@ -70,8 +70,8 @@ func TestSettingsOfExchangeable(t *testing.T) {
 	require.Equal(t, []int{4, 4, 4, 256}, []int{s.EncoderLayers, s.Heads, s.FlowLayers, s.FlowWidth})
 }
 
-// The settings of families of plates agree with table B.1 and section 5 of PAVI, eq. 6 and table 2
-// of ADAVI, and appendix F.2 of the branch paper.
+// TestSettingsOfPlates checks that the settings agree with table B.1 and section 5 of PAVI, eq. 6
+// and table 2 of ADAVI, and appendix F.2 of the branch paper.
 func TestSettingsOfPlates(t *testing.T) {
 	pavi := settingsOf[paviSettings]("pavi")
 	require.Equal(t, []int{2, 20, 200}, pavi.Groups)

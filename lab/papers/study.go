@@ -20,44 +20,48 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is a figure or a table of a paper: cells, each measured separately.
+// Study is a figure or a table of a paper. It consists of cells, each of which is measured
+// separately.
 type Study struct {
-	// Paper and Name are words of the command line. Title is a sentence for readers.
+	// Paper and Name identify the study on the command line. Title is its title for readers.
 	Paper, Name, Title string
-	// Store is the name of the CSV file with a row for each cell; figures with the same cells share
-	// one. Keys are the columns that identify a cell, Values the columns of its numbers.
+	// Store is the name of the CSV file with a row for each cell. Figures with the same cells share
+	// a file. Keys are the columns that identify a cell, and Values are the columns of its numbers.
 	Store        string
 	Keys, Values []string
-	// Cells lists the cells of the study, in the order of the page.
+	// Cells returns the cells of the study, in the order of the page.
 	Cells func(l *Lab) ([]Cell, error)
-	// header and lines are the table of the page, and pictures, if not nil, its pictures.
+	// header and lines make up the table on the page. pictures, if not nil, returns the pictures on
+	// the page.
 	header   []string
 	lines    func(rows []Row) [][]string
 	pictures func(rows []Row) []*picture.Picture
-	// Claims are the claims that the numbers must show, after any number of steps.
+	// Claims returns the claims that the numbers must support, after any number of steps.
 	Claims func(rows []Row) []Claim
-	// Note explains on the page the differences of the numbers from the paper's.
+	// Note is a text on the page that explains how the numbers differ from those in the paper.
 	Note string
-	// Missing, if not "", names the part of the program that the study lacks: it cannot be run.
+	// Missing, if not "", is the reason why the study cannot be run.
 	Missing string
 }
 
 // Cell is one measurement of a study.
 type Cell struct {
-	Key     []string // values of the columns Keys
+	Key     []string // values of the columns Study.Keys
 	Measure func(ctx context.Context) (values []string, err error)
 }
 
-// Claim is a direction of a result; Z is its distance from none in standard errors. If Equal, the
-// claim is that a number is the paper's, and Z is the distance from it.
+// Claim is a claim about a result. If Equal is false, it claims that a difference is positive, and
+// Z is that difference in standard errors. If Equal is true, it claims that a number equals the
+// number of the paper, and Z is the difference between the two in standard errors.
 type Claim struct {
 	Text  string
 	Z     float64
 	Equal bool
 }
 
-// claimZ is the distance from which a direction counts as shown, and two numbers as different. By
-// chance alone the former happens in 3 and the latter in 6 of 100,000 runs.
+// claimZ is the value of Z from which on a difference counts as positive, and the |Z| above which
+// two numbers count as different. By chance alone, the former happens in 3 and the latter in 6 of
+// 100,000 runs.
 const claimZ = 4
 
 // Holds reports whether the numbers show the claim.
@@ -68,29 +72,31 @@ func (c Claim) Holds() bool {
 	return c.Z >= claimZ
 }
 
-// Lab has the place and the effort of measurements.
+// Lab holds the device, the directory and the size of measurements.
 type Lab struct {
+	// Device is the device on which cells are measured.
 	Device *gpu.Device
-	// Dir gets a CSV file for each store.
+	// Dir is the directory of the CSV files, one for each Study.Store.
 	Dir string
-	// Own is the part of this process among several.
+	// Own is the share of the work of this process, if several processes measure a study.
 	Own *shard.Shard
-	// Quick makes a study small enough for a test of every change.
+	// Quick makes studies small enough for tests that run with every change.
 	Quick bool
-	// Steps and DataSets, if not 0, replace the paper's numbers.
+	// Steps and DataSets, if not 0, replace the numbers of the settings.
 	Steps, DataSets int
 	// Width, if not 0, replaces the width of the networks of exchangeable data sets.
 	Width int
-	// Only, if not nil, matches the keys of the cells to measure, joined by spaces.
+	// Only, if not nil, selects the cells to measure: those whose keys, joined by spaces, it
+	// matches.
 	Only *regexp.Regexp
-	// Status is called with the cell that begins.
+	// Status is called with a description of each cell before it is measured.
 	Status func(text string)
 }
 
-// Row is a measured cell: its numbers by the name of the column.
+// Row is a measured cell: its values by the names of columns.
 type Row map[string]string
 
-// number is a column's number; NaN if it has none.
+// number returns the number in a column, or NaN if there is none.
 func (r Row) number(column string) float64 {
 	value, err := strconv.ParseFloat(r[column], 64)
 	if err != nil {
@@ -99,14 +105,15 @@ func (r Row) number(column string) float64 {
 	return value
 }
 
-// cpuColumn has the processor seconds of a cell.
+// cpuColumn is the column with the processor seconds of a cell.
 const cpuColumn = "cpu_seconds"
 
 func (s *Study) columns() []string { return append(slices.Concat(s.Keys, s.Values), cpuColumn) }
 
 func (s *Study) path(dir string) string { return filepath.Join(dir, s.Store+".csv") }
 
-// Read reads the rows of a store in a directory, the first of each cell.
+// Read returns the rows of the CSV file in dir. If a cell has several rows, it returns the first
+// one.
 func (s *Study) Read(dir string) ([]Row, error) {
 	file, err := os.Open(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +150,7 @@ func (s *Study) append(dir string, line []string) error {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
 	if _, err := os.Stat(s.path(dir)); errors.Is(err, fs.ErrNotExist) {
-		_ = w.Write(s.columns()) // a Builder takes everything
+		_ = w.Write(s.columns()) // writing to a Builder cannot fail
 	}
 	_ = w.Write(line)
 	w.Flush()
@@ -155,7 +162,7 @@ func (s *Study) append(dir string, line []string) error {
 	return errors.Join(err, file.Close())
 }
 
-// key is the key of a row.
+// key returns the values of the columns Keys of a row.
 func (s *Study) key(row Row) []string {
 	var key []string
 	for _, column := range s.Keys {
@@ -164,7 +171,7 @@ func (s *Study) key(row Row) []string {
 	return key
 }
 
-// Run measures the cells missing in the directory, and returns the rows of the study.
+// Run measures the cells that have no row in the CSV file yet, and returns the rows of the study.
 func (s *Study) Run(ctx context.Context, l *Lab) ([]Row, error) {
 	if s.Missing != "" {
 		return nil, fmt.Errorf("%s %s cannot be run: %s", s.Paper, s.Name, s.Missing)
@@ -210,5 +217,5 @@ func (s *Study) Run(ctx context.Context, l *Lab) ([]Row, error) {
 	}), err
 }
 
-// text writes a number with the given decimals.
+// text returns a number with the given decimals.
 func text(value float64, decimals int) string { return strconv.FormatFloat(value, 'f', decimals, 64) }

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// squares is a study whose cells are computed at once; made counts them, and the cell bad fails.
+// squares returns a study whose n cells take no time. made counts the cells that are measured, and
+// cell number bad fails.
 func squares(made *atomic.Int64, n, bad int) *Study {
 	return &Study{
 		Paper: "vti", Name: "squares", Store: "squares", Keys: []string{"of"}, Values: []string{"square"},
@@ -40,8 +41,8 @@ func newLab(t *testing.T, dir string, index, count int) *Lab {
 	return &Lab{Dir: dir, Own: &shard.Shard{Dir: filepath.Join(dir, "pieces"), Index: index, Count: count}, Status: func(string) {}}
 }
 
-// Cells in the file are not measured again, whatever happens to the pieces. A study may grow, and
-// failed cells are measured the next time.
+// TestResume checks that cells with a row in the file are not measured again, even if other files
+// are lost, that a study may get more cells, and that failed cells are measured in the next run.
 func TestResume(t *testing.T) {
 	var made atomic.Int64
 	dir := t.TempDir()
@@ -72,7 +73,8 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, err, "columns are not those")
 }
 
-// Processes that share a directory measure every cell once, and end with all rows.
+// TestSharedStudy checks that processes that share a directory measure every cell once, and that
+// all of them return all rows.
 func TestSharedStudy(t *testing.T) {
 	var made atomic.Int64
 	dir := t.TempDir()
@@ -88,7 +90,8 @@ func TestSharedStudy(t *testing.T) {
 	require.EqualValues(t, 8, made.Load())
 }
 
-// A direction needs its distance, and an equality must be within it.
+// TestClaims checks that a claim of a positive difference holds for large Z only, and a claim of
+// equality for small |Z| only.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		claim Claim

@@ -1,5 +1,5 @@
-// Package published simulates the robust variable selections of section 5.1 and table 2 of Davies
-// et al. (2025).
+// Package published simulates data sets of the robust variable selection in section 5.1 and table 2
+// of Davies et al. (2025).
 package published
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Misspecification is the distance of the noise of a [Design] from the robust likelihood.
+// Misspecification is a level of difference between a [Design] and the robust likelihood.
 type Misspecification int
 
 const (
-	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as in the robust
-	// likelihood, and effects are the same in all rows.
+	// NoMisspecification is the level at which the noise scales of bulk and outliers are 1 and 10,
+	// as in the robust likelihood, and effects are the same in all rows.
 	NoMisspecification Misspecification = iota
-	// MediumMisspecification: the noise scales are 2 and 5.
+	// MediumMisspecification is the level at which the noise scales are 2 and 5.
 	MediumMisspecification
-	// HighMisspecification: both noise scales are 4, and four in ten of the predictors without an
-	// effect are mixed with those that have one.
+	// HighMisspecification is the level at which both noise scales are 4, and each predictor
+	// without an effect is mixed, with probability 0.4, with the predictors that have one.
 	HighMisspecification
 )
 
@@ -32,34 +32,37 @@ var misspecifications = enum.New[Misspecification]("misspecification", "none", "
 // String returns "none", "medium" or "high".
 func (m Misspecification) String() string { return misspecifications.String(m) }
 
-// UnmarshalText reads the name.
+// UnmarshalText sets m to the level that String calls text.
 func (m *Misspecification) UnmarshalText(text []byte) error {
 	return misspecifications.Unmarshal(text, m)
 }
 
-// Design is a data set of the paper, with a column of ones x0: each predictor matters with
-// probability 0.4 and an effect of 0.5, and a tenth of the rows has the noise of an outlier. With
-// misspecification the effect is 1.5 in the second half of the rows (as in the published data; the
-// table says data set by data set). Zero sizes stand for the defaults.
+// Design describes a data set of the paper. It has a column of ones, x0. Each predictor matters
+// with probability 0.4, with an effect of 0.5, and a tenth of the rows has the noise of an outlier.
+// With misspecification, the effect is 1.5 in the second half of the rows, as in the published
+// data; according to table 2, it varies between data sets instead. Sizes of zero mean the defaults.
 type Design struct {
-	// Rows is the number of observations, 50, and Predictors the number of predictors, 7.
+	// Rows is the number of observations, by default 50, and Predictors the number of predictors,
+	// by default 7.
 	Rows, Predictors int
+	// Misspecification is the level of difference from the robust likelihood.
 	Misspecification Misspecification
-	Seed             uint64
+	// Seed is the seed of all random numbers.
+	Seed uint64
 }
 
-// The robust design of table 2.
+// These are the constants of the robust design in table 2.
 const (
 	paperInclusion = 0.4
 	paperOutliers  = 0.1
 	paperEffect    = 0.5
 	paperEffect2   = 1.5 // in the second half of the rows, with misspecification
-	// share of mixed predictors among those without an effect
+	// paperMixed is the probability that a predictor without an effect is mixed.
 	paperMixed   = 0.4
 	paperMixture = 0.1 // weight of the mixture
 )
 
-// Simulate draws a data set with columns x0, x1, …, y. The same design gives the same data.
+// Simulate draws a data set with columns x0, x1, …, y. The same design always gives the same data.
 func (s Design) Simulate() *design.SimulatedData {
 	s.Rows, s.Predictors = cmp.Or(s.Rows, 50), cmp.Or(s.Predictors, 7)
 	random := stream.Rand(s.Seed, "simulate/paper")
@@ -105,7 +108,8 @@ func (s Design) Simulate() *design.SimulatedData {
 	return d
 }
 
-// mix replaces a tenth of x by the columns that are in, in random shares and with random signs.
+// mix replaces x by 0.9 x plus 0.1 times a combination of the columns that have an effect, with
+// random shares and random signs.
 func mix(x []float64, columns [][]float64, in []bool, random *rand.Rand) {
 	shares, total := make([]float64, len(columns)), 0.0
 	for j := range columns {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// residuals are y less the effects, multiplied by the given number.
+// residuals returns y minus the intercept and minus multiple times the effects, in the given rows.
 func residuals(d *design.SimulatedData, multiple, intercept float64, rows []int) (r []float64) {
 	y := d.Columns[len(d.Columns)-1]
 	for _, i := range rows {
@@ -32,13 +32,14 @@ func rowsFrom(first, last int) (rows []int) {
 	return rows
 }
 
-// Moments of a large data set agree with its description, within four standard errors.
+// TestSimulate checks that moments of a large data set agree with the comment of Design, within
+// four standard errors.
 func TestSimulate(t *testing.T) {
 	const rows = 40000
 	for _, c := range []struct {
 		kind          Misspecification
 		bulk, outlier float64
-		effects       [2]float64 // in the halves of the rows
+		effects       [2]float64 // in the first and the second half of the rows
 	}{
 		{NoMisspecification, 1, 10, [2]float64{0.5, 0.5}}, {MediumMisspecification, 2, 5, [2]float64{0.5, 1.5}}, {HighMisspecification, 4, 4, [2]float64{0.5, 1.5}},
 	} {
@@ -48,7 +49,8 @@ func TestSimulate(t *testing.T) {
 			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
 			in := len(data.Effects)
 			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
-			// the variance of the mixture, with its error from the fourth moment
+			// the variance of the mixture of bulk and outliers; its standard error follows from the
+			// fourth moment
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
 			for half, effect := range c.effects {

@@ -12,38 +12,43 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Numbers that agree differ by up to errorsApart combined standard errors, and by rounding; one in
-// 16,000 lies further apart by chance. With probability falseAlarm any number of a comparison lies
-// beyond its limit by chance (Bonferroni). Errors are estimates, so a few more may.
+// Two numbers agree if they differ by at most errorsApart combined standard errors, apart from
+// rounding. One number in 16,000 differs by more by chance. falseAlarm is the probability that, by
+// chance, at least one number of a comparison lies beyond Comparison.Limit (Bonferroni). Since
+// standard errors are estimates, this happens somewhat more often.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
 	falseAlarm  = 0.01
 )
 
-// verdicts are ordered from worst to best.
+// verdicts holds the verdicts from the worst to the best.
 var verdicts = []string{"failed", "doubtful", "trusted"}
 
-// Difference is a difference of a run's answer from the answer before.
+// Difference is a difference between the answers of a run in two records.
 type Difference struct {
+	// Run is the name of the run, and What a description of the difference.
 	Run, What string
-	// Errors is the distance of two numbers in combined standard errors; +Inf for exact numbers,
-	// worse verdicts, wrong answers and missing ones.
+	// Errors is the difference between two numbers in combined standard errors. It is +Inf for
+	// exact numbers, worse verdicts, wrong answers and missing answers.
 	Errors float64
 }
 
 // Comparison is the comparison of two records.
 type Comparison struct {
-	// Runs counts the runs in both records, Numbers their numbers in both, and Same the numbers
-	// equal to rounding. Gone counts the numbers only in the record before.
+	// Runs is the number of runs that are in both records. Numbers is the number of numbers of
+	// these runs that are in both records, and Same the number of those numbers that are equal up
+	// to rounding. Gone is the number of numbers that are only in the earlier record.
 	Runs, Numbers, Same, Gone int
 	Differences               []Difference
-	// CPUBefore and CPUNow are the seconds of processor time of the runs in both records.
+	// CPUBefore and CPUNow are the seconds of processor time, in each record, of the runs that are
+	// in both.
 	CPUBefore, CPUNow float64
 	before, now       Record
 }
 
-// Compare compares the runs that two records share, and lists missing runs.
+// Compare compares the runs that are in both records. A run that is missing now counts as a
+// difference.
 func Compare(before, now Record) *Comparison {
 	c := &Comparison{before: before, now: now}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -76,11 +81,12 @@ func Compare(before, now Record) *Comparison {
 	return c
 }
 
-// inBrackets are the labels of the elements of lists in a path.
+// inBrackets matches the labels of the elements of lists in a path.
 var inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
 
-// numbers compares the numbers that two answers share, and returns the fields that are in the first
-// only. A failed run has no reliable numbers.
+// numbers compares the numbers that are in both answers of a run, and returns the fields that are
+// in the first answer only. It compares nothing if one of the answers failed, because its numbers
+// are not reliable.
 func (c *Comparison) numbers(name string, was, is Answer) []string {
 	if was.Verdict == "failed" || is.Verdict == "failed" {
 		return nil
@@ -92,7 +98,7 @@ func (c *Comparison) numbers(name string, was, is Answer) []string {
 		field := inBrackets.ReplaceAllString(path, "[]")
 		fields[field] = fields[field] || ok
 		if !ok {
-			c.Gone++ // lists of the best models end elsewhere
+			c.Gone++ // for instance, a list of the best models may be shorter
 			continue
 		}
 		c.Numbers++
@@ -107,12 +113,13 @@ func (c *Comparison) numbers(name string, was, is Answer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(field string) bool { return fields[field] })
 }
 
-// Limit is the distance in combined standard errors beyond which differences are not chance.
+// Limit returns the number of combined standard errors beyond which differences do not count as
+// chance.
 func (c *Comparison) Limit() float64 {
 	return max(errorsApart, distuv.UnitNormal.Quantile(1-falseAlarm/2/float64(max(1, c.Numbers))))
 }
 
-// Failures counts the differences beyond chance.
+// Failures returns the number of differences beyond Limit.
 func (c *Comparison) Failures() (n int) {
 	for _, d := range c.Differences {
 		if d.Errors > c.Limit() {
@@ -122,8 +129,8 @@ func (c *Comparison) Failures() (n int) {
 	return n
 }
 
-// Print writes a comparison as text, with at most most differences of a run, and with times the
-// processor seconds of every run.
+// Print writes a comparison as text. It lists at most `most` differences of a run. If times is
+// true, it also lists the processor seconds of every run.
 func (c *Comparison) Print(w io.Writer, most int, times bool) {
 	printed := map[string]int{}
 	for _, d := range c.Differences {

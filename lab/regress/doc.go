@@ -1,5 +1,6 @@
-// Package regress runs a fixed list of vti commands with one binary and compares their answers with
-// a record of another: verdicts, probabilities, evidences and moments, each by its standard error.
+// Package regress runs a fixed list of vti commands with one binary, and compares their answers
+// with the recorded answers of another binary: verdicts, probabilities, evidences and moments.
+// Differences between numbers are measured in standard errors.
 //
 //	runs.txt    the commands
 //	runs.go     the list

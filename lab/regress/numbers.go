@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Number is a number of an answer with its standard error; 0 for an exact one.
+// Number is a number of an answer with its standard error, which is 0 for an exact number.
 type Number struct{ Value, SE float64 }
 
-// String is the number as "0.25 ± 0.003", and an exact one as "0.25".
+// String returns the number in the form "0.25 ± 0.003", or "0.25" if it is exact.
 func (n Number) String() string {
 	text := strconv.FormatFloat(n.Value, 'g', 9, 64)
 	if n.SE > 0 {
@@ -35,28 +35,31 @@ func (n *Number) UnmarshalText(text []byte) (err error) {
 }
 
 var (
-	// shared are the fields whose standard error is the field "se" of the same object.
+	// shared holds the fields whose standard error is the field "se" of the same object.
 	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
-	// exact are the fields that count as exact if an answer states no error.
+	// exact holds the fields that count as exact if an answer states no standard error.
 	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
-	// moments are the fields whose error is a part of the standard deviation beside them.
+	// moments holds the fields whose standard error is taken as a part of the standard deviation in
+	// the same object.
 	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
-	// labels are the fields that identify elements of a list.
+	// labels holds the fields that identify the elements of a list.
 	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}
 )
 
 const (
-	// sqrtDraws is √ of the assumed number of independent draws behind moments.
+	// sqrtDraws is the square root of the number of independent draws from which moments are
+	// assumed to be computed.
 	sqrtDraws = 20
 	// densityError is the assumed standard error of log predictive densities.
 	densityError = 0.1
-	// longest is the number of kept elements of a list. Longer lists keep the elements of their
-	// first half and evenly spaced ones beyond.
+	// longest is the number of elements up to which a list is kept whole. Of longer lists, the
+	// first longest/2 elements and some evenly spaced later elements are kept.
 	longest = 60
 )
 
-// numbersOf collects the numbers of a JSON answer that have standard errors or are exact, by their
-// paths. Elements of lists without a label are left out, as their places may differ.
+// numbersOf returns the numbers of a JSON answer that have standard errors or are exact, by their
+// paths. It leaves out elements of lists that have no label, because their places may differ
+// between answers.
 func numbersOf(answer any) map[string]Number {
 	found := map[string]Number{}
 	collect(answer, "", found)
@@ -87,11 +90,12 @@ func collect(value any, path string, found map[string]Number) {
 	}
 }
 
-// errorOf is the standard error of a field of an object, if it has one or is exact.
+// errorOf returns the standard error of a field of an object. ok is false if the field has no
+// standard error and is not exact.
 func errorOf(object map[string]any, key string) (se float64, ok bool) {
 	for _, name := range []string{key + "_se", "se_" + key, "se"} {
 		if stated, has := object[name]; has && (name != "se" || slices.Contains(shared, key)) {
-			se, ok = stated.(float64) // null: not resolved
+			se, ok = stated.(float64) // null if the standard error is not resolved
 			return se, ok
 		}
 	}
@@ -110,7 +114,7 @@ func errorOf(object map[string]any, key string) (se float64, ok bool) {
 	return 0, false
 }
 
-// labelOf identifies an element of a list; "" without a label.
+// labelOf returns a text that identifies an element of a list, or "" if it has no label.
 func labelOf(element any) string {
 	object, ok := element.(map[string]any)
 	if !ok {
@@ -127,7 +131,7 @@ func labelOf(element any) string {
 	return strings.Join(parts, ",")
 }
 
-// verdictOf is the verdict of an answer; "" if it has none.
+// verdictOf returns the verdict of an answer, or "" if it has none.
 func verdictOf(answer map[string]any) string {
 	for _, key := range []string{"certificate", "diagnostics"} {
 		if part, ok := answer[key].(map[string]any); ok {
@@ -140,7 +144,7 @@ func verdictOf(answer map[string]any) string {
 	return verdict
 }
 
-// parse reads one JSON object; text before and after it is skipped.
+// parse returns the first JSON object in output. It skips the text before and after the object.
 func parse(output []byte) (map[string]any, error) {
 	start := bytes.IndexByte(output, '{')
 	if start < 0 {

@@ -21,51 +21,54 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Answer has the compared parts of an answer.
+// Answer holds the parts of an answer that are compared.
 type Answer struct {
 	// Exit is the exit status of the process.
 	Exit int `json:"exit"`
 	// Verdict is the verdict of the answer: "trusted", "doubtful", "failed" or "".
 	Verdict string `json:"verdict,omitempty"`
-	// Trusted and Wrong count the answers of a calibration that are trusted, and trusted and wrong.
+	// Trusted is the number of trusted answers of a calibration, and Wrong the number of those
+	// trusted answers that are wrong.
 	Trusted int `json:"trusted,omitempty"`
 	Wrong   int `json:"wrong,omitempty"`
 	// CPU is the processor time in seconds, Wall the elapsed time.
 	CPU  float64 `json:"cpu"`
 	Wall float64 `json:"wall"`
-	// Numbers are the numbers with errors, and the exact ones.
+	// Numbers holds the numbers with standard errors and the exact numbers, by their paths in the
+	// answer.
 	Numbers map[string]Number `json:"numbers,omitempty"`
 }
 
-// Record are the answers of the runs, by name.
+// Record holds the answers of runs, by the name of the run.
 type Record map[string]Answer
 
-// Commands by the flags that their answers need.
+// These lists group commands by the flags that they need and by the form of their answers.
 var (
 	calibrations = []string{"calibrate"}
-	// silent are the commands without an answer as JSON.
+	// silent holds the commands that have no answer as JSON.
 	silent = []string{"study run", "export"}
-	// plain are the commands with an answer as JSON that make no run directory.
+	// plain holds the commands that answer as JSON and make no run directory.
 	plain = []string{"amortize", "certify", "check", "compare", "dag query", "effects", "loo", "predict", "show", "simulate", "study collect"}
 )
 
-// is reports whether the command of a run is one of those named.
+// is reports whether the command of a run is in the list commands.
 func (r Run) is(commands []string) bool {
 	return slices.Contains(commands, r.Args[0]) || slices.Contains(commands, r.Args[0]+" "+r.Args[1])
 }
 
-// Machine is a binary with its folders.
+// Machine is a vti binary together with the folders that it uses.
 type Machine struct {
-	// Binary is the vti command; where a run needs vtilab, it is the program beside it whose name
-	// has "vtilab" for "vti". Data is the folder of shared data sets, and Scratch a folder for run
-	// directories. Runs without their program or data are left out.
+	// Binary is the path of the vti command. For a run that needs vtilab, the program is in the
+	// same folder and has the same name, with "vtilab" in place of "vti". Data is the folder of
+	// shared data sets, and Scratch a folder for run directories. Runs whose program or data are
+	// missing are left out.
 	Binary, Data, Scratch string
-	// Shift is added to every seed of the list.
+	// Shift is added to every seed in the list of runs.
 	Shift int
 }
 
-// arguments are the arguments of a run in the folders of the machine. A plan of a study is copied,
-// since its results lie beside it.
+// arguments returns the arguments of a run, with the folders of the machine filled in. It copies
+// the plan of a study to the scratch folder, because results are written next to the plan.
 func (m Machine) arguments(run Run, out string) ([]string, error) {
 	args := slices.Clone(run.Args)
 	for i, arg := range args {
@@ -100,7 +103,7 @@ func (m Machine) arguments(run Run, out string) ([]string, error) {
 	return append(args, "--out", out, "--json", "--no-report", "--quiet"), nil
 }
 
-// program is the program of a run, "" if there is none.
+// program returns the program of a run, or "" if it does not exist.
 func (m Machine) program(run Run) string {
 	if !run.Lab {
 		return m.Binary
@@ -113,7 +116,8 @@ func (m Machine) program(run Run) string {
 	return beside
 }
 
-// Do runs a command. If its program or its data are missing, ok is false.
+// Do makes one run and returns its answer. ok is false if the program or the data of the run are
+// missing.
 func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err error) {
 	if m.Data == "" && slices.ContainsFunc(run.Args, func(arg string) bool { return strings.Contains(arg, "{data}") }) {
 		return Answer{}, false, nil
@@ -153,7 +157,7 @@ func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err e
 	return answer, true, nil
 }
 
-// readCalibration reads the numbers of trusted, and of trusted and wrong, answers of a calibration.
+// readCalibration sets Trusted and Wrong from the summary of a calibration in directory out.
 func (a *Answer) readCalibration(out string) error {
 	content, err := os.ReadFile(filepath.Join(out, "summary.json"))
 	if err != nil {
@@ -179,7 +183,7 @@ func (r Record) Write(path string) error {
 	})
 }
 
-// Read reads a record that Write wrote.
+// Read returns a record that Write has written.
 func Read(path string) (r Record, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -191,9 +195,10 @@ func Read(path string) (r Record, err error) {
 	return r, nil
 }
 
-// Make makes the runs on every machine, jobs of them at a time, one machine after the other, so
-// that times of machines compare. A run begins when the runs that it needs have ended. After each,
-// one goroutine at a time calls done with the number of the machine.
+// Make makes the runs on every machine, and returns one record for each machine. At most jobs runs
+// are made at the same time. Each run is made on one machine after the other, so that their times
+// can be compared. A run begins when the runs that it needs have ended. After each run, done is
+// called with the number of the machine; calls of done do not overlap.
 func Make(ctx context.Context, runs []Run, machines []Machine, jobs int, done func(machine int, run Run, answer Answer, err error)) ([]Record, error) {
 	records := make([]Record, len(machines))
 	ended := map[string]chan struct{}{}

@@ -29,7 +29,8 @@ func TestNumbers(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Long lists keep a part, the same one for any numbers.
+// TestLongLists checks that a part of a long list is kept, and that the choice does not depend on
+// its numbers.
 func TestLongLists(t *testing.T) {
 	var models []any
 	for i := range 5000 {
@@ -40,8 +41,9 @@ func TestLongLists(t *testing.T) {
 	require.Contains(t, kept, "/models[7]/probability")
 }
 
-// A number that moved by more than its errors, an exact one that moved at all, a worse verdict, a
-// wrong answer, a missing run and a missing field are found; differences within errors are not.
+// TestCompare checks that Compare finds a number that changed by more than its errors, an exact
+// number that changed at all, a worse verdict, a wrong answer, a missing run and a missing field,
+// and that it does not list differences within errors.
 func TestCompare(t *testing.T) {
 	before := Record{
 		"a": {Verdict: "trusted", CPU: 2, Numbers: map[string]Number{"p": {0.5, 0.01}, "log": {-3, 0}, "m[x]/p": {1, 0}, "m[y]/p": {1, 0}}},
@@ -74,7 +76,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Of many numbers one beyond four errors is listed and is no failure, and one beyond the limit is.
+// TestLimit checks that, among many numbers, a difference of more than four standard errors is
+// listed but does not count as a failure, and that a difference beyond Limit does.
 func TestLimit(t *testing.T) {
 	before, now := Record{"a": {Numbers: map[string]Number{}}}, Record{"a": {Numbers: map[string]Number{}}}
 	for i := range 10000 {
@@ -98,7 +101,7 @@ func TestRecordIsReadBack(t *testing.T) {
 	require.Equal(t, record, read)
 }
 
-// Names are unique, and runs come with those that they need.
+// TestRuns checks that names are unique, and that Runs includes the runs that others need.
 func TestRuns(t *testing.T) {
 	runs := Runs(regexp.MustCompile(""))
 	require.GreaterOrEqual(t, len(runs), 60)
@@ -117,7 +120,8 @@ func TestRuns(t *testing.T) {
 	require.Equal(t, []string{"hbm-amortize", "hbm-infer"}, names)
 }
 
-// Two machines make runs in the order of their needs: here the binary is echo or false.
+// TestMake checks that two machines, whose binaries are echo and false, make each run after the
+// runs that it needs.
 func TestMake(t *testing.T) {
 	runs := []Run{{Name: "first", Args: []string{"show", `{"seed": 1}`}}, {Name: "second", Args: []string{"show", "{runs}/first", "{data}"}, Needs: []string{"first"}}}
 	machines := []Machine{{Binary: "echo", Data: `{"log_evidence": 3}`, Scratch: t.TempDir()}, {Binary: "false"}}

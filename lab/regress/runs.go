@@ -12,20 +12,24 @@ var list string
 
 // Run is a command of the list.
 type Run struct {
+	// Name is the name of the run in the list.
 	Name string
-	// Args are its arguments, and Lab says that it is a command of vtilab.
+	// Args are the arguments of the command. Lab reports whether it is a command of vtilab instead
+	// of vti.
 	Args []string
 	Lab  bool
-	// Needs are the names of the runs whose results the command reads.
+	// Needs holds the names of the runs whose results the command reads.
 	Needs []string
 }
 
-// inRun matches arguments in the folder of runs, and the name of the run.
+// inRun matches arguments that refer to the result of another run. Its group is the name of that
+// run.
 var inRun = regexp.MustCompile(`\{runs\}/([a-z0-9-]+)`)
 
-// Runs are the commands of the list with names that match only, and the runs that they need. Each
-// line has a name and arguments, separated by blanks; "·" stands for a blank inside an argument.
-// The first is "vtilab" for a command of that program.
+// Runs returns the runs of the list whose names match only, and the runs that these need. Each line
+// of the list has the name of a run and the arguments of its command, separated by blanks; "·"
+// stands for a blank inside an argument. For a command of vtilab, the word after the name is
+// "vtilab".
 func Runs(only *regexp.Regexp) (runs []Run) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(list) {

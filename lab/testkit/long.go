@@ -2,8 +2,8 @@ package testkit
 
 import "testing"
 
-// Long skips a test that takes more than about five seconds of a processor, unless the tests are
-// built with -tags long. What it tests should be covered by a quicker test too, less sharply.
+// Long skips a test unless the tests are built with -tags long. Tests that take more than about
+// five seconds of a processor call it. A quicker test should cover the same code less thoroughly.
 func Long(t testing.TB) {
 	t.Helper()
 	if !long {

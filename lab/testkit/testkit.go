@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Backend returns the reference backend: GoMLX's own interpreter, made sequential because its
-// parallel mode deadlocks on two cores.
+// Backend returns the reference backend: GoMLX's own interpreter in Go. It runs sequentially,
+// because its parallel mode deadlocks on two cores.
 func Backend(t testing.TB) backends.Backend {
 	t.Helper()
 	backend, err := backends.NewWithConfig("go:ops_sequential")

@@ -7,20 +7,22 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Watched is a backend that wraps another, counts launches and transfers, and can be made to fail.
-// It keeps its buffers to itself, as a card does, even where the backend behind shares memory with
-// the host. Not for use by several goroutines.
+// Watched is a backend that wraps another backend, counts executions and transfers, and can be made
+// to fail. It does not share buffers with the host, like a graphics card, even if the wrapped
+// backend does. It must not be used by several goroutines at once.
 type Watched struct {
 	backends.Backend
-	// BeforeLaunch, if not nil, is called with the name of every computation before it runs; the
-	// launch returns its error.
+	// BeforeLaunch, if not nil, is called with the name of every computation before it is executed.
+	// If it returns an error, the execution fails with that error.
 	BeforeLaunch func(name string) error
-	// Launches counts executions; ToHost and ToDevice transfers; BytesToHost the bytes to the host.
+	// Launches is the number of executions, ToHost and ToDevice are the numbers of transfers, and
+	// BytesToHost is the number of bytes transferred to the host.
 	Launches, ToHost, ToDevice int
 	BytesToHost                int
-	// Compiled lists the names of the compiled computations.
+	// Compiled holds the names of the compiled computations.
 	Compiled []string
-	// Donated counts the inputs handed over in the last launch, and Kept the others.
+	// Donated is the number of inputs that were donated to the last execution, and Kept the number
+	// of its other inputs.
 	Donated, Kept int
 }
 
@@ -29,10 +31,10 @@ func (w *Watched) Reset() {
 	*w = Watched{Backend: w.Backend, BeforeLaunch: w.BeforeLaunch}
 }
 
-// HasSharedBuffers is false.
+// HasSharedBuffers returns false.
 func (w *Watched) HasSharedBuffers() bool { return false }
 
-// BufferToFlatData counts a transfer to the host.
+// BufferToFlatData copies a buffer to the host, and counts the transfer.
 func (w *Watched) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	shape, err := w.Backend.BufferShape(buffer)
 	if err != nil {
@@ -43,13 +45,13 @@ func (w *Watched) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	return w.Backend.BufferToFlatData(buffer, flat)
 }
 
-// BufferFromFlatData counts a transfer to the device.
+// BufferFromFlatData copies data to the device, and counts the transfer.
 func (w *Watched) BufferFromFlatData(device backends.DeviceNum, flat any, shape shapes.Shape) (backends.Buffer, error) {
 	w.ToDevice++
 	return w.Backend.BufferFromFlatData(device, flat, shape)
 }
 
-// Builder records the compiled computations.
+// Builder returns a builder that records the names of compiled computations.
 func (w *Watched) Builder(name string) backends.Builder {
 	return &watchedBuilder{w.Backend.Builder(name), w}
 }

@@ -12,37 +12,41 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Hierarchy is a hierarchical regression of a table, with a reference under the same priors.
+// Hierarchy is a hierarchical regression of a table, together with a reference answer under the
+// same priors.
 type Hierarchy struct {
-	// Name names the table, File is its name in the folders of data.
+	// Name is the name of the table, and File the name of its file in the folders of data.
 	Name, File string
-	// Flags follow the table.
+	// Flags are the flags of the command, which follow the file.
 	Flags []string
-	// LME4 and Stan are seconds of processor time on the same table: of lme4, and of Stan with four
-	// chains of a thousand draws without compilation, on machines of two cores; 0 if unknown.
+	// LME4 and Stan are the seconds of processor time that lme4 and Stan take for the same table on
+	// machines with two cores, or 0 if unknown. Stan runs four chains of a thousand draws; the time
+	// of compilation is not included.
 	LME4, Stan float64
-	// Flat reports that the reference has estimates and standard errors of lme4, whose priors are
-	// flat: it has no evidence, and only large tables agree with it.
+	// Flat reports whether the reference consists of estimates and standard errors of lme4, whose
+	// priors are flat. Such a reference has no evidence, and agrees with answers only for large
+	// tables.
 	Flat bool
-	// LogEvidence is the log evidence of the reference, with its standard error; NaN for none.
+	// LogEvidence is the log evidence of the reference, or NaN if it has none. LogEvidenceSE is its
+	// standard error.
 	LogEvidence, LogEvidenceSE float64
-	// Moments are means and standard deviations of quantities by name.
+	// Moments holds the posterior mean and standard deviation of each quantity, by name.
 	Moments map[string][2]float64
 }
 
-// referencesCSV has for each table the log evidence with its standard error, and the posterior mean
-// and standard deviation of each quantity. They were computed in R, by importance sampling from t
-// distributions around the mode, with dense covariances of all rows. References of tables with
-// seconds of Stan come from benchmarks/hbm_stan.R, which has no evidence; Flat ones from lme4
-// 1.1-31. None shares code with vti.
+// referencesCSV holds, for each table, the log evidence with its standard error, and the posterior
+// mean and standard deviation of each quantity. They were computed in R, by importance sampling
+// from t distributions around the mode, with dense covariances of all rows. References of tables
+// with a time of Stan come from benchmarks/hbm_stan.R instead and have no evidence, and references
+// with Flat come from lme4 1.1-31. None of these programs shares code with vti.
 //
 //go:embed references.csv
 var referencesCSV []byte
 
-// evidenceRow is the name of the row of a log evidence.
+// evidenceRow is the name of a log evidence in the column of quantities.
 const evidenceRow = "log evidence"
 
-// Hierarchies lists the tables, and reads their references.
+// Hierarchies returns the tables with their references.
 func Hierarchies() ([]Hierarchy, error) {
 	formula := func(name, file, formula string, lme4 float64) Hierarchy {
 		return Hierarchy{Name: name, File: file, Flags: []string{"--formula", formula}, LME4: lme4, LogEvidence: math.NaN(), Moments: map[string][2]float64{}}
@@ -93,7 +97,7 @@ func Hierarchies() ([]Hierarchy, error) {
 	return list, nil
 }
 
-// regressionAnswer has the compared parts of the answer of vti hbm.
+// regressionAnswer holds the parts of the answer of vti hbm that are compared.
 type regressionAnswer struct {
 	Certificate struct {
 		Verdict verdict.Verdict `json:"verdict"`
@@ -103,40 +107,45 @@ type regressionAnswer struct {
 	SDs         []answeredMoment `json:"sds"`
 }
 
-// answeredMoment is a mean with its standard deviation, null where draws do not resolve it.
+// answeredMoment is the mean and the standard deviation of a quantity. Each is null in the answer
+// if the draws do not resolve it.
 type answeredMoment struct {
 	Name string   `json:"name"`
 	Mean *float64 `json:"mean"`
 	SD   *float64 `json:"sd"`
 }
 
-// HierarchyRow has the errors and the times of the answers for a table.
+// HierarchyRow holds the errors and the times of the answers for one table.
 type HierarchyRow struct {
+	// Name is the name of the table.
 	Name string `json:"name"`
-	// Verdict is the worst verdict of all seeds.
+	// Verdict is the worst verdict over all seeds, and Seeds their number.
 	Verdict verdict.Verdict `json:"verdict"`
 	Seeds   int             `json:"seeds"`
 	// LargestShift is the largest difference of a posterior mean from the reference, in standard
-	// deviations of the reference. SDRatio is the range of standard deviations over the
-	// reference's. Compared counts quantities, and Unresolved missing moments.
+	// deviations of the reference. SDRatio holds the smallest and the largest ratio of a standard
+	// deviation to the reference. Compared is the number of quantities that are compared, and
+	// Unresolved the number of moments that answers do not resolve.
 	LargestShift *float64    `json:"largest_shift"`
 	SDRatio      *[2]float64 `json:"sd_ratio"`
 	Compared     int         `json:"compared"`
 	Unresolved   int         `json:"unresolved"`
-	// EvidenceError is the largest error of a log evidence; the reference's error is EvidenceSE.
+	// EvidenceError is the largest error of a log evidence, and EvidenceSE the standard error of
+	// the reference.
 	EvidenceError *float64 `json:"evidence_error"`
 	EvidenceSE    float64  `json:"evidence_se"`
-	// Seconds is the median of wall-clock times. LME4 and Stan are their stored processor seconds.
+	// Seconds is the median of the wall-clock times. LME4 and Stan are the fields of Hierarchy.
 	Seconds float64 `json:"seconds"`
 	LME4    float64 `json:"lme4_seconds,omitempty"`
 	Stan    float64 `json:"stan_seconds,omitempty"`
-	// Flat reports that the reference is lme4, without priors.
+	// Flat reports whether the reference is lme4, which has no priors.
 	Flat bool `json:"flat_reference,omitempty"`
 	// Skipped is the reason why nothing was measured.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// RunHierarchy answers a table with every seed.
+// RunHierarchy runs vti hbm on a table with every seed, and compares the answers with the
+// reference.
 func (m Measurement) RunHierarchy(ctx context.Context, h Hierarchy) (HierarchyRow, error) {
 	row := HierarchyRow{Name: h.Name, Verdict: verdict.Trusted, Seeds: m.Repetitions, LME4: h.LME4, Stan: h.Stan, EvidenceSE: h.LogEvidenceSE, Flat: h.Flat}
 	path, ok, err := (Case{Name: h.Name, File: h.File}).Table(m.Folders, m.Scratch)
@@ -164,7 +173,7 @@ func (m Measurement) RunHierarchy(ctx context.Context, h Hierarchy) (HierarchyRo
 	return row, nil
 }
 
-// compare adds an answer to a row.
+// compare updates a row with an answer.
 func (h Hierarchy) compare(a *regressionAnswer, row *HierarchyRow) {
 	if a.LogEvidence != nil && !math.IsNaN(h.LogEvidence) {
 		row.EvidenceError = larger(row.EvidenceError, math.Abs(*a.LogEvidence-h.LogEvidence))
@@ -195,7 +204,7 @@ func (h Hierarchy) compare(a *regressionAnswer, row *HierarchyRow) {
 	}
 }
 
-// larger is the larger of a value and the previous one, if any.
+// larger returns the larger of value and the number before points to, if before is not nil.
 func larger(before *float64, value float64) *float64 {
 	if before != nil && *before > value {
 		return before

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// The references are read, each with an evidence except lme4's and Stan's.
+// TestReferencesOfHierarchies checks that all references are read, and that each has an evidence
+// unless it comes from lme4 or Stan.
 func TestReferencesOfHierarchies(t *testing.T) {
 	list, err := Hierarchies()
 	require.NoError(t, err)
@@ -24,7 +25,8 @@ func TestReferencesOfHierarchies(t *testing.T) {
 	}
 }
 
-// Answers are compared with references over all seeds: the worst counts.
+// TestHierarchiesAreCompared checks that the largest errors and the worst verdict over all seeds
+// are reported.
 func TestHierarchiesAreCompared(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "vti")

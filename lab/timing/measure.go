@@ -18,10 +18,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exact is the command that sums over all models: its answers need no verdict.
+// exact is the command that sums over all models. Its answers have no verdict.
 const exact = "exact"
 
-// Answer has the compared parts of the answer of a command.
+// Answer holds the parts of the answer of a command that are compared.
 type Answer struct {
 	Certificate struct {
 		Verdict verdict.Verdict `json:"verdict"`
@@ -33,45 +33,51 @@ type Answer struct {
 	} `json:"inclusion"`
 }
 
-// Timing is the time of a case, and the error of its answer.
+// Timing holds the times of a case and the errors of its answers.
 type Timing struct {
+	// Name and Wanted are the fields of Case.
 	Name   string  `json:"name"`
 	Wanted float64 `json:"wanted_seconds,omitempty"`
-	// Median and Worst are wall-clock times of all repetitions, in seconds.
+	// Median and Worst are the median and the largest wall-clock time over all repetitions, in
+	// seconds.
 	Median float64 `json:"median_seconds"`
 	Worst  float64 `json:"worst_seconds"`
-	// CPU is the median of the processor times of all threads, in seconds, which other work on the
-	// machine changes little.
+	// CPU is the median over repetitions of the processor time of all threads, in seconds. It
+	// depends little on other work on the machine.
 	CPU float64 `json:"cpu_seconds"`
-	// Verdict is the worst verdict of all repetitions.
+	// Verdict is the worst verdict over all repetitions.
 	Verdict verdict.Verdict `json:"verdict"`
-	// LargestError is the largest error of an inclusion probability against the reference, over all
-	// repetitions; nil without a reference. AgainstFixed is the difference from fixed effort.
+	// LargestError is the largest error of an inclusion probability compared with the reference,
+	// over all repetitions, or nil without a reference. AgainstFixed is the largest difference from
+	// the last answer with fixed effort, or nil without one.
 	LargestError *float64 `json:"largest_error,omitempty"`
 	AgainstFixed *float64 `json:"largest_difference_from_fixed,omitempty"`
-	// Fixed is the time with fixed effort, and FixedVerdict its verdict; 0 if not measured.
+	// Fixed is the median time in seconds with fixed effort (--effort fixed), or 0 if not measured.
+	// FixedVerdict is the worst verdict of these runs.
 	Fixed        float64          `json:"fixed_seconds,omitempty"`
 	FixedVerdict *verdict.Verdict `json:"fixed_verdict,omitempty"`
 	// Skipped is the reason why nothing was measured.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Measurement has the settings of measurements.
+// Measurement holds the settings of measurements.
 type Measurement struct {
-	// Program is vti. Repetitions is the number of runs of a command, with seeds from Seed on.
+	// Program is the path of vti. Repetitions is the number of runs of each command, whose seeds
+	// are Seed, Seed+1 and so on.
 	Program     string
 	Repetitions int
 	Seed        uint64
 	// FixedRepetitions is the number of runs with fixed effort.
 	FixedRepetitions int
-	// Folders are searched for tables. Scratch takes runs and simulated tables.
+	// Folders are the folders in which tables are searched for. Scratch is the folder for run
+	// directories and simulated tables.
 	Folders []string
 	Scratch string
 	// Progress, if not nil, is called before every run.
 	Progress func(text string)
 }
 
-// Run measures one case.
+// Run runs the command of a case several times, and returns its times and errors.
 func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 	t := Timing{Name: c.Name, Wanted: c.Wanted, Verdict: verdict.Trusted}
 	path, ok, err := c.Table(m.Folders, m.Scratch)
@@ -134,7 +140,7 @@ func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 	return t, nil
 }
 
-// answer runs the command of a case once.
+// answer runs the command of a case once, with the seed of the given repetition and more flags.
 func (m Measurement) answer(ctx context.Context, c Case, path string, repetition int, more ...string) (spent seconds, a *Answer, err error) {
 	seed := strconv.FormatUint(m.Seed+uint64(repetition), 10)
 	a = &Answer{}
@@ -146,10 +152,12 @@ func (m Measurement) answer(ctx context.Context, c Case, path string, repetition
 	return spent, a, err
 }
 
-// seconds are the wall-clock time of a command, and the processor time of all its threads.
+// seconds holds the wall-clock time of a command and the processor time of all its threads, in
+// seconds.
 type seconds struct{ wall, cpu float64 }
 
-// run runs a command with its run directory in the scratch folder, and reads its JSON.
+// run runs a command with its run directory in the scratch folder, and stores its JSON output in
+// answer.
 func (m Measurement) run(ctx context.Context, args []string, answer any) (spent seconds, err error) {
 	dir := filepath.Join(m.Scratch, strconv.FormatInt(time.Now().UnixNano(), 36))
 	args = append(args, "--json", "--quiet", "--out", dir)
@@ -181,7 +189,7 @@ func (m Measurement) run(ctx context.Context, args []string, answer any) (spent 
 	return spent, nil
 }
 
-// inclusion are the inclusion probabilities by name.
+// inclusion returns the inclusion probabilities by the name of the predictor.
 func (a *Answer) inclusion() map[string]float64 {
 	byName := make(map[string]float64, len(a.Inclusion))
 	for _, predictor := range a.Inclusion {
@@ -190,7 +198,8 @@ func (a *Answer) inclusion() map[string]float64 {
 	return byName
 }
 
-// reference are the correct inclusion probabilities by name, or nil.
+// reference returns the correct inclusion probabilities by the name of the predictor, or nil if
+// there are none.
 func (m Measurement) reference(ctx context.Context, c Case, path string) (map[string]float64, error) {
 	switch c.Reference {
 	case Enumerated:
@@ -205,7 +214,8 @@ func (m Measurement) reference(ctx context.Context, c Case, path string) (map[st
 	return nil, nil
 }
 
-// storedInclusion reads a file with columns model, a bit for each of x1, x2, …, and logz.
+// storedInclusion returns the inclusion probabilities of x1, x2, … from a file of log evidences.
+// Column model has one bit for each predictor, and column logz the log evidence.
 func storedInclusion(path string) (map[string]float64, error) {
 	data, err := table.ReadFile(path)
 	if err != nil {
@@ -221,7 +231,7 @@ func storedInclusion(path string) (map[string]float64, error) {
 	}
 	largest := slices.Max(logZ.Values)
 	inclusion, total := map[string]float64{}, 0.0
-	// codes are read as numbers, without the zeros in front
+	// Models are read as numbers, which lose their leading zeros.
 	width := len(strconv.Itoa(int(slices.Max(models.Values))))
 	for row, value := range logZ.Values {
 		weight := math.Exp(value - largest)
@@ -239,7 +249,7 @@ func storedInclusion(path string) (map[string]float64, error) {
 	return inclusion, nil
 }
 
-// median is the middle of the values, or the mean of the two in the middle.
+// median returns the middle of the sorted values, or the mean of the two in the middle.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

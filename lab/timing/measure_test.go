@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// program writes a stand-in for vti: its answer depends on the seed and the command exact.
+// program writes a script that stands in for vti, and returns its path. Its answers depend on the
+// seed, and on whether the command is exact.
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "vti")
 	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh
@@ -26,7 +27,8 @@ esac
 	return path
 }
 
-// The worst verdict and the largest error are reported; an unusable answer is still an answer.
+// TestMeasurement checks that the worst verdict and the largest error are reported, and that an
+// answer with the verdict failed counts as an answer.
 func TestMeasurement(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "hald.csv"), nil, 0o644))
@@ -57,7 +59,8 @@ func TestMeasurement(t *testing.T) {
 	require.Contains(t, missing.Skipped, "nowhere.csv")
 }
 
-// Evidences of all models become inclusion probabilities, zeros in front of codes or not.
+// TestStoredInclusion checks that the evidences of all models are turned into inclusion
+// probabilities, with or without leading zeros in the codes of models.
 func TestStoredInclusion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logz.csv")
 	require.NoError(t, os.WriteFile(path, []byte("model,logz\n00,0\n01,0\n10,0\n11,1.0986122886681098\n"), 0o644))
@@ -68,7 +71,7 @@ func TestStoredInclusion(t *testing.T) {
 	require.Len(t, inclusion, 2)
 }
 
-// Every table is simulated or named, and names of tables differ.
+// TestCases checks that every case has a simulation or a file, and that names differ.
 func TestCases(t *testing.T) {
 	seen := map[string]bool{}
 	scratch := t.TempDir()

@@ -1,8 +1,8 @@
 // Package timing measures the time from a table to a trusted answer.
 //
-//	tables.go   the tables, and the command for each
-//	measure.go  one command, several times, and its answer beside a reference
-//	hierarchies.go  tables of hierarchical regressions, and their answers beside stored references
+//	tables.go       the tables, and the command for each
+//	measure.go      one command, run several times, and its answer compared with a reference
+//	hierarchies.go  tables of hierarchical regressions, and stored references for their answers
 package timing
 
 import (
@@ -18,22 +18,22 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Case is one table with the command that answers it.
+// Case is a table together with the command that is run on it.
 type Case struct {
-	// Name names the table.
+	// Name is the name of the table.
 	Name string
-	// Command is the command of vti. Flags follow the table.
+	// Command is the command of vti. Flags are its flags, which follow the file.
 	Command string
 	Flags   []string
-	// File is the name of the table in the folders of data; "" for a simulated one.
+	// File is the name of the file in the folders of data, or "" for a simulated table.
 	File string
-	// Simulation or Robust simulates the table.
+	// Simulation or Robust, if not nil, describes the simulation of the table.
 	Simulation *design.Simulation
 	Robust     *published.Design
 	// Reference is the source of the correct inclusion probabilities.
 	Reference Reference
-	// Wanted is the target time in seconds, on a quiet machine with two cores; 0 if there is none,
-	// or if it is half of the time with fixed effort.
+	// Wanted is the target time in seconds on an idle machine with two cores. It is 0 if there is
+	// no target, or if the target is half of the time with fixed effort.
 	Wanted float64
 }
 
@@ -41,16 +41,16 @@ type Case struct {
 type Reference int
 
 const (
-	// NoReference: there is none.
+	// NoReference means that there are no correct probabilities.
 	NoReference Reference = iota
-	// Enumerated: vti exact computes them.
+	// Enumerated means that vti exact computes them.
 	Enumerated
-	// Stored: from the log evidences of all models in the file next to the table, NAME_logz.csv,
-	// under a prior uniform over models.
+	// Stored means that they follow from the log evidences of all models, with a uniform prior over
+	// models. The evidences are in the file NAME_logz.csv next to the table.
 	Stored
 )
 
-// Cases lists the tables, the quick ones first.
+// Cases returns all cases.
 func Cases() []Case {
 	varselOf := func(name, target string, wanted float64, reference Reference, flags ...string) Case {
 		return Case{Name: name, Command: "varsel", File: name + ".csv", Flags: append([]string{"--target", target}, flags...), Wanted: wanted, Reference: reference}
@@ -99,8 +99,10 @@ func Cases() []Case {
 	}
 }
 
-// Table is the file of the table: simulated in the folder scratch, or found in one of the folders
-// of data or their subfolders, first the one of its name. If not, ok is false.
+// Table returns the path of the file of the table. A simulated table is written to the folder
+// scratch. Other tables are searched for in the folders of data and their subfolders; in each
+// folder, the subfolder with the name of the table comes before other subfolders. ok is false if
+// the file is not found.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	var data *design.SimulatedData
 	switch {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// precision of the computations that give coefficients, in bits.
+// precision is the precision of the computation of coefficients, in bits.
 const precision = 512
 
 func number512(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
@@ -17,14 +17,15 @@ func ratio(a, b int64) *big.Float {
 func zero512() *big.Float { return new(big.Float).SetPrec(precision) }
 
 // fit returns the coefficients of the polynomial of the given degree that equals f at the Chebyshev
-// nodes of lo <= x <= hi: its greatest error is within a small factor of the least possible. Solved
-// exactly enough to forget about rounding.
+// nodes of lo <= x <= hi. The largest error of this polynomial is within a small factor of the
+// smallest one possible. The equations are solved with a precision that makes rounding errors
+// negligible.
 func fit(degree int, lo, hi float64, f func(x *big.Float) *big.Float) []float64 {
 	n := degree + 1
-	rows := make([][]*big.Float, n) // of the equations Σ c[j]·x^j = f(x)
+	rows := make([][]*big.Float, n) // rows of the equations Σ c[j]·x^j = f(x), for each x
 	for i := range rows {
 		node := (lo+hi)/2 + (hi-lo)/2*math.Cos((float64(i)+0.5)*math.Pi/float64(n))
-		node = float64(float32(node)) // on every CPU the same
+		node = float64(float32(node)) // the same number on every CPU
 		x, power := number512(node), number512(1)
 		for range n {
 			rows[i] = append(rows[i], power)
@@ -50,7 +51,7 @@ func fit(degree int, lo, hi float64, f func(x *big.Float) *big.Float) []float64 
 	return c
 }
 
-// series returns the function Σ c(k)·x^k, for |x| where it converges.
+// series returns the function Σ c(k)·x^k. It must be called with an x for which the sum converges.
 func series(c func(k int64) *big.Float) func(x *big.Float) *big.Float {
 	return func(x *big.Float) *big.Float {
 		sum, power := zero512(), number512(1)
@@ -71,7 +72,7 @@ func inverseFactorial(n int64) *big.Float {
 	return zero512().Quo(number512(1), zero512().SetInt(f))
 }
 
-// constant parses digits.
+// constant returns the number with the given decimal digits.
 func constant(digits string) *big.Float {
 	x, _, err := big.ParseFloat(digits, 10, precision, big.ToNearestEven)
 	if err != nil {
@@ -80,7 +81,8 @@ func constant(digits string) *big.Float {
 	return x
 }
 
-// split returns numbers of the given sizes in bits that add up to a constant.
+// split returns numbers that add up to the constant with the given digits, each rounded to the
+// given number of bits.
 func split(digits string, bits ...uint) []float64 {
 	rest := constant(digits)
 	var parts []float64

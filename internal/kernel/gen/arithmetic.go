@@ -7,17 +7,19 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// num is a constant operand of a vector operation, the same in all lanes, rounded to the element
-// type.
+// num is a constant operand of a vector operation. All lanes have the same value, rounded to the
+// element type.
 type num float64
 
-// pattern is a constant operand given by its bits, as float64 or float32 according to the machine.
+// pattern is a constant operand given by its bits, which are read as an element of the machine's
+// type, float32 or float64.
 type pattern uint64
 
 func (x num) Asm() string     { return fmt.Sprint(float64(x)) }
 func (x pattern) Asm() string { return fmt.Sprintf("%#x", uint64(x)) }
 
-// vector returns x, a vec, num or pattern, in a register; a constant in a fresh one.
+// vector returns x, which is a vec, num or pattern, in a register. A constant gets a fresh
+// register.
 func (m *machine) vector(x op) vec {
 	switch x := x.(type) {
 	case num:
@@ -31,7 +33,7 @@ func (m *machine) vector(x op) vec {
 	return x.(vec)
 }
 
-// spread returns a fresh register with the bits in all lanes.
+// spread returns a fresh register that holds the given bits in all lanes.
 func (m *machine) spread(bits uint64) vec {
 	if bits == 0 {
 		return m.zero()
@@ -57,24 +59,24 @@ func (m *machine) zero() vec {
 
 func (m *machine) move(x, to vec) { m.do(m.VMOVAPS, m.VMOVAPD, x, to) }
 
-// x op y
+// These methods return x op y.
 func (m *machine) add(x, y op) vec { return m.op(m.VADDPS, m.VADDPD, m.vector(y), m.vector(x)) }
 func (m *machine) sub(x, y op) vec { return m.op(m.VSUBPS, m.VSUBPD, m.vector(y), m.vector(x)) }
 func (m *machine) mul(x, y op) vec { return m.op(m.VMULPS, m.VMULPD, m.vector(y), m.vector(x)) }
 func (m *machine) div(x, y op) vec { return m.op(m.VDIVPS, m.VDIVPD, m.vector(y), m.vector(x)) }
 
-// min and max return y when one of both is NaN, and when both are zeros.
+// min and max return y if x or y is NaN, and if both are zeros.
 func (m *machine) min(x, y op) vec { return m.op(m.VMINPS, m.VMINPD, m.vector(y), m.vector(x)) }
 func (m *machine) max(x, y op) vec { return m.op(m.VMAXPS, m.VMAXPD, m.vector(y), m.vector(x)) }
 
 func (m *machine) sqrt(x vec) vec { return m.op(m.VSQRTPS, m.VSQRTPD, x) }
 
-// Bits of x and y.
+// These methods operate on the bits of x and y.
 func (m *machine) and(x, y op) vec { return m.op(m.VANDPS, m.VANDPD, m.vector(y), m.vector(x)) }
 func (m *machine) or(x, y op) vec  { return m.op(m.VORPS, m.VORPD, m.vector(y), m.vector(x)) }
 func (m *machine) xor(x, y op) vec { return m.op(m.VXORPS, m.VXORPD, m.vector(y), m.vector(x)) }
 
-// Integers of the size of an element.
+// These methods operate on integers of the size of an element.
 func (m *machine) addInt(x, y op) vec { return m.op(m.VPADDD, m.VPADDQ, m.vector(y), m.vector(x)) }
 func (m *machine) subInt(x, y op) vec { return m.op(m.VPSUBD, m.VPSUBQ, m.vector(y), m.vector(x)) }
 func (m *machine) shiftLeft(x vec, n int) vec {
@@ -84,7 +86,7 @@ func (m *machine) shiftRight(x vec, n int) vec {
 	return m.op(m.VPSRLD, m.VPSRLQ, imm(n), x)
 }
 
-// addMul adds x·y to the register acc, rounding once.
+// addMul adds x·y to the register acc. The result is rounded once.
 func (m *machine) addMul(acc, x, y vec) { m.do(m.VFMADD231PS, m.VFMADD231PD, x, y, acc) }
 
 // mulAdd returns x·y + z, rounded once.
@@ -121,8 +123,8 @@ func (m *machine) polynomial(x vec, c []float64) vec {
 	return sum
 }
 
-// rounding is the control byte of a rounding instruction, without the exception for inexact
-// results.
+// rounding is the control byte of a rounding instruction. Its values turn off the exception for
+// inexact results.
 type rounding = imm
 
 const (
@@ -151,8 +153,8 @@ const (
 	greater      predicate = 0x1e
 )
 
-// compare returns where x and y are in the relation p. All are false with a NaN but notEqual and
-// unordered.
+// compare returns the mask of the lanes in which x and y are in relation p. If x or y is NaN, all
+// relations are false except notEqual and unordered.
 func (m *machine) compare(x vec, p predicate, y op) mask {
 	var k mask
 	if m.wide() {
@@ -164,11 +166,11 @@ func (m *machine) compare(x vec, p predicate, y op) mask {
 	return k
 }
 
-// choose returns yes where k, otherwise no.
+// choose returns yes in the lanes of k, and no in the others.
 func (m *machine) choose(k mask, yes, no op) vec {
 	if m.wide() {
-		// Not VBLENDMPS, whose result avo takes for an operand too: all results would be alive
-		// through the whole loop.
+		// VBLENDMPS is not used, because avo takes its result for an operand, too: all results
+		// would occupy registers through the whole loop.
 		r := m.fresh(no)
 		m.do(m.VMOVAPS, m.VMOVAPD, m.vector(yes), k, r)
 		return r
@@ -176,9 +178,9 @@ func (m *machine) choose(k mask, yes, no op) vec {
 	return m.op(four(m.VBLENDVPS), four(m.VBLENDVPD), k, m.vector(yes), m.vector(no))
 }
 
-// Properties of the element type.
+// The following methods return properties of the element type.
 
-// fractionBits is the number of bits of a number behind its leading one.
+// fractionBits returns the number of bits of a number after its leading one.
 func (m *machine) fractionBits() int {
 	if m.single() {
 		return 23
@@ -186,7 +188,7 @@ func (m *machine) fractionBits() int {
 	return 52
 }
 
-// exponentBias is added to the exponent of a number in its bits.
+// exponentBias returns the bias of the exponent in the bits of a number.
 func (m *machine) exponentBias() int {
 	if m.single() {
 		return 127
@@ -196,7 +198,7 @@ func (m *machine) exponentBias() int {
 
 func (m *machine) signBit() pattern { return pattern(1) << (8*m.size - 1) }
 
-// either returns the number for float32 or that for float64.
+// either returns single for float32 and double for float64.
 func either[T any](m *machine, single, double T) T {
 	if m.single() {
 		return single
@@ -206,5 +208,5 @@ func either[T any](m *machine, single, double T) T {
 
 func (m *machine) abs(x vec) vec { return m.and(x, m.signBit()-1) }
 
-// sign returns the sign bit of x and zeros.
+// sign returns x with all bits except the sign bit set to 0.
 func (m *machine) sign(x vec) vec { return m.and(x, m.signBit()) }

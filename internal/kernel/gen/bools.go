@@ -12,8 +12,8 @@ func (m *machine) storeBools(k mask, to mem) {
 	}
 }
 
-// boolBytes returns a byte 0 or 1 for each lane of k, on AVX2: it packs the lanes, 0 or -1, to
-// bytes.
+// boolBytes returns a byte 0 or 1 for each lane of k. It is for AVX2, where lanes of k are 0 or -1,
+// and packs these into bytes.
 func (m *machine) boolBytes(k mask) gp {
 	low, high, packed, bytes := k.(vec).AsX(), m.XMM(), m.XMM(), m.GP64()
 	m.VEXTRACTF128(imm(1), k, high)
@@ -29,7 +29,7 @@ func (m *machine) boolBytes(k mask) gp {
 	return bytes
 }
 
-// storeSomeBools is storeBools for the given lanes, the first n.
+// storeSomeBools is storeBools for the first n lanes, whose mask is lanes.
 func (m *machine) storeSomeBools(k, lanes mask, n, to gp) {
 	if m.wide() {
 		ones, bytes := m.XMM(), m.XMM()
@@ -41,7 +41,7 @@ func (m *machine) storeSomeBools(k, lanes mask, n, to gp) {
 		m.VMOVDQU8(bytes, lanes, mem{Base: to})
 		return
 	}
-	// This is the end of the slice, so n < lanes.
+	// This is the end of the slice, so n is less than the number of lanes.
 	bytes, left, next := m.boolBytes(k), m.copyOf(n), m.copyOf(to)
 	m.Label("byte")
 	m.MOVB(bytes.As8(), mem{Base: next})
@@ -51,7 +51,7 @@ func (m *machine) storeSomeBools(k, lanes mask, n, to gp) {
 	m.JNZ(jump("byte"))
 }
 
-// selectKernel generates Select: bytes of cond become a mask.
+// selectKernel generates Select. It turns the bytes of cond into a mask.
 func (m *machine) selectKernel() {
 	m.function("select", "computes dst = cond ? a : b.", "(dst []T, cond []bool, a, b []T)")
 	n := m.Load(m.Param("dst").Len(), m.GP64()).(gp)
@@ -92,12 +92,14 @@ func (m *machine) selectKernel() {
 	m.end()
 }
 
-// boolMask widens bytes 0 or 1, one for each lane, to a mask, on AVX2.
+// boolMask returns the mask of the lanes whose byte is 1. It is for AVX2; each lane has one byte,
+// which is 0 or 1.
 func (m *machine) boolMask(bytes op) mask {
 	return m.subInt(num(0), m.op(m.VPMOVZXBD, m.VPMOVZXBQ, bytes))
 }
 
-// someBoolsMask loads the first n bytes at from and returns their mask; lanes are the first n.
+// someBoolsMask loads the first n bytes at from and returns the mask of the lanes whose byte is 1.
+// lanes is the mask of the first n lanes.
 func (m *machine) someBoolsMask(lanes mask, n, from gp) mask {
 	if m.wide() {
 		bytes, k := m.XMM(), m.K()

@@ -1,7 +1,7 @@
 package main
 
-// copyRows generates CopyRows. It prefetches rows ahead: at the large distances between the rows of
-// a matrix, the CPU does not do that by itself.
+// copyRows generates CopyRows. The code prefetches later rows, because the CPU does not do that by
+// itself if rows are far apart in memory.
 func (m *machine) copyRows() {
 	m.function("copyRows", "computes dst[i*dstStride+j] = src[i*srcStride+j] for all i < rows, j < cols, which are not 0.",
 		"(dst *T, dstStride int, src *T, srcStride, rows, cols int)")

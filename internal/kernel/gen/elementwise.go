@@ -6,14 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/build"
 )
 
-// elementwise is a kernel dst[i] = f(a[i], b[i], …, s).
+// elementwise describes a kernel that computes dst[i] = f(a[i], b[i], …, s).
 type elementwise struct {
-	field   string // of kernel.Vectors
+	field   string // name of the field of kernel.Vectors
 	doc     string
 	inputs  int  // number of slices
-	scalar  bool // whether there is an operand s, behind the slices
-	compare bool // whether the result is a []bool: f returns a mask then
-	unroll  int  // vectors per turn of the main loop; 0 for the default
+	scalar  bool // whether there is an operand s, after the slices
+	compare bool // whether the result is a []bool; f then returns a mask
+	unroll  int  // vectors per iteration of the main loop; 0 for the default
 	only32  bool // whether there is no float64 kernel
 	f       func(m *machine, x []vec) op
 }
@@ -41,7 +41,7 @@ func vectors(isa isa) func(*build.Context) {
 	}
 }
 
-// elementwiseKernels lists the kernels that are a formula.
+// elementwiseKernels returns the kernels that a formula for one element defines.
 func elementwiseKernels() []elementwise {
 	binary := func(field string, f func(m *machine, x, y op) vec) elementwise {
 		return elementwise{field: field, doc: "dst = " + strings.ToLower(field) + "(a, b)", inputs: 2, unroll: 2,
@@ -91,7 +91,7 @@ func elementwiseKernels() []elementwise {
 	return append(kernels, comparisonKernels()...)
 }
 
-// comparisonKernels compare two vectors, or a vector and a scalar.
+// comparisonKernels returns the kernels that compare two vectors, or a vector and a scalar.
 func comparisonKernels() (kernels []elementwise) {
 	for _, c := range []struct {
 		field string
@@ -121,7 +121,8 @@ func (m *machine) signum(x vec) vec {
 	return m.choose(m.compare(x, equal, num(0)), x, one)
 }
 
-// signature has the names of the vectors and the parameters of the Go function.
+// signature returns the names of the operands that are slices, and the parameters of the Go
+// function.
 func (k elementwise) signature() (names []string, parameters string) {
 	names = []string{"a", "b", "c"}[:k.inputs]
 	parameters = "(dst, " + strings.Join(names, ", ") + " []T"
@@ -134,9 +135,9 @@ func (k elementwise) signature() (names []string, parameters string) {
 	return names, parameters
 }
 
-// elementwise generates a kernel: a loop over whole vectors, and one that uses only some lanes for
-// the rest. With opmask registers the second one is as fast for formulas of many instructions; then
-// it does everything.
+// elementwise generates a kernel. It has a loop over whole vectors, and a second loop for the rest
+// of the slice that uses only some lanes. With opmask registers and formulas of many instructions,
+// the second loop is as fast as the first one; the kernel then consists of the second loop only.
 func (m *machine) elementwise(k elementwise) {
 	names, signature := k.signature()
 	m.function(lowerFirst(k.field), "computes "+k.doc+".", signature+")")
@@ -217,7 +218,7 @@ func (m *machine) elementwise(k elementwise) {
 	m.end()
 }
 
-// check is the function of package kernel that checks the lengths of the operands.
+// check returns the name of the function of package kernel that checks the lengths of the operands.
 func (k elementwise) check() string {
 	switch {
 	case k.scalar && k.compare:

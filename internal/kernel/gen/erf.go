@@ -5,10 +5,10 @@ import (
 	"math/big"
 )
 
-// erf(x) is x·P(x²) for |x| < 1, and 1 - exp(-x²)·R(|x|) with R(x) = exp(x²)·erfc(x) elsewhere, up
-// to where it has become
-//  1. R is a polynomial in v = (x - c)/(x + c), as whose function it bends less. c makes the domain
-//     of v symmetric.
+// erf returns erf(x). It is x·P(x²) with a polynomial P for |x| < 1, and 1 - exp(-x²)·R(|x|) with
+// R(x) = exp(x²)·erfc(x) for larger |x|. It clips |x| to the range above which the result rounds to
+// one. R is approximated by a polynomial in v = (x - c)/(x + c), because R as a function of v is
+// closer to a polynomial. The choice of c makes the domain of v symmetric.
 func (m *machine) erf(x vec) vec {
 	limit := either(m, 4.0, 6.0)
 	y := m.min(num(limit), m.abs(x))
@@ -31,7 +31,7 @@ func (m *machine) erf(x vec) vec {
 	return m.or(m.choose(m.compare(y, less, num(1)), small, large), m.sign(x))
 }
 
-// erfSeries is erf(x)/x as a function of x²: 2/√π·Σ (-x²)ᵏ/(k!·(2k + 1)).
+// erfSeries returns erf(x)/x as a function of x²: 2/√π·Σ (-x²)ᵏ/(k!·(2k + 1)).
 func erfSeries(square *big.Float) *big.Float {
 	sum := series(func(k int64) *big.Float {
 		c := zero512().Mul(inverseFactorial(k), ratio(1, 2*k+1))

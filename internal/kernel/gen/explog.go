@@ -5,11 +5,12 @@ import (
 	"math/big"
 )
 
-// reduced is exp(x) = 2ⁿ·(1 + p): r = x - n·ln 2 with |r| <= ln(2)/2, p = exp(r) - 1 with a small
-// relative error.
+// reduced represents exp(x) as 2ⁿ·(1 + p), where p = exp(r) - 1 with a small relative error, r = x
+// - n·ln 2, and |r| <= ln(2)/2.
 type reduced struct{ n, p vec }
 
-// reduce splits exp(x). x is not too far outside of where exp(x) is a number.
+// reduce returns exp(x) as a reduced number. x may be only a little outside of the range in which
+// exp(x) is neither 0 nor infinite.
 func (m *machine) reduce(x vec) reduced {
 	magic := m.vector(m.magic())
 	n := m.sub(m.mulAdd(x, num(math.Log2E), magic), magic)
@@ -21,16 +22,18 @@ func (m *machine) reduce(x vec) reduced {
 	return reduced{n, m.mulAdd(m.polynomial(r, p), m.mul(r, r), r)}
 }
 
-// magic is the number that moves the integer part of a small number to the lowest bits when added
-// to it.
+// magic returns a number whose sum with a small number has the integer part of the small number in
+// its lowest bits.
 func (m *machine) magic() num { return num(math.Ldexp(1.5, m.fractionBits())) }
 
-// scale returns x·2ⁿ rounded once, for integers n whose halves are exponents of numbers.
+// scale returns x·2ⁿ, rounded once. n is an integer, and 2 to the power n/2 must be a number,
+// neither 0 nor infinite.
 func (m *machine) scale(x, n vec) vec {
 	if m.wide() {
 		return m.op(m.VSCALEFPS, m.VSCALEFPD, n, x)
 	}
-	// In two steps, because 2ⁿ may be no number where x·2ⁿ is one; the first step is exact.
+	// The product is computed in two steps, because 2ⁿ may overflow or underflow where x·2ⁿ does
+	// not. The first step is exact.
 	magic := m.vector(m.magic())
 	shifted := m.mulAdd(n, num(0.5), magic)
 	rest := m.sub(n, m.sub(shifted, magic))
@@ -45,16 +48,17 @@ func (m *machine) powerOfTwo(shifted vec) vec {
 // clip limits x to lo <= x <= hi and keeps NaN.
 func (m *machine) clip(x vec, lo, hi float64) vec { return m.max(num(lo), m.min(num(hi), x)) }
 
-// exp clips to where the result has become 0 or +Inf.
+// exp returns exp(x). It clips x to the range outside of which the result is 0 or +Inf.
 func (m *machine) exp(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -104.0, -746.0), either(m, 89.0, 710.0)))
 	return m.scale(m.add(e.p, num(1)), e.n)
 }
 
-// expm1 clips to where the result has become -1 or +Inf. The sign is the sign of x, also of zeros.
+// expm1 returns exp(x) - 1. It clips x to the range outside of which the result is -1 or +Inf. The
+// result has the sign of x, even if it is 0.
 func (m *machine) expm1(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -18.0, -38.0), either(m, 89.0, 710.0)))
-	// 2⁻ⁿ makes no difference from 1 where it is too small for powerOfTwo.
+	// Where 2⁻ⁿ is too small for powerOfTwo, 1 - 2⁻ⁿ rounds to 1.
 	inverse := m.powerOfTwo(m.sub(m.vector(m.magic()), m.min(e.n, num(m.fractionBits()+2))))
 	return m.or(m.combineExpm1(e, inverse), m.sign(x))
 }
@@ -64,7 +68,8 @@ func (m *machine) combineExpm1(e reduced, inverse vec) vec {
 	return m.scale(m.add(e.p, m.sub(num(1), inverse)), e.n)
 }
 
-// tanh(|x|) = t/(t + 2) with t = exp(2|x|) - 1. It clips to where the result has become 1.
+// tanh returns tanh(x), using tanh(|x|) = t/(t + 2) with t = exp(2|x|) - 1. It clips |x| to the
+// range above which the result is 1.
 func (m *machine) tanh(x vec) vec {
 	y := m.min(num(either(m, 10.0, 20.0)), m.abs(x))
 	e := m.reduce(m.add(y, y))
@@ -72,50 +77,53 @@ func (m *machine) tanh(x vec) vec {
 	return m.or(m.div(t, m.add(t, num(2))), m.sign(x))
 }
 
-// logistic(x) is 1/(1 + z) or z/(1 + z) with z = exp(-|x|), which keeps the relative precision of
-// small results.
+// logistic returns 1/(1 + exp(-x)). With z = exp(-|x|), it is 1/(1 + z), or z/(1 + z) for negative
+// x, which keeps the relative precision of small results.
 func (m *machine) logistic(x vec) vec {
 	z := m.exp(m.or(x, m.signBit()))
 	above := m.choose(m.compare(x, less, num(0)), z, num(1))
 	return m.div(above, m.add(z, num(1)))
 }
 
-// log of numbers, with the other cases put in afterwards.
+// log returns log(x). It computes the logarithm as for a positive number and then replaces the
+// results of special arguments.
 func (m *machine) log(x vec) vec { return m.logCases(x, m.logSum(x, m.zero())) }
 
-// log1p: with u = 1 + x rounded, log(1 + x) = log(u) + (x - (u - 1))/u but for terms far below the
-// last bit.
+// log1p returns log(1 + x). With u = 1 + x rounded, it is log(u) + (x - (u - 1))/u, except for
+// terms far below the last bit.
 func (m *machine) log1p(x vec) vec {
 	u := m.add(x, num(1))
 	lost := m.div(m.sub(x, m.sub(u, num(1))), u)
 	return m.or(m.logCases(u, m.logSum(u, lost)), m.sign(x))
 }
 
-// logCases returns y = log(x), but -Inf for 0, NaN for negative numbers, and x for +Inf and NaN.
+// logCases returns y, which is log(x), except where x is 0 (-Inf), negative (NaN), or +Inf or NaN
+// (x).
 func (m *machine) logCases(x, y vec) vec {
 	y = m.choose(m.compare(x, less, positiveInfinity), y, x)
 	y = m.choose(m.compare(x, equal, num(0)), negativeInfinity, y)
 	return m.choose(m.compare(x, less, num(0)), num(math.NaN()), y)
 }
 
-// logSum returns log(x) + c for a number x > 0 and a small c. With x = 2ⁿ·(1 + f) and 1/√2 <= 1 + f
-// < √2, s = f/(2 + f), h = f²/2, log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is the series
-// of log((1 + s)/(1 - s))/s without its first term 2.
+// logSum returns log(x) + c for a finite x > 0 and a small c. Let x = 2ⁿ·(1 + f) with 1/√2 <= 1 + f
+// < √2, s = f/(2 + f) and h = f²/2. Then log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is
+// the series of log((1 + s)/(1 - s))/s without its first term 2.
 func (m *machine) logSum(x, c vec) vec {
-	// A denormal number is scaled to a normal one.
+	// Scale a denormal number to a normal one.
 	denormal := m.compare(x, less, num(math.Ldexp(1, 1-m.exponentBias())))
 	digits := float64(m.fractionBits() + 1)
 	x = m.choose(denormal, m.mul(x, num(math.Exp2(digits))), x)
 	offset := m.choose(denormal, num(digits), num(0))
 
-	// Adding the distance from 1/√2 to 1 to the bits of x carries into the exponent where the
-	// fraction is above √2.
+	// Add the difference between the bits of 1 and of 1/√2 to the bits of x. This carries into the
+	// exponent where the fraction is above √2.
 	root := m.bitsOf(math.Sqrt2 / 2)
 	shifted := m.addInt(x, m.bitsOf(1)-root)
 	one := m.addInt(m.and(shifted, pattern(1)<<m.fractionBits()-1), root)
 	f := m.sub(one, num(1))
 
-	// The exponent as an integer becomes a number below the digits of a power of two.
+	// Convert the exponent from an integer to a float, by setting the lowest digits of a power of
+	// two to it.
 	power := math.Ldexp(1, m.fractionBits())
 	n := m.or(m.shiftRight(shifted, m.fractionBits()), num(power))
 	n = m.sub(m.sub(n, num(power+float64(m.exponentBias()))), offset)

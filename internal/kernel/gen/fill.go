@@ -1,6 +1,6 @@
 package main
 
-// fill generates Fill, and Spread, which fills each row with an element of its own.
+// fill generates Fill and Spread.
 func (m *machine) fill() {
 	m.function("fill", "computes dst = s.", "(dst []T, s T)")
 	dst, n := m.slice("dst")
@@ -18,7 +18,7 @@ func (m *machine) fill() {
 	m.end()
 }
 
-// fillElements sets the n elements at dst, and moves dst behind them.
+// fillElements sets the n elements at dst to s, and advances dst by n elements.
 func (m *machine) fillElements(s vec, dst, n gp) {
 	m.Label("whole")
 	m.CMPQ(n, number(m.lanes()))

@@ -16,7 +16,7 @@ import (
 // isa is an instruction set to generate for.
 type isa struct {
 	name  string
-	bytes int // of a vector register
+	bytes int // size of a vector register
 }
 
 var (
@@ -25,12 +25,13 @@ var (
 )
 
 // machine emits instructions for vectors of one element type on one instruction set. Its methods
-// hide the differences between both, so that a function is written once and generated four times.
-// They return fresh registers: code reads like expressions, and avo finds the physical registers.
+// hide the differences between element types and between instruction sets, so that a function is
+// written once and generated four times. Methods return their results in fresh registers, so that
+// code reads like expressions; avo assigns physical registers.
 type machine struct {
 	*build.Context
 	isa
-	size    int // of an element: 4 for float32, 8 for float64
+	size    int // bytes of an element: 4 for float32, 8 for float64
 	globals map[string]mem
 }
 
@@ -40,10 +41,10 @@ type (
 	op   = operand.Op
 	mem  = operand.Mem
 	imm  = operand.U8
-	emit = func(...op) // the instructions of avo that exist in more than one form
+	emit = func(...op) // an instruction that avo has in more than one form
 
-	// mask holds the result of a comparison: an opmask register on AVX-512, a vector of all ones or
-	// zeros on AVX2.
+	// mask holds the result of a comparison: an opmask register on AVX-512, and on AVX2 a vector in
+	// which the bits of each lane are all ones or all zeros.
 	mask = reg.Register
 )
 
@@ -58,14 +59,14 @@ func (m *machine) lanes() int   { return m.bytes / m.size }
 func (m *machine) wide() bool   { return m.isa == avx512 }
 func (m *machine) single() bool { return m.size == 4 }
 
-// typ is the Go type of an element.
+// typ returns the name of the Go type of an element.
 func (m *machine) typ() string { return fmt.Sprintf("float%d", 8*m.size) }
 
-// suffix ends the names of functions: AVX2F32.
+// suffix returns the end of the names of functions, for instance AVX2F32.
 func (m *machine) suffix() string { return fmt.Sprintf("%sF%d", m.name, 8*m.size) }
 
-// function begins a function with the given parameters and results, in which T stands for the
-// element type. It must not let pointers escape.
+// function begins a function with the given signature, in which T stands for the element type. The
+// function is declared noescape: it must not keep pointers.
 func (m *machine) function(name, doc, signature string) {
 	m.Function(name + m.suffix())
 	m.Attributes(attr.NOSPLIT)
@@ -82,7 +83,7 @@ func (m *machine) reg() vec {
 	return m.YMM()
 }
 
-// do emits single for float32 and double for float64.
+// do emits the instruction single for float32 and double for float64.
 func (m *machine) do(single, double emit, ops ...op) {
 	if m.single() {
 		single(ops...)
@@ -91,33 +92,33 @@ func (m *machine) do(single, double emit, ops ...op) {
 	}
 }
 
-// op emits an instruction whose last operand is its result, and returns that.
+// op emits an instruction whose last operand is its result, and returns the register of the result.
 func (m *machine) op(single, double emit, ops ...op) vec {
 	r := m.reg()
 	m.do(single, double, append(ops, r)...)
 	return r
 }
 
-// three adapts an instruction that avo knows with three operands only; two and four likewise.
+// two, three and four turn an instruction with a fixed number of operands into an emit.
 func three(f func(a, b, c op)) emit   { return func(ops ...op) { f(ops[0], ops[1], ops[2]) } }
 func two(f func(a, b op)) emit        { return func(ops ...op) { f(ops[0], ops[1]) } }
 func four(f func(a, b, c, d op)) emit { return func(ops ...op) { f(ops[0], ops[1], ops[2], ops[3]) } }
 
-// at is the element with the given index in memory that starts at base.
+// at returns the element with the given index in memory that starts at base.
 func (m *machine) at(base reg.Register, element int) mem {
 	return mem{Base: base, Disp: element * m.size}
 }
 
-// param loads an integer or pointer parameter.
+// param loads an integer or pointer parameter of the function.
 func (m *machine) param(name string) gp { return m.Load(m.Param(name), m.GP64()).(gp) }
 
-// slice loads pointer and length of a parameter.
+// slice loads the pointer and the length of a parameter that is a slice.
 func (m *machine) slice(name string) (base, length gp) {
 	p := m.Param(name)
 	return m.Load(p.Base(), m.GP64()).(gp), m.Load(p.Len(), m.GP64()).(gp)
 }
 
-// resolve returns where a parameter or result is.
+// resolve returns the memory of a parameter or result.
 func (m *machine) resolve(c gotypes.Component) mem {
 	b, err := c.Resolve()
 	if err != nil {
@@ -126,7 +127,7 @@ func (m *machine) resolve(c gotypes.Component) mem {
 	return b.Addr
 }
 
-// stride loads a parameter that counts elements and returns it in bytes.
+// stride loads a parameter that is a number of elements and returns it as a number of bytes.
 func (m *machine) stride(name string) gp {
 	r := m.param(name)
 	m.SHLQ(imm(bits.TrailingZeros(uint(m.size))), r)
@@ -140,19 +141,20 @@ func (m *machine) copyOf(r gp) gp {
 	return c
 }
 
-// jump is the label as an operand.
+// jump returns a label as an operand.
 func jump(label string) op { return operand.LabelRef(label) }
 
 // number returns a small constant as an operand.
 func number(n int) op { return operand.I32(n) }
 
-// end returns from a function.
+// end emits the return from a function.
 func (m *machine) end() {
 	m.VZEROUPPER()
 	m.RET()
 }
 
-// firstLanes returns the mask of the first n lanes; any n that is not negative will do.
+// firstLanes returns the mask of the first n lanes. n must not be negative and may be larger than
+// the number of lanes.
 func (m *machine) firstLanes(n gp) mask {
 	if m.wide() {
 		ones, k := m.GP64(), m.K()
@@ -175,7 +177,8 @@ func (m *machine) firstLanes(n gp) mask {
 	return m.op(m.VMOVUPS, m.VMOVUPD, mem{Base: table, Index: index, Scale: uint8(m.size), Disp: m.bytes})
 }
 
-// laneTable is a vector of bytes of ones, and then a vector of zeros.
+// laneTable returns the memory of a table that holds a vector with all bits 1, followed by a vector
+// with all bits 0.
 func (m *machine) laneTable() mem {
 	return m.global("lanes", func() {
 		for i := range 2 * m.bytes / 8 {
@@ -188,7 +191,8 @@ func (m *machine) laneTable() mem {
 	})
 }
 
-// global returns read-only data that fill adds when the name is new in the file.
+// global returns the read-only data with the given name. If the file has none with that name yet,
+// fill adds it.
 func (m *machine) global(name string, fill func()) mem {
 	g, ok := m.globals[name]
 	if !ok {
@@ -203,7 +207,8 @@ func (m *machine) global(name string, fill func()) mem {
 func (m *machine) load(from mem, to vec) { m.do(m.VMOVUPS, m.VMOVUPD, from, to) }
 func (m *machine) store(x vec, to mem)   { m.do(m.VMOVUPS, m.VMOVUPD, x, to) }
 
-// loadLanes loads the lanes of k, and zeros for the others, whose memory it does not touch.
+// loadLanes loads the lanes of k and sets the other lanes to 0. It does not read the memory of the
+// other lanes.
 func (m *machine) loadLanes(from mem, k mask, to vec) {
 	if m.wide() {
 		m.do(three(m.VMOVUPS_Z), three(m.VMOVUPD_Z), from, k, to)
@@ -212,7 +217,7 @@ func (m *machine) loadLanes(from mem, k mask, to vec) {
 	}
 }
 
-// storeLanes stores the lanes of k and does not touch the memory of the others.
+// storeLanes stores the lanes of k. It does not write the memory of the other lanes.
 func (m *machine) storeLanes(x vec, k mask, to mem) {
 	if m.wide() {
 		m.do(m.VMOVUPS, m.VMOVUPD, x, k, to)

@@ -1,7 +1,7 @@
-// Command gen writes the assembly of package kernel with avo: for each instruction set a file of
-// product tiles and one of vector functions, with their Go declarations, and the tables that lead
-// to them. Run it by `go generate` in the directory of the package; its output depends on nothing
-// but its source.
+// Command gen writes the assembly of package kernel with avo: for each instruction set, a file of
+// kernels for tiles of matrix products and a file of vector functions, with their Go declarations,
+// and a Go file that enters these functions in tables. Run it by `go generate` in the directory of
+// package kernel. Its output depends only on its source.
 package main
 
 import (
@@ -33,8 +33,8 @@ func generate(dir string) {
 	writeTables(dir)
 }
 
-// write compiles the functions that add puts into a context, and writes the assembly and its
-// declarations.
+// write compiles the functions that add adds to a context, and writes their assembly and Go
+// declarations to files called name in dir.
 func write(dir, name string, add func(*build.Context)) {
 	ctx := build.NewContext()
 	ctx.ConstraintExpr("!noasm")

@@ -2,19 +2,21 @@ package main
 
 import "math"
 
-// pow computes float32 powers in float64, whose rounding errors do not matter then.
+// pow returns x to the power y for float32. It computes in float64, so that rounding errors are
+// negligible.
 func (m *machine) pow(x, y vec) vec {
 	wide := &machine{m.Context, m.isa, 8, m.globals}
 	return m.narrow(wide.powOfNumbers(m.widen(x, 0), m.widen(y, 0)), wide.powOfNumbers(m.widen(x, 1), m.widen(y, 1)))
 }
 
-// powOfNumbers is exp(y·log|x|), with the cases that this formula misses as package math has them.
+// powOfNumbers returns exp(y·log|x|). In the cases in which this formula is wrong, it returns the
+// result of math.Pow.
 func (m *machine) powOfNumbers(x, y vec) vec {
 	size := m.abs(x)
 	z := m.exp(m.mul(y, m.log(size)))
-	z = m.choose(m.compare(size, equal, num(1)), num(1), z) // also for infinite y
+	z = m.choose(m.compare(size, equal, num(1)), num(1), z) // even for infinite y
 
-	// A negative number has a negative power if y is odd, and none if y is no integer.
+	// The power of a negative number is negative if y is odd, and NaN if y is not an integer.
 	whole := m.compare(m.round(y, down), equal, y)
 	half := m.mul(y, num(0.5))
 	even := m.compare(m.round(half, down), equal, half)
@@ -25,7 +27,8 @@ func (m *machine) powOfNumbers(x, y vec) vec {
 	return m.choose(m.compare(y, equal, num(0)), num(1), z)
 }
 
-// widen returns the lower (0) or upper (1) half of a vector of float32 as float64.
+// widen returns a half of a vector of float32 as float64: the lower half for 0, the upper half for
+// 1.
 func (m *machine) widen(x vec, half uint8) vec {
 	r := m.reg()
 	if m.wide() {
@@ -40,7 +43,7 @@ func (m *machine) widen(x vec, half uint8) vec {
 	return r
 }
 
-// narrow is the inverse of widen.
+// narrow returns two vectors of float64 as one vector of float32. It is the inverse of widen.
 func (m *machine) narrow(low, high vec) vec {
 	r := m.reg()
 	if m.wide() {

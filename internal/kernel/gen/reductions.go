@@ -11,10 +11,12 @@ var (
 	negativeInfinity = num(math.Inf(-1))
 )
 
-// reduction reduces the n elements at a to the first lane of the result. It may change n, not a.
+// reduction emits code that reduces the n elements at a to the first lane of the result. The code
+// may change n but not a.
 type reduction func(m *machine, a, n gp) reg.Register
 
-// reductions generates the kernels of all elements of a slice and of all elements of each row.
+// reductions generates the kernels that reduce all elements of a slice, or all elements of each row
+// of a matrix.
 func (m *machine) reductions() {
 	extreme := func(start num, single, double emit) reduction {
 		return func(m *machine, a, n gp) reg.Register { return m.extreme(a, n, start, single, double) }
@@ -62,10 +64,11 @@ func (m *machine) dotRows() {
 // scalarStore stores the first lane of x.
 func (m *machine) scalarStore(x reg.Register, to mem) { m.do(m.VMOVSS, m.VMOVSD, x, to) }
 
-// partialBytes is the size of all partial sums of Vectors.Sum, the same on every instruction set.
+// partialBytes is the size of all partial sums of Vectors.Sum together, which is the same on every
+// instruction set.
 const partialBytes = 256
 
-// sum adds as Vectors states.
+// sum adds elements in the order that Vectors.Sum states.
 func (m *machine) sum(a, n gp) reg.Register {
 	return m.partialSums(n, []gp{a}, func(operands []mem, partial vec) {
 		m.do(m.VADDPS, m.VADDPD, operands[0], partial, partial)
@@ -85,9 +88,10 @@ func (m *machine) dot(a, b, n gp) reg.Register {
 	})
 }
 
-// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states: whole
-// adds the terms of a vector to a partial sum, and rest the terms of lanes, some of which are zero.
-// The partial sums fill whole registers.
+// partialSums adds one term for each of the n elements at bases, in the order that Vectors.Sum
+// states. whole adds the terms of a vector in memory to a partial sum. rest does the same for
+// vectors in registers, whose lanes after the end of the slice are 0. The partial sums fill whole
+// registers.
 func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest func([]vec, vec)) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {
@@ -136,8 +140,9 @@ func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest fun
 	return m.combineLanes(partial[0], m.VADDPS, m.VADDPD)
 }
 
-// extreme finds the greatest or the least element. Minimum and maximum instructions may lose a NaN,
-// so those are collected apart, in lanes that are otherwise 0 and added at last.
+// extreme finds the greatest or the least element. Minimum and maximum instructions may lose a NaN.
+// NaNs are therefore collected in a second register, whose lanes are otherwise 0 and which is added
+// at the end.
 func (m *machine) extreme(a, n gp, start num, single, double emit) reg.Register {
 	best, nan := m.vector(start), m.zero()
 	from := m.copyOf(a)
@@ -169,7 +174,8 @@ func (m *machine) extreme(a, n gp, start num, single, double emit) reg.Register 
 	return total
 }
 
-// combineLanes applies an operation to lanes at half the distance until one is left.
+// combineLanes applies an operation to pairs of lanes, the upper half with the lower half, until
+// one lane is left.
 func (m *machine) combineLanes(x vec, single, double emit) reg.Register {
 	if m.wide() {
 		high := m.YMM()
@@ -193,7 +199,7 @@ func (m *machine) combineLanes(x vec, single, double emit) reg.Register {
 // columnPartials is the number of partial sums of each column in Vectors.SumColumns.
 const columnPartials = 4
 
-// sumColumns generates SumColumns: one vector of columns after the other.
+// sumColumns generates SumColumns. It takes one vector of columns after the other.
 func (m *machine) sumColumns() {
 	m.function("sumColumns", "adds the rows to dst.", "(dst []T, a *T, rows int)")
 	dst, n := m.slice("dst")
@@ -247,8 +253,9 @@ func (m *machine) sumColumns() {
 	m.end()
 }
 
-// softplusColumns generates SoftplusColumns: log(1 + exp x) is max(x, 0) + log(1 + exp(-|x|)), and
-// one logarithm of a product serves as many rows as fit into a number: factors are at most 2.
+// softplusColumns generates SoftplusColumns. It uses log(1 + exp x) = max(x, 0) + log(1 +
+// exp(-|x|)). The factors 1 + exp(-|x|), which are at most 2, of productFactors rows are multiplied
+// before one logarithm is taken of the product.
 func (m *machine) softplusColumns() {
 	m.function("softplusColumns", "adds log(1 + exp a) of the rows to dst.", "(dst []T, a *T, rows int)")
 	dst, n := m.slice("dst")
@@ -291,5 +298,5 @@ func (m *machine) softplusColumns() {
 	m.end()
 }
 
-// productFactors is how many factors of at most 2 have a product that is a number.
+// productFactors returns a number of factors of at most 2 whose product does not overflow.
 func (m *machine) productFactors() int { return either(m, 100, 1000) }

@@ -9,9 +9,9 @@ import (
 // tileVectors is the width of a tile of C in vectors.
 const tileVectors = 2
 
-// tileHeights are the heights of tiles. The first is as large as the registers allow: besides the
-// sums, tileVectors registers hold a row of B, and one or two elements of A. The others are for the
-// rest of a matrix.
+// tileHeights returns the numbers of rows of tiles. The first one is as large as the registers
+// allow: besides the sums, tileVectors registers hold a row of B, and one or two registers hold
+// elements of A. The smaller heights are for the last rows of a matrix.
 func tileHeights(isa isa) []int {
 	if isa == avx512 {
 		return []int{12, 8, 4, 3, 2, 1}
@@ -32,11 +32,12 @@ func tiles(isa isa) func(*build.Context) {
 	}
 }
 
-// tileName is the name of a kernel without the instruction set and the type.
+// tileName returns the name of a kernel without its instruction set and type.
 func tileName(rows, vectors int) string { return fmt.Sprintf("tile%dx%d", rows, vectors) }
 
-// tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of
-// A times a row of B per turn. A is read element by element and therefore with any strides.
+// tile generates one kernel. A tile of C stays in registers during the loop over k, each iteration
+// of which adds a column of A times a row of B. A may have any strides, because it is read element
+// by element.
 func (m *machine) tile(rows, vectors int) {
 	m.function(tileName(rows, vectors),
 		fmt.Sprintf("is a tileKernel for %d rows and up to %d columns.", rows, vectors*m.lanes()),
@@ -117,15 +118,15 @@ func (m *machine) tile(rows, vectors int) {
 	m.end()
 }
 
-// lastColumns returns the lanes in use of the last vector of a tile.
+// lastColumns returns the mask of the lanes in use in the last vector of each row of a tile.
 func (m *machine) lastColumns(vectors int) mask {
 	cols := m.param("cols")
 	m.SUBQ(number((vectors-1)*m.lanes()), cols)
 	return m.firstLanes(cols)
 }
 
-// eachRow calls f with a pointer to each of the rows that start at base; stride is the name of a
-// parameter.
+// eachRow calls f with a pointer to each of the rows that start at base. stride is the name of the
+// parameter that holds the distance between rows.
 func (m *machine) eachRow(base gp, stride string, rows int, f func(i int, row gp)) {
 	row, step := m.copyOf(base), m.stride(stride)
 	for i := range rows {
@@ -136,7 +137,8 @@ func (m *machine) eachRow(base gp, stride string, rows int, f func(i int, row gp
 	}
 }
 
-// rowGroups are pointers to every third row: base + index·{0, 1, 2} addresses the rows of a group.
+// rowGroups holds pointers to every third row. The three rows of a group are at the pointer plus 0,
+// 1 or 2 times the stride.
 type rowGroups []gp
 
 func (m *machine) rowGroups(base, stride gp, rows int) (g rowGroups) {
@@ -150,7 +152,7 @@ func (m *machine) rowGroups(base, stride gp, rows int) (g rowGroups) {
 	return g
 }
 
-// row is the address of the current element of row i.
+// row returns the address of the current element of row i.
 func (g rowGroups) row(i int, stride gp) mem {
 	if i%3 == 0 {
 		return mem{Base: g[i/3]}
@@ -158,7 +160,7 @@ func (g rowGroups) row(i int, stride gp) mem {
 	return mem{Base: g[i/3], Index: stride, Scale: uint8(i % 3)}
 }
 
-// advance adds rows·stride to base.
+// advance adds rows·stride to the pointer base.
 func (m *machine) advance(base, stride gp, rows int) {
 	step := m.GP64()
 	m.IMUL3Q(number(rows), stride, step)

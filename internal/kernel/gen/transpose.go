@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// transpose generates a kernel that transposes squares of one vector's length. It is for AVX2 only:
-// AVX-512 has no faster way to shuffle.
+// transpose generates a kernel that transposes squares whose side is the number of lanes of a
+// vector. It is generated for AVX2 only, because AVX-512 has no faster way to do this.
 func (m *machine) transpose() {
 	n := m.lanes()
 	m.function("transpose", fmt.Sprintf("computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, "+
@@ -15,8 +15,8 @@ func (m *machine) transpose() {
 	from, to, rows := m.copyOf(src), m.copyOf(dst), m.param("rows")
 	m.Label("square")
 	in, out := m.rowGroups(from, srcStride, n), m.rowGroups(to, dstStride, n)
-	// A register takes the same part of two rows at a distance of n/2, so that no instruction has
-	// to cross its halves.
+	// A register holds the same part of rows i and i + n/2, so that no instruction has to move
+	// elements between the two halves of a register.
 	half := n / 2
 	for part := range 2 {
 		var x []vec

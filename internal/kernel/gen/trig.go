@@ -10,16 +10,18 @@ func (m *machine) sin(x vec) vec {
 }
 func (m *machine) cos(x vec) vec { return m.sinOfQuarter(x, 1) }
 
-// trigLimit is the greatest |x| that sine and cosine are computed for.
+// trigLimit returns the largest |x| for which the assembly computes sine and cosine.
 func (m *machine) trigLimit() float64 { return either(m, 0x1p17, 0x1p30) }
 
-// sinOfQuarter returns sin(x + quarter·π/2), and x itself where |x| is greater than trigLimit or
-// NaN.
+// sinOfQuarter returns sin(x + quarter·π/2). Where |x| is greater than trigLimit or x is NaN, it
+// returns x.
 //
-// r = x - n·π/2, with π/2 in three parts. The first step is exact: both numbers are multiples of
-// the last digit of the first part or of x, and their difference is small. Later steps round
-// relative to their results. So r is right to about a unit in the last place even next to a
-// multiple of π/2, as long as n times the rest of π/2 is small.
+// It reduces x to r = x - n·π/2, where π/2 is the sum of three parts, which are multiplied by n and
+// subtracted one after the other. The first step is exact: both numbers are multiples of the last
+// digit of the first part or of x, and their difference is small. The rounding errors of later
+// steps are relative to their results. So the error of r is about a unit in the last place even
+// next to a multiple of π/2, provided that n times the difference between π/2 and the sum of its
+// parts is small.
 func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 	magic := m.vector(m.magic())
 	shifted := m.mulAdd(x, num(2/math.Pi), magic)
@@ -29,7 +31,7 @@ func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 		r = m.mulSubFrom(n, num(part), r)
 	}
 
-	// Coefficients of (sin(r) - r)/r³ and (cos(r) - 1 + r²/2)/r⁴ as functions of r².
+	// The polynomials approximate (sin(r) - r)/r³ and (cos(r) - 1 + r²/2)/r⁴ as functions of r².
 	alternating := func(first, offset int64) func(k int64) *big.Float {
 		return func(k int64) *big.Float {
 			c := inverseFactorial(2*k + offset)
@@ -46,14 +48,14 @@ func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 	c := m.polynomial(square, fit(either(m, 2, 5), 0, limit, series(alternating(0, 4))))
 	cos := m.mulAdd(m.mul(square, square), c, m.mulSubFrom(square, num(0.5), num(1)))
 
-	// The lowest bits of n, counted from the quarter, say which of both it is and with which sign.
+	// The two lowest bits of n + quarter determine whether the result is sin or cos, and its sign.
 	turn := m.addInt(shifted, pattern(quarter))
 	y := m.choose(m.signMask(m.shiftLeft(turn, 8*m.size-1)), cos, sin)
 	y = m.xor(y, m.sign(m.shiftLeft(turn, 8*m.size-2)))
 	return m.choose(m.compare(m.abs(x), lessEqual, num(m.trigLimit())), y, x)
 }
 
-// signMask returns where the sign bit is set.
+// signMask returns the mask of the lanes whose sign bit is set.
 func (m *machine) signMask(x vec) mask {
 	if !m.wide() {
 		return x

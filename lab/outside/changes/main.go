@@ -1,5 +1,5 @@
-// Command changes asks where the mean of a series changes: a user's Target on the space of all
-// subsets of the places.
+// Command changes finds the rows at which the mean of a series changes. It is an example of a
+// Target written by a user, on the space of all subsets of possible places.
 package main
 
 import (
@@ -78,7 +78,8 @@ func (c changes) LogJoint(_, mask, theta *Node) *Node { // [B,D], [B,D] -> [B]
 	return Add(ReduceSum(perRow, -1), Squeeze(prior, -1))
 }
 
-// series rises by 1.5 at row 12 and falls by 1 at row 28, from a fixed seed.
+// series returns a series whose mean rises by 1.5 at row 12 and falls by 1 at row 28. The seed is
+// fixed.
 func series(n int) []float64 {
 	random, y := rand.New(rand.NewPCG(5, 1)), make([]float64, n)
 	for t := range y {

@@ -1,5 +1,5 @@
-// Command classics asks three questions of columns in memory: how many components has a mixture,
-// where does a series change, and where are the knots of a curve.
+// Command classics answers three questions about columns in memory: how many components a mixture
+// has, where a series changes, and where the knots of a curve are.
 package main
 
 import (

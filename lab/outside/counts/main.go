@@ -1,5 +1,6 @@
-// Command counts asks how a rate changed over ten years: not at all, by a trend, or by a step in
-// the middle. It is a user's Target, with three models and a Poisson likelihood.
+// Command counts finds how a rate changed over ten years: not at all, by a trend, or by a step in
+// the middle. It is an example of a Target written by a user, with three models and a Poisson
+// likelihood.
 package main
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// rates is y ~ Poisson(exp(3 a + b year + c [year > 0])), with a, b, c ~ N(0, 1).
+// rates is the model y ~ Poisson(exp(3 a + b·year + c·[year > 0])) with a, b, c ~ N(0, 1), where
+// year is counted from the middle.
 type rates struct {
 	models *space.Table // θ = (a, b, c), of which the models use a, (a, b) and (a, c)
 	design [][]float64  // [3,n]
@@ -40,7 +42,8 @@ func (r rates) LogJoint(_, mask, theta *Node) *Node { // [B,3], [B,3] -> [B]
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
-// Unimodal reports that the density is log-concave: weights need no checks by chains.
+// Unimodal returns true, because the density is log-concave. Importance weights then need no check
+// by Markov chains.
 func (rates) Unimodal() bool { return true }
 
 func main() {

@@ -1,5 +1,5 @@
-// Command graphs asks which of four measured quantities depend on which: the posterior over
-// directed acyclic graphs of columns in memory.
+// Command graphs finds the dependences between four measured quantities: it prints the posterior
+// over directed acyclic graphs of columns in memory.
 package main
 
 import (
@@ -36,7 +36,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	// linear, every graph
+	// The zero options select linear mechanisms and allow every graph.
 	problem, err := dag.NewProblem(data, dag.ModelOptions{}, dag.Constraints{})
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Command mixture asks whether ten values come from one normal component or from two: a user's
-// Target on a nested space, for any number of components, answered by two methods.
+// Command mixture finds whether ten values come from one normal component or from two. It is an
+// example of a Target written by a user, on a nested space, for any number of components. Two
+// methods answer the question.
 package main
 
 import (
@@ -87,8 +88,8 @@ func main() {
 	device, err2 := gpu.Open(gpu.Auto)
 	ctx := context.Background()
 	solution, err3 := vti.Solve(ctx, device, target, vti.SolveConfig{Fit: vti.Config{Seed: 1}, Precision: 0.02})
-	// Components without rows have wide posteriors, which weights alone can miss: reversible-jump
-	// chains on the same Target have to agree.
+	// Components without rows have wide posteriors, which importance weights alone can miss. The
+	// results of reversible-jump chains on the same Target must therefore agree.
 	chains, err4 := rjmcmc.Run(ctx, device.Backend(), target, rjmcmc.Config{Chains: 32, Seed: 1})
 	for _, err := range []error{err1, err2, err3, err4} {
 		if err != nil {

@@ -1,4 +1,5 @@
-// Command orders asks for the order of an autoregression: a user's Target on a nested space.
+// Command orders finds the order of an autoregression. It is an example of a Target written by a
+// user, on a nested space.
 package main
 
 import (
@@ -57,7 +58,7 @@ func (a autoregression) LogJoint(_, mask, theta *Node) *Node { // [B,D], [B,D] -
 	return Add(ReduceSum(perRow, -1), prior)
 }
 
-// series returns one of order 2, from a fixed seed.
+// series returns an autoregressive series of order 2. The seed is fixed.
 func series(n int) []float64 {
 	random, y := rand.New(rand.NewPCG(3, 1)), make([]float64, n)
 	for t := 2; t < n; t++ {

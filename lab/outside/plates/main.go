@@ -1,7 +1,7 @@
-// Command plates asks which of some hospitals differ from their common rate: a model with plates
-// over all 2^hospitals models.
+// Command plates finds the hospitals that differ from a common rate. It uses a hierarchical model
+// with plates, and averages over all 2^hospitals sets of hospitals that may differ:
 //
-//	y_hr ~ N(μ + b_h, 1),   μ ~ N(0, 1),   b_h ~ N(0, 1) in the hospitals that differ
+//	y_hr ~ N(μ + b_h, 1),   μ ~ N(0, 1),   b_h ~ N(0, 1) in the hospitals that differ, else 0
 package main
 
 import (
@@ -39,13 +39,13 @@ func main() {
 	for i := range hospitals * rows {
 		h := i / rows
 		value := 0.4 + math.Sin(float64(17*i+1))
-		if h%3 == 0 { // these differ, by up to 1.5
+		if h%3 == 0 { // every third hospital differs, by up to 1.5
 			value += 1.5 * math.Cos(float64(h))
 		}
 		data[y] = append(data[y], value)
 	}
 
-	var sites [][]int // hospital h differs: its effect is in the model
+	var sites [][]int // site h is 1 if the effect of hospital h is in the model
 	for _, coordinate := range m.Coordinates(effect) {
 		sites = append(sites, []int{coordinate})
 	}
@@ -57,7 +57,7 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	target.LogConcave = true // effects of known standard deviation, and a normal response
+	target.LogConcave = true // true because the standard deviation of effects is known and the response is normal
 	solution, err := vti.Solve(context.Background(), device, target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,4 @@
-// Command variables selects the predictors of a CSV file that matter, and estimates their effects.
+// Command variables computes, for each predictor in a CSV file, the probability that it matters.
 //
 //	go run ./variables ../../testdata/diabetes.csv y
 package main
