@@ -11,11 +11,11 @@ import (
 )
 
 // check compares the certificate weights with tempered chains, which do not depend on q, and
-// returns the certificate to believe. If the two methods agree, the more precise one can be
-// trusted. Chains alone cannot: they may have mixed only among the models that they have found. The
-// weights may have missed a small mode although probabilities and moments agree. Draws of the
-// chains show such a mode, and again then makes a certificate by weights once more, with proposals
-// at these draws.
+// returns the more reliable certificate. If the two methods agree, the more precise one can be
+// trusted. Chains alone cannot be trusted: they may have mixed only among the models that they have
+// found. The weights may have missed a small mode although probabilities and moments agree. Draws
+// of the chains show such a mode, and again then makes a certificate by weights once more, with
+// proposals at these draws.
 func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, again func(CertifyConfig) (*weighing, error)) (*weighing, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -42,7 +42,7 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 type confirmation struct {
 	e       *evaluator
 	weights *weighing
-	cfg     CertifyConfig // its witnesses include the regions that chains have found so far
+	cfg     CertifyConfig // its witnesses, points of posterior mass, include draws of the chains so far
 	found   witnesses
 	again   func(CertifyConfig) (*weighing, error)
 }

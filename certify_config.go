@@ -16,7 +16,8 @@ import (
 // default in certification. With leastDraws draws of each model this makes two million draws.
 const maxListed = 1 << 16
 
-// CertifyConfig limits the work of a certification. The zero value is a good default.
+// CertifyConfig holds the numbers of draws and other limits of the work of Certify, and the checks
+// that it makes. The zero value is a good default.
 type CertifyConfig struct {
 	// MaxModels is the largest number of models in a space whose models are weighted one by one; 0
 	// stands for 65,536. In larger spaces models are drawn from q(m), and models and parameters are
@@ -29,9 +30,10 @@ type CertifyConfig struct {
 	// larger one, and no log evidence of the ten most probable models has more than five times it.
 	// 0 stands for 0.002.
 	Tolerance float64
-	// Confirm requests a check of weights by tempered chains (chains.go) even if the weights look
-	// reliable. It should be set for posteriors that may have several modes, because weights cannot
-	// show a mode where no draw fell. Solve sets it unless the target is a UnimodalTarget.
+	// Confirm requests a check of weights by tempered chains (see the file chains.go) even if the
+	// weights look reliable. It should be set for posteriors that may have several modes, because
+	// weights cannot show a mode where no draw fell. Solve sets it unless the target is a
+	// UnimodalTarget.
 	Confirm bool
 	// NoChains requests certification by weights alone, for targets on which chains cannot work.
 	NoChains bool
@@ -45,9 +47,9 @@ type CertifyConfig struct {
 	// Progress, if not nil, is called at intervals with the number of draws done and an upper bound
 	// of the number in all.
 	Progress func(done, total int)
-	// Shard, if not nil, is the part of this process in a certificate that several processes
-	// compute. Each process ends with the same certificate, to the bit, as a process that works
-	// alone.
+	// Shard, if not nil, says which part of the work this process does, if several processes
+	// compute a certificate together. Each process ends with the same certificate, to the bit, as a
+	// process that works alone.
 	Shard *shard.Shard
 	// ChainGroups is the number of groups of tempered chains; 0 stands for 1. Each group has its
 	// own burn-in, so that several groups can run at the same time.

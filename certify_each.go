@@ -18,9 +18,10 @@ import (
 // fewer draws of a model. Not tuned.
 const rounds = 8
 
-// certifyEach estimates the evidence of every model. The first draws are shared equally. Each later
-// round gives a model draws in proportion to its probability times the relative spread of its
-// weights (Neyman allocation), which minimises the error of the probabilities.
+// certifyEach estimates the evidence of every model. All models get the same number of first draws.
+// Each of the rounds after them gives a model draws in proportion to its probability times the
+// relative spread of its weights (Neyman allocation), which minimises the error of the
+// probabilities.
 func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	codes := space.ListModels(e.Target.Space())
 	certificate := &weighing{Certificate: &Certificate{Complete: true, Models: models.EstimatesOf(codes)}}
@@ -101,7 +102,8 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 const modeRounds = 3
 
 // proposeModes gives Laplace proposals at their modes to the models whose weights are unreliable or
-// have missed the region of a witness, and adds draws of these models.
+// have missed the region of a witness (a point of posterior mass from an earlier certificate), and
+// adds draws of these models.
 func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
 	if err := s.addModeStarts(&earlier, logPrior); err != nil {

@@ -143,8 +143,9 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 	return draws.conclude(cfg.witnesses)
 }
 
-// jointShares returns, for each witness, the log of the amount that a draw at the witness would add
-// to the evidence estimated from the given number of draws.
+// jointShares returns, for each witness, a point of posterior mass from an earlier certificate, the
+// log of the amount that a draw at this point would add to the evidence estimated from the given
+// number of draws.
 func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64

@@ -16,8 +16,8 @@ const (
 	// mostProposals bounds the number of models with a Laplace proposal. Each takes about a dozen
 	// Hessians.
 	mostProposals = 512
-	// proposalMass is the probability above which a model gets a proposal if its k̂ would be small
-	// enough for many draws, but is too large for the few draws it has. It is a fiftieth of
+	// proposalMass is the probability above which a model gets a Laplace proposal if its k̂ is
+	// reliable for many draws, but not for the few draws that the model has. It is a fiftieth of
 	// verdict.DoubtfulMissed.
 	proposalMass = 1e-4
 	// negligible is the share of the evidence of all models below which a model needs no draws.

@@ -89,8 +89,9 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 
 // checkingStarts returns the models in which the chains that check a certificate start. There are
 // four kinds in equal parts: the most probable models by weights; draws of q(m); the smallest and
-// largest models that the prior allows among these two kinds and uniform draws; and models from
-// small to large. Chains with one kind of start can agree on one mode and miss all others.
+// the largest models, taken from the first two kinds and from uniform draws that the prior allows;
+// and models from small to large. Chains with one kind of start can agree on one mode and miss all
+// others.
 func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
 	random := e.Random(stream + "/starts")
 	drawn, err := e.DrawCodes(random)
@@ -144,13 +145,13 @@ const (
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
-	// longest bounds the factor by which chains that do not agree may be prolonged. They continue
-	// if R-hat falls with their length and is expected to reach models.EnoughRHat within this
-	// factor. Otherwise training follows, and new chains. A few rounds of training, each with a
-	// certificate, cost about as much as chains of this length.
+	// longest is the largest factor by which chains that do not agree may be prolonged. They
+	// continue if R-hat falls with their length and is expected to reach models.EnoughRHat within
+	// this factor. Otherwise training follows, and new chains. A few rounds of training, each with
+	// a certificate, cost about as much as chains of this length.
 	longest = 8
-	// beyond is a factor on the length at which chains are expected to agree, which is known to
-	// about a tenth.
+	// beyond is a factor on the length at which chains are expected to agree, because this length
+	// is known only to about a tenth.
 	beyond = 1.1
 )
 

@@ -19,10 +19,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Config configures Fit. Its zero value suits a few dozen coordinates and up to a million models.
+// Config holds the settings of Fit. Its zero value suits a few dozen coordinates and up to a
+// million models.
 type Config struct {
-	// Flow is the family of flows for q(θ | m). Fit fills in Dim and Features. If Precision is nil,
-	// Fit fills in Precision and Linear from the curvature of the log density at a mode of the
+	// Flow holds the settings of the flow q(θ | m). Fit fills in Dim and Features. If Precision is
+	// nil, Fit fills in Precision and Linear from the curvature of the log density at a mode of the
 	// largest model. Precision is then the full matrix for up to cosmic.MaxCoupledDim coordinates,
 	// and otherwise a diagonal.
 	Flow cosmic.Config
@@ -54,18 +55,19 @@ type Config struct {
 	SecondDecay float64
 	// ModelStep is the learning rate of q(m); 0 stands for 0.1.
 	ModelStep float64
-	// InformationGain is the largest change of the entropy of q(m) in one step, in nats (appendix
-	// D.2); 0 stands for 0.01. +Inf stands for no limit.
+	// InformationGain is the largest change of the entropy of q(m) in one step, in nats (the VTI
+	// paper, appendix D.2); 0 stands for 0.01. +Inf stands for no limit.
 	InformationGain float64
-	// Tempering is the share of the steps during which the flow is trained on a flattened target,
-	// p(y, θ | m) to a power that rises from 0.1 to 1, while q(m) stays unchanged. A flow that
-	// starts wide finds modes that a flow fitted to a single mode never draws, and q(m) waits for
-	// fitted parameters. 0 means no tempering, which suits posteriors with one mode per model.
+	// Tempering is the fraction of the steps, at the start of each round, during which the flow is
+	// trained on a flattened target, p(y, θ | m) to a power that rises from 0.1 to 1, while q(m)
+	// stays unchanged. A flow that starts wide finds modes that a flow fitted to a single mode
+	// never draws, and q(m) waits for fitted parameters. 0 means no tempering, which suits
+	// posteriors with one mode per model.
 	Tempering float64
-	// Annealing is the share of the steps during which q(m) follows p(m) times a power of the
-	// evidence of m, as estimated by the flow. The power rises from 0 to 1. Annealing keeps q(m)
-	// from settling on the models that it happens to find before the flow has moved. It suits large
-	// spaces without a warm start. 0 means no annealing.
+	// Annealing is the fraction of the steps, at the start of each round, during which q(m) follows
+	// p(m) times a power of the evidence of m, as estimated by the flow. The power rises from 0 to
+	// 1. Annealing keeps q(m) from settling on the models that it happens to find before the flow
+	// has moved. It suits large spaces without a warm start. 0 means no annealing.
 	Annealing float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m). The zero value is
 	// LeaveOneOut.
@@ -95,9 +97,9 @@ type Config struct {
 	// DType is the float type of flow and target: Float32 or Float64. The zero value stands for
 	// Float32.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a non-finite log density between two reports;
-	// 0 stands for 0.01. With a larger share Fit returns an error. In the first 100 steps the limit
-	// is a half.
+	// MaxNonFinite is the largest fraction of draws with a non-finite log density between two
+	// reports; 0 stands for 0.01. With a larger fraction Fit returns an error. In the first 100
+	// steps the limit is one half.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
@@ -124,7 +126,7 @@ type Info struct {
 	// Step is the number of steps taken, of Steps in all.
 	Step, Steps int
 	// Loss is the average of log q(θ | m) − log p(y, θ | m) + log q(m) − log p(m): an estimate of
-	// the negative ELBO, in nats (eq. 10).
+	// the negative ELBO, in nats (the VTI paper, eq. 10).
 	Loss float64
 	// Entropy is the entropy of q(m), in nats.
 	Entropy float64
@@ -244,17 +246,18 @@ func (c Config) checkSize(sp space.Space) error {
 }
 
 // ControlVariate selects the term that is subtracted from the losses in the score-function gradient
-// of q(m) (eq. 18, 19). No choice biases the gradient.
+// of q(m) (the VTI paper, eq. 18 and 19). No choice biases the gradient.
 type ControlVariate int
 
 const (
 	// LeaveOneOut subtracts from each loss the mean of the other losses of its batch.
 	LeaveOneOut ControlVariate = iota
-	// Running subtracts the moving average of the losses of previous batches (appendix D.1).
+	// Running subtracts the moving average of the losses of previous batches (the VTI paper,
+	// appendix D.1).
 	Running
-	// SurrogateMean subtracts the expected loss of each model under a surrogate that treats models
-	// as independent, adds the exact gradient of the subtracted term, and applies LeaveOneOut to
-	// the rest. It needs a table q(m).
+	// SurrogateMean subtracts the expected loss of each model under a surrogate, which estimates
+	// the reward of each model separately. It adds the exact gradient of the subtracted term, and
+	// applies LeaveOneOut to the difference. It needs a q(m) that is a table of all models.
 	SurrogateMean
 	// NoControl subtracts nothing.
 	NoControl

@@ -24,9 +24,9 @@
 //	logH       log h     log q(θ | m) − log η(θ | m) (eq. 9)
 //
 // η(θ | m) is p(y, θ | m), the unnormalised posterior of the parameters, and Z_m = p(y | m) the
-// evidence of a model. Numbers of equations and appendices refer to Davies, Mackinlay, Oliveira and
-// Sisson, "Amortized Variational Transdimensional Inference" (2025). docs/method.md lists the
-// differences of this implementation and their reasons.
+// evidence of a model. Comments call Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
+// Transdimensional Inference" (2025) the VTI paper; numbers of equations and appendices refer to
+// it. docs/method.md lists the differences of this implementation and their reasons.
 //
 // # Files
 //

@@ -20,8 +20,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise gradients for
-// the flow, and score-function gradients for q(m).
+// Fit trains q(m) q(θ | m) on the target by stochastic gradients of the ELBO (the VTI paper, eq.
+// 10): pathwise gradients for the flow, and score-function gradients for q(m).
 //
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
 // names one, and returns the current posterior with an error that wraps ctx.Err(). If too many
@@ -38,7 +38,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 	if !errors.Is(err, errBadStart) || !t.anchored {
 		return posterior, err
 	}
-	// The flow started from the normal approximation at the mode of the largest model, which does
+	// The normal approximation at the mode of the largest model, from which the flow started, does
 	// not suit the other models or is too narrow for the float type. Start from the standard normal
 	// instead.
 	if t, err = newTrainer(ctx, device, target, cfg, false); err != nil {

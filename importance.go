@@ -49,9 +49,9 @@ type tally struct {
 	changed    bool // whether draws were added since the last estimate
 	estimated  models.Evidence
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
-	// representative is a draw chosen among all of the model in proportion to weight, and logTotal
-	// the log of the sum of weights. It represents the posterior of a model without enough stored
-	// draws.
+	// representative is a draw chosen among all draws of the model in proportion to their weights,
+	// and logTotal the log of the sum of the weights. It represents the posterior of the model if
+	// there are too few stored draws.
 	representative storedDraw
 	logTotal       float64
 	// heaviest holds the draws of largest weight, unordered.
@@ -70,8 +70,8 @@ type storedDraw struct {
 	logQ, logJoint, logWeight float64
 }
 
-// add adds a draw and its weight. The draw replaces t.one if u, which is uniform on [0, 1), is
-// small enough.
+// add adds a draw and its weight. The draw replaces t.representative if u, a uniform number on [0,
+// 1), is below the share of the draw in the sum of the weights so far.
 func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.logWeights, t.changed = append(t.logWeights, draw.logWeight), true
 	if store {
@@ -125,7 +125,7 @@ func (t *tally) estimate() models.Evidence {
 }
 
 // representatives returns the draws that represent the model in the weighted sample, and their
-// smoothed log weights. If there are few stored draws it returns only the draw one, because few
+// smoothed log weights. If there are few stored draws it returns only t.representative, because few
 // draws with normalised weights would represent the proposal rather than the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastDraws {
@@ -146,7 +146,7 @@ type importanceSampler struct {
 	codes       [][]int32 // of the models
 	tallies     []tally   // by model
 	random      *rand.Rand
-	choices     *rand.Rand       // random numbers that choose the draw one of each tally
+	choices     *rand.Rand       // random numbers that choose the representative of each tally
 	proposals   []*laplace.Modes // Laplace proposals by model; nil if none
 	modes       []laplace.Modes  // modes found, by model; nil before a search
 	surface     laplace.Surface  // the log density on which modes are searched

@@ -105,9 +105,10 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 	return table.Variable(e.Variables.In(evaluate.ModelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settings of the fit of a network q(m) to the models of chains. In a share pilotBlur of the models
-// one random site is drawn anew, so that models which short chains missed do not become improbable:
-// training lowers probabilities much faster than it raises them again. Not tuned.
+// Settings of the fit of a network q(m) to the models of chains. In the fraction pilotBlur of the
+// models, the outcome of one random site of the code is drawn anew, so that models that short
+// chains missed do not become improbable: training lowers probabilities much faster than it raises
+// them again. Not tuned.
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800

@@ -113,11 +113,11 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // evidences and a verdict.
 //
 // q alone favours models whose posterior the flow fits well. Weights w = p(y, θ | m) / r(θ | m) do
-// not, where r is the density of the flow with a wider reference than the standard normal
-// (reference.go). Their mean estimates the evidence of m for every r whose weights have a light
-// tail, which Pareto's k̂ shows. If the space has at most MaxModels models, each is weighted
-// separately and the result does not depend on q(m). If weights are not trusted, tempered chains
-// (chains.go) give the result, provided that they have mixed.
+// not, where r is the density of the flow applied to noise that is wider than the standard normal
+// (see the file reference.go). The mean of the weights estimates the evidence of m for every r
+// whose weights have a light tail, which Pareto's k̂ shows. If the space has at most MaxModels
+// models, each is weighted separately and the result does not depend on q(m). If weights are not
+// trusted, tempered chains (chains.go) give the result, provided that they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err

@@ -8,23 +8,23 @@ import (
 
 // SolveConfig sets the precision and the limits of work of Solve. The zero value is a good default.
 type SolveConfig struct {
-	// Fit configures training. Fit.Steps is the largest total number of steps of all rounds; 0
-	// stands for 3,150. If Fit.FirstRound is 0 it stands for 50. These defaults give six rounds.
-	// Not tuned.
+	// Fit holds the settings of training. Fit.Steps is the largest total number of steps of all
+	// rounds; 0 stands for 3,150. If Fit.FirstRound is 0 it stands for 50. These defaults give six
+	// rounds. Not tuned.
 	Fit Config
-	// Certify configures certificates. Certify.Draws is the largest number of draws of each
-	// certificate. If Certify.Tolerance is 0 it stands for Precision. Certify.Confirm is set unless
-	// the target is a UnimodalTarget.
+	// Certify holds the settings of certificates. Certify.Draws is the largest number of draws of
+	// each certificate. If Certify.Tolerance is 0 it stands for Precision. Certify.Confirm is set
+	// unless the target is a UnimodalTarget.
 	Certify CertifyConfig
 	// Precision is the largest allowed standard error of the probabilities of models and of
 	// outcomes of sites; 0 stands for 0.005. The largest allowed standard error of means of
 	// parameters is four times Precision, in posterior standard deviations.
 	Precision float64
 	// MaxTime, if not 0, is the time after which no new work starts and training stops. Modes and a
-	// first certificate of few draws are still computed. 0 stands for no limit while each round
-	// improves the certificate, and for DefaultMaxTime after a round that did not. All other
-	// decisions depend on draws and counts alone, so that without a time limit the same seed gives
-	// the same bits on any machine.
+	// first certificate of few draws are still computed. If MaxTime is 0, there is no limit while
+	// each round improves the certificate, and the limit is DefaultMaxTime after a round that did
+	// not improve it. Apart from these limits all decisions depend on draws and counts alone, so
+	// that a run that no limit ends gives the same bits on any machine for the same seed.
 	MaxTime time.Duration
 	// Untrained leaves out all training and keeps q(m) unchanged, so that Solve certifies the
 	// starting point of Fit.

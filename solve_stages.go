@@ -23,9 +23,9 @@ const (
 	// fewestDraws is the least number of draws of a full certificate, unless CertifyConfig.Draws is
 	// smaller. The error of k̂ is then 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the divergence of q from the posterior, in nats, up to which q is good
-	// enough if the answer does not need it. At draws of the posterior the density of q is then 0.6
-	// times the posterior density, in the geometric mean.
+	// closeDivergence is the largest divergence KL(p ‖ q) of q from the posterior p, in nats, at
+	// which q needs no training if the answer does not need q. The geometric mean of q/p over draws
+	// of p is then at least 0.6.
 	closeDivergence = 0.5
 )
 
@@ -97,14 +97,14 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.setStage(glancing, Starting, c.Reasons[0], "weights of q")
 }
 
-// mayBear reports whether birth-death chains are next. It is asked after weights over models are
-// not good enough although q(m) was fitted to the models found.
+// mayBear reports whether birth-death chains are next. Solve calls it if weights of models are not
+// good enough although q(m) was fitted to the models found.
 func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
-// births certifies by birth-death chains. If the result is not trusted, the plan continues without
-// it.
+// births certifies by birth-death chains. If the result is not trusted, Solve continues with the
+// stages that would have followed without these chains.
 func (s *solver) births(ctx context.Context) error {
 	if s.last == nil { // in a resumed run: the models that weights found are needed below
 		var err error

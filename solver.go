@@ -49,7 +49,8 @@ func (s *solver) firstStage() stage {
 	return glancing
 }
 
-// late reports whether the time limit has passed. There is none without MaxTime while rounds help.
+// late reports whether the time limit has passed. If MaxTime is 0, there is no limit while rounds
+// help, and then DefaultMaxTime.
 func (s *solver) late() bool {
 	if s.plan.Unhelpful > 0 {
 		return s.time.Or(DefaultMaxTime).Over()
@@ -141,7 +142,8 @@ type plan struct {
 	ByDraws bool
 	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`
-	// CutShort reports whether the collapsed posterior was given up for lack of time.
+	// CutShort reports whether certification by the collapsed posterior, with parameters integrated
+	// out, was ended by the time limit.
 	CutShort bool `json:",omitempty"`
 	// Last reports whether the next full certificate is the last, since nothing is left to try.
 	Last bool
@@ -175,10 +177,10 @@ func (p *plan) restore(first stage, fit *Config) error {
 }
 
 const (
-	// unknownKHat stands for k̂ if there are too few draws to estimate it.
+	// unknownKHat is stored in place of a k̂ for which there are too few draws.
 	unknownKHat = 10
 	// A round of training is helpful if it lowers a k̂ that is too large by at least helpfulKHat,
-	// or lowers the number of draws needed for the precision by at least the share helpfulDraws.
+	// or lowers the number of draws needed for the precision by at least the fraction helpfulDraws.
 	// Estimates of k̂ from 4,096 draws of a certificate of few draws have a standard error of about
 	// 0.1. Not tuned.
 	helpfulKHat  = 0.05

@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// If no draw of a round has weight, its plan can still be stored. NaN used to end such runs at the
-// next checkpoint, for example of robust regressions on lists of predictors.
+// If no draw of a round has weight, its plan can still be stored. Before plans left out NaN, such
+// runs ended with an error at the next checkpoint, for example robust regressions on lists of
+// predictors.
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()

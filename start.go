@@ -18,13 +18,14 @@ import (
 type Start int
 
 const (
-	// PilotStart: the flow starts at its anchor, the normal approximation at a mode, and q(m) at
-	// the result of a pilot run with this flow (pilot.go).
+	// PilotStart: the flow starts at its anchor, the normal approximation at a mode of the largest
+	// model, and q(m) at the result of a pilot run (see the file pilot.go).
 	PilotStart Start = iota
 	// AnchorStart: the flow starts at its anchor, and there is no pilot run. A table q(m) starts at
 	// p(m).
 	AnchorStart
-	// IdentityStart, as in the paper: the flow starts as the identity, and there is no pilot run.
+	// IdentityStart: the flow starts as the identity, as in the VTI paper, and there is no pilot
+	// run.
 	IdentityStart
 )
 
@@ -45,7 +46,7 @@ type Beginning struct {
 	// LogModels holds log q(m) of all models, in the order of their index; nil stands for the
 	// prior.
 	LogModels []float64
-	// Flow is the family of flows of q(θ | m), if Config.Backbone is nil. Weights holds the
+	// Flow holds the settings of the flow q(θ | m), if Config.Backbone is nil. Weights holds the
 	// variables of the flow or the Backbone.
 	Flow    cosmic.Config
 	Weights *context.Context

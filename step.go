@@ -36,7 +36,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	logModel := cfg.Models.LogProb(ctx.In(evaluate.ModelScope), codes)
 	logPrior := ConvertDType(evaluate.LogPrior(target, codes), dtypes.Float64)
 	logH64 := ConvertDType(logH, dtypes.Float64)
-	loss := Add(logH64, Sub(logModel, logPrior)) // eq. 10, for each draw
+	loss := Add(logH64, Sub(logModel, logPrior)) // for each draw; the VTI paper, eq. 10
 
 	// Both gradients come from one sweep: the score-function loss takes its rewards as constants,
 	// and the flow's loss does not contain the parameters of q(m).
@@ -169,7 +169,7 @@ func (t *trainer) compile() (err error) {
 	if t.exec, err = context.NewExec(backend, t.Variables, step); err != nil {
 		return err
 	}
-	// learners are called after every step
+	// A Learner gets the outputs of every step, so that a launch has one step.
 	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (t *trainer) launch(inputs []any) error {
 	if err := t.learn(outputs); err != nil {
 		return err
 	}
-	// immediately, because the garbage collector does not see memory of the device
+	// freed immediately, because the garbage collector does not see memory of the device
 	for _, output := range outputs {
 		if err := output.FinalizeAll(); err != nil {
 			return fmt.Errorf("freeing what was learned from: %w", err)

@@ -20,7 +20,7 @@ type Context = context.Context
 //
 // The methods build graphs. B is a batch of (model, parameters) pairs; computations have the float
 // type of theta. A Target never adds a density for inactive coordinates: q has the same density for
-// them, which cancels (eq. 9).
+// them, which cancels (the VTI paper, eq. 9).
 type Target interface {
 	// Space returns the set of models and the coordinates that each uses.
 	Space() space.Space
@@ -44,8 +44,8 @@ type Flow interface {
 }
 
 // WeighedFlow is a Flow that estimates evidences with less error than one weight per draw would
-// give. An example is the flow of a model with plates, which weights the members of a plate one by
-// one.
+// give. An example is the flow of a model with plates, sets of exchangeable members such as groups
+// (package hbm): it computes a weight for each member and multiplies their means.
 type WeighedFlow interface {
 	Flow
 	// Weighed returns a Known whose Evidences use the flow with the variables of ctx. It is called
@@ -54,8 +54,8 @@ type WeighedFlow interface {
 	Weighed(device *gpu.Device, ctx *Context) models.Known
 }
 
-// BatchedFlow is a Flow whose training steps each fit a part of the target, such as some members of
-// each plate, or one of many data sets. All other uses of the flow are for the whole target.
+// BatchedFlow is a Flow whose training steps each fit a part of the target, such as the data of
+// some groups, or one of many data sets. All other uses of the flow are for the whole target.
 type BatchedFlow interface {
 	Flow
 	// Batch returns the inputs of a training step from the host. step counts from 0. The inputs

@@ -131,8 +131,8 @@ func (s schedule) power(tempering float64) *Node {
 }
 
 // annealed returns the exponent of the evidences that q(m) follows at the step. It rises to 1 over
-// the given share of the round, as the cube of the number of steps, since log evidences differ by
-// hundreds of nats.
+// the given share of the round, in proportion to the cube of the number of steps, since log
+// evidences differ by hundreds of nats.
 func (s schedule) annealed(share float64) *Node {
 	if share == 0 {
 		return OnesLike(s.step)

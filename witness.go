@@ -246,8 +246,9 @@ type weighing struct {
 	// nil to release the sampler.
 	shares func(witnesses) ([]float64, error)
 	// byFlow reports whether a WeighedFlow estimated the evidences. Such a flow integrates out the
-	// members of a plate one by one. Chains over all members do not mix where such a flow fails, so
-	// that chains can confirm its answer but not replace it.
+	// parameters of each member of a plate (such as each group) separately. If such a flow fails,
+	// chains over the parameters of all members do not mix either. So chains can confirm its answer
+	// but not replace it.
 	byFlow bool
 }
 
@@ -256,8 +257,8 @@ type weighing struct {
 // points (models.Known.ModeStarts). If the weight of a point contradicts the draws of the
 // certificate, a search for a mode starts at the point.
 
-// These constants bound the numbers of points that are weighted, of one model and of all models.
-// The densities of the points of a model take a batch or two.
+// These constants are the largest numbers of points that are weighted, of one model and of all
+// models together. The densities of the points of a model take a batch or two.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14

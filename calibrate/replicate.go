@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// Number is a float64 that JSON shows as null when it is not finite.
+// Number is a float64 that becomes null in JSON if it is not finite.
 type Number = report.Number
 
 // Replicate is one problem with its answer, compared with the truth or the exact posterior.
@@ -34,7 +34,7 @@ type Replicate struct {
 	Ranks []Rank `json:"ranks,omitempty"`
 	// Events holds statements with their posterior probabilities, and whether they were true.
 	Events []Event `json:"events,omitempty"`
-	// Comparisons holds the numbers of the answer beside exact ones.
+	// Comparisons holds the numbers of the answer beside exact numbers.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	// Command is the command line that runs vti on the table; it is empty if the problem has
 	// settings without a flag. The table is in the directory of the study if the answer is wrong or
@@ -47,15 +47,15 @@ type Replicate struct {
 	table []byte // as CSV
 }
 
-// Verdicts of replicates without an answer.
+// Verdicts of replicates that this package compares with.
 const (
 	refused = "refused" // the command did not accept the table
 	broken  = "error"   // the command stopped with an error
 	trusted = "trusted"
 )
 
-// routed returns the kind of an answer: its likelihood or mechanism, the basis of its certificate,
-// and "after training" if there were steps of training.
+// routed returns the kind of an answer (Replicate.Kind): its likelihood or mechanism, the method of
+// its certificate (basis), and "after training" if steps, the number of training steps, is not 0.
 func routed(kind, basis fmt.Stringer, steps int) string {
 	return fmt.Sprintf("%v by %v%s", kind, basis, map[bool]string{true: " after training"}[steps > 0])
 }
@@ -73,7 +73,8 @@ type Event struct {
 	True        bool   `json:"true"`
 }
 
-// Quantity is the kind of a number that is compared with an exact one. It sets the tolerated error.
+// Quantity is the kind of a number that is compared with an exact number. It determines the
+// tolerated error.
 type Quantity string
 
 // The quantities.
@@ -88,7 +89,8 @@ const (
 	Evidence Quantity = "log evidence"
 )
 
-// tolerance is the error that is tolerated whatever the standard error.
+// tolerance is the largest absolute error that is never called wrong, even if it is many standard
+// errors.
 var tolerance = map[Quantity]float64{Inclusion: 0.01, Mean: 0.01, SD: math.Log(1.1), Evidence: 0.05}
 
 // wrongErrors is the number of stated standard errors that are tolerated as an error of a trusted

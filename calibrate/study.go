@@ -29,7 +29,7 @@ type Source interface {
 	Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error)
 }
 
-// Config configures a study.
+// Config holds the size, the seed and the directory of a study, a series of replicates.
 type Config struct {
 	// Replicates is the number of replicates, at least 1.
 	Replicates int
@@ -37,10 +37,11 @@ type Config struct {
 	Seed uint64
 	// Dir is the directory of the study, which must exist.
 	Dir string
-	// Repeat is the command line that draws one replicate again, up to the number of the replicate.
+	// Repeat is the command line that draws one replicate again, without its last word, the number
+	// of the replicate.
 	Repeat string
-	// Shard, if not nil, says which share of the replicates this process draws; other processes
-	// draw the rest. The directory of the Shard holds the pieces that the processes exchange. Each
+	// Shard, if not nil, says which part of the replicates this process draws; other processes draw
+	// the rest. The directory of the Shard holds the pieces that the processes exchange. Each
 	// process ends when all replicates are drawn, but writes no results: a later run of a single
 	// process (Count 1) reads the pieces and writes them.
 	Shard *shard.Shard
@@ -58,8 +59,8 @@ type record struct {
 }
 
 // Run draws replicates until there are cfg.Replicates of them, including those that an earlier run
-// left in the directory, and returns all of them in order. If ctx is cancelled Run returns its
-// error; a later Run then continues the study.
+// left in the directory, and returns all of them in order. If ctx is cancelled, Run returns the
+// error of ctx; another call of Run with the same directory then continues the study.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)
@@ -112,7 +113,8 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 }
 
 // sharedReplicates is the number of replicates in a group that several processes share. At the end
-// of a group processes without work wait for the others, so that smaller groups waste more time.
+// of a group, processes that are finished wait for the slowest one, so that smaller groups waste
+// more time.
 const sharedReplicates = 256
 
 // drawNext draws the next group of replicates together with other processes, or a single replicate

@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// counted is a source that counts its replicates and notes the seeds that a study asks for.
+// counted is a [Source] that notes the seed of each replicate that a study requests.
 type counted struct {
 	name  string
 	seeds []uint64
-	fail  int // the number of the replicate that fails; 0 for none
+	fail  int // the call of Replicate that fails, counted from 1; 0 if none fails
 }
 
 func (c *counted) Name() string { return c.name }
@@ -31,8 +31,8 @@ func (c *counted) Replicate(_ context.Context, seed uint64, _ string) (*Replicat
 	return &Replicate{Verdict: trusted, Comparisons: []Comparison{{Inclusion, "x", Number(math.NaN()), 0, 0.5}}}, nil
 }
 
-// A study that was stopped, even within the writing of a line, continues with the next replicate.
-// Replicates of another study are not mixed with its own.
+// A study that was stopped, even while it wrote a line, continues with the first replicate without
+// a complete line. If the directory holds another study, Run returns an error.
 func TestStudyGoesOn(t *testing.T) {
 	whole := &counted{name: "a"}
 	list, err := Run(t.Context(), whole, Config{Replicates: 5, Seed: 7, Dir: t.TempDir()})
@@ -59,7 +59,8 @@ func TestStudyGoesOn(t *testing.T) {
 	require.ErrorContains(t, err, "another study")
 }
 
-// A number is wrong if its error is larger than its standard error and its tolerance allow.
+// A number is wrong if its error is larger than both the tolerance for its quantity and four
+// standard errors. Only a trusted answer lists its wrong numbers.
 func TestWrong(t *testing.T) {
 	for _, c := range []struct {
 		comparison Comparison
@@ -82,8 +83,8 @@ func TestWrong(t *testing.T) {
 	require.Len(t, doubtful.Wrong(), 1)
 }
 
-// Two processes that share a study draw the same replicates as one process alone. A process that
-// joins when all are drawn draws nothing.
+// Two processes that share a study draw the same replicates as one process alone. A third process
+// that starts after all replicates are drawn draws none.
 func TestSharedStudy(t *testing.T) {
 	alone, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -15,7 +15,8 @@ import (
 // SummaryFile is the name of the summary in the directory of a study.
 const SummaryFile = "summary.json"
 
-// Summary summarises all replicates of a study.
+// Summary counts the verdicts of all replicates of a study, and compares their answers with the
+// truth or with exact answers.
 type Summary struct {
 	Study      string `json:"study"`
 	Seed       uint64 `json:"seed"`
@@ -25,32 +26,34 @@ type Summary struct {
 	// ModelChecks counts replicates by the verdict of the model check. If tables are drawn from the
 	// model, every verdict other than good is a false alarm.
 	ModelChecks map[string]int `json:"model_checks"`
-	// Uniformity has an entry for each kind of parameter, and Reliability for each kind of
+	// Uniformity compares the ranks of true parameters with the uniform distribution, for each kind
+	// of parameter. Reliability compares stated probabilities with frequencies, for each kind of
 	// statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
-	// Reasons counts the reasons of answers that are not trusted. Numbers in a reason are replaced
-	// by #.
+	// Reasons counts, by its text, each reason why answers are not trusted. Numbers in the text are
+	// replaced by #.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	// Scores compares trusted numbers with exact ones, by quantity: first over all replicates, then
-	// for each kind.
+	// Scores compares numbers of trusted answers with exact numbers. It has an entry for each
+	// quantity, first over all replicates, then for each kind of replicate.
 	Scores []Score `json:"scores,omitempty"`
-	// Compared counts the trusted answers that were compared with exact ones.
+	// Compared counts the trusted answers that were compared with exact answers.
 	Compared int `json:"compared"`
-	// Wrong lists the replicates whose answer is trusted and wrong.
+	// Wrong lists the replicates whose answer is trusted although a number in it is wrong
+	// ([Replicate.Wrong]).
 	Wrong []Wrong `json:"trusted_and_wrong"`
 }
 
-// Score describes the errors of the trusted numbers of one quantity.
+// Score describes the errors of one quantity in trusted answers.
 type Score struct {
 	// Kind is the kind of the replicates. It is empty for the score over all replicates, if they
 	// are of several kinds.
 	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
-	// SD is the standard deviation of z = (stated − exact)/SE, and Largest the largest absolute z.
-	// They should be 1 and about 4. Numbers that claim to be exact, or whose SE is only a bound,
-	// are left out.
+	// SD is the standard deviation of z = (stated − exact)/SE, where SE is the stated standard
+	// error, and Largest the largest absolute z. SD should be about 1, and Largest about 4 at most.
+	// They leave out numbers that claim to be exact and numbers whose SE is only a bound.
 	SD      Number `json:"z_sd"`
 	Largest Number `json:"z_largest"`
 	// Bounds counts probabilities whose stated error is at least as large as their distance from 0
@@ -123,8 +126,8 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 // count as one reason.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores returns the scores over all trusted answers, and then the scores for each kind. If all
-// answers are of one kind, only the latter are returned.
+// scores returns the scores over all trusted answers, and then the scores for each kind of answer.
+// If all answers are of one kind, it returns only the scores for that kind.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {
@@ -157,8 +160,8 @@ func scores(replicates []*Replicate) (list []Score) {
 	return list
 }
 
-// negligibleSE is the standard error below which a number claims to be exact. The exact answers
-// have errors of about this size if noise is almost zero.
+// negligibleSE is the largest standard error of a number that claims to be exact. The exact answers
+// for comparison themselves have errors of about this size if the noise of the data is almost zero.
 const negligibleSE = 1e-6
 
 func newScore(kind string, quantity Quantity, list []Comparison) Score {

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Uniformity compares ranks with the uniform distribution.
+// Uniformity compares the ranks of true parameters among their posterior draws with the uniform
+// distribution.
 type Uniformity struct {
 	Kind string `json:"kind"`
 	// Count is the number of ranks.
@@ -18,23 +19,25 @@ type Uniformity struct {
 	// at these points, minus the points.
 	Levels     []float64 `json:"levels"`
 	Difference []float64 `json:"difference"`
-	// Lower and Upper are the ends of the band at each level. The difference of a uniform sample
-	// stays within the whole band with probability [BandLevel].
+	// Lower and Upper are the bounds of Difference at each level. Together they form a band, in
+	// which the Difference of a uniform sample stays at all levels with probability [BandLevel].
 	Lower []float64 `json:"lower"`
 	Upper []float64 `json:"upper"`
 	// Crossed reports whether the difference leaves the band.
 	Crossed bool `json:"crossed"`
 }
 
-// BandLevel is the probability that a uniform sample stays within the band at all levels.
+// BandLevel is the probability that a sample of uniform ranks stays within the band of [Uniformity]
+// at all levels.
 const BandLevel = 0.95
 
-// Sizes of the histogram and of the simulation of bands.
+// bins is the number of bars of a histogram. The band has bandLevels − 1 levels, at equal distances
+// in [0, 1].
 const (
 	bins       = 20
 	bandLevels = 100
-	// bandSimulation is the number of simulated samples. With it the probability of a band is known
-	// to 0.4 percentage points.
+	// bandSimulation is the number of simulated samples. With this number the probability of a band
+	// has a standard error of 0.4 percentage points.
 	bandSimulation = 4000
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// InterceptSD is the prior standard deviation of an intercept. Its unit is the standard deviation
-// of the response, or 1 on the scale of the link. No option of vti varsel sets it. It is written
-// down again here so that an error in the tested program is not repeated.
+// InterceptSD is the prior standard deviation of an intercept of vti varsel, which no option sets.
+// Its unit is the standard deviation of a continuous response, or 1 on the scale of the link
+// function. The constant is not taken from the tested program, so that an error in it is found.
 const InterceptSD = 10
 
 // VarselProblem is a table for vti varsel.

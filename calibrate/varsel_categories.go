@@ -7,13 +7,13 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// drawnLevels are the categories, without an order, that responses are drawn from.
+// drawnLevels lists the categories of drawn responses, which have no order.
 var drawnLevels = []string{"0", "1", "2"}
 
 // drawnScores holds the score of each category for each row, with the shape [K][n] for K categories
 // and n rows. The softmax of the scores of a row is the probabilities of its categories. Each
 // category has coefficients of its own, drawn with half of the prior variance of log odds. The
-// tested program uses other coordinates.
+// tested program has no coefficients of categories, but contrasts between them.
 type drawnScores struct {
 	design *varsel.Design
 	scores [][]float64
@@ -27,9 +27,9 @@ func newDrawnScores(design *varsel.Design) *drawnScores {
 	return s
 }
 
-// use draws the coefficients of column j for all categories, such that log odds of two categories
-// have the standard deviation sd. It notes the log odds against the first category in the units of
-// the table.
+// use draws the coefficients of column j of the design for all categories, such that their
+// difference between two categories, a coefficient of log odds, has the standard deviation sd. It
+// notes in truth the differences from the first category in the units of the table.
 func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Rand) {
 	first := 0.0
 	for k, scores := range s.scores {
@@ -45,8 +45,9 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 	}
 }
 
-// drawCategories draws a category for each row, the category with the largest sum of its score and
-// Gumbel noise. The scores have the shape [K][n] for K categories and n rows.
+// drawCategories draws a category for each row, and stores its index in y. It is the category with
+// the largest sum of its score and Gumbel noise. The scores have the shape [K][n] for K categories
+// and n rows.
 func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)

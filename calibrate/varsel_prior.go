@@ -19,23 +19,26 @@ import (
 )
 
 // Varsel draws models, parameters and responses from the priors of vti varsel, for the predictors
-// of a table or for generated ones. Priors that refer to the mean and the standard deviation of a
-// continuous response refer to 0 and 1 instead, since they must be known before the response is.
+// of a table or for generated ones. A prior that vti varsel scales by the mean and the standard
+// deviation of a continuous response is scaled by 0 and 1 instead, since it must be known before
+// the response is drawn.
 //
 // Varsel draws a table again if the command would refuse its responses, if a count is above a
-// million, or if a share or time is at an end of the range of float64. This selects tables by their
-// responses only, and so does not change the posterior given a response.
+// million, or if a response that is a proportion or a time is at an end of the range of float64.
+// This selects tables by their responses only, and so does not change the posterior given a
+// response.
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device
 	// Record holds the settings; its Design.Target names the response.
 	Record varsel.Record
 	// Table holds the predictors. If it is nil, each replicate generates Rows rows of Predictors
-	// normal predictors. Neighbouring ones have the correlation Correlation; 0 stands for 0.5.
+	// normal predictors. Neighbouring predictors have the correlation Correlation; 0 stands for
+	// 0.5.
 	Table            *table.Table
 	Rows, Predictors int
 	Correlation      float64
-	// Exact compares each answer with an exact one. It may be nil.
+	// Exact compares each answer with an exact answer. It may be nil.
 	Exact Exact[*varsel.Problem, *varsel.Result]
 }
 
@@ -54,7 +57,7 @@ func (v Varsel) Name() string {
 // Replicate implements [Source].
 func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "prior")
-	const mostDrawn = 1000 // far more draws than responses need that the command accepts
+	const mostDrawn = 1000 // far more than are needed until the command accepts a response
 	for range mostDrawn {
 		p, truth, err := v.draw(random)
 		if err != nil {
@@ -100,11 +103,11 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	}
 	p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
 	target := p.Record.Design.Target
-	// The design does not depend on the response: any valid one will do.
+	// The design does not depend on the response, so that any valid response serves here.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {
-			any[i] = any[i]/2 + 0.25 // valid as a share, too
+			any[i] = any[i]/2 + 0.25 // also valid as a proportion
 		}
 	}
 	data, err := table.New("design", append(columns, table.Numbers(target, any))...)
@@ -161,7 +164,8 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	return p, truth, nil
 }
 
-// drawResponses draws a response for each linear predictor; ok is false if one cannot be used.
+// drawResponses draws into y a response for each linear predictor in eta. It returns false if a
+// response is a count above mostCounted or at an end of the range of float64.
 func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, random *rand.Rand) (ok bool) {
 	kind := model.Likelihood
 	noise := likelihood.New(kind, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
@@ -174,9 +178,9 @@ func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, r
 	return true
 }
 
-// cut reports whether a response may be at the end of the range of float64, or rounded there to few
-// digits. Such a value stands for an interval, for which the likelihood would need a probability
-// instead of a density.
+// cut reports whether a proportion or time may be at an end of the range of float64, or have few
+// digits there. Such a value stands for an interval, for which the likelihood would need a
+// probability instead of a density.
 func cut(kind likelihood.Kind, y float64) bool {
 	if kind.Discrete() || kind.Continuous() && !kind.Logarithmic() {
 		return false
@@ -184,7 +188,7 @@ func cut(kind likelihood.Kind, y float64) bool {
 	return y < 1e-300 || y > 1e300 || kind == likelihood.BetaKind && y > 1-1e-12
 }
 
-// drawnScale draws the standard deviation of the noise, or returns it if it is known.
+// drawnScale draws the standard deviation of the noise, or returns it if the model options set it.
 func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	switch {
 	case model.Likelihood == likelihood.RobustKind && !model.UnknownSigma1:
@@ -195,7 +199,8 @@ func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	return math.Exp(model.Likelihood.ScaleSD() * random.NormFloat64())
 }
 
-// columns returns the numeric predictors of the table, or generated ones.
+// columns returns the predictors of v.Table, which must be numeric, or generated predictors if
+// v.Table is nil.
 func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) {
 	if v.Table != nil {
 		for _, name := range v.Table.Names() {
@@ -228,9 +233,9 @@ func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) 
 	return columns, nil
 }
 
-// judgeVarsel notes the ranks of true parameters, and which statements are true. Of the
-// coefficients only one, chosen at random, is ranked if it is in the model, because the
-// coefficients of one table depend on each other.
+// judgeVarsel notes in r the ranks of true parameters, and which statements of a trusted answer are
+// true. It ranks the coefficient of one predictor, chosen at random, if the true model contains it.
+// It does not rank all coefficients, because the coefficients of one table depend on each other.
 func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *varsel.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted || p.Slots != nil {
 		return nil
@@ -253,8 +258,8 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 		r.rank(p.Model.Likelihood.Scale(), truth.sigma, sample, func(draw int) float64 { return sample.Values(draw)[p.Design.Dim()] }, nil, random)
 	}
 	// The predictor is chosen among all predictors, and not only among those in the model. A choice
-	// among the latter would give more weight to small models, for which the posterior given that
-	// the predictor is in does not account.
+	// among those in the model would give more weight to small models, but the posterior given that
+	// the model contains a predictor does not.
 	g := random.IntN(len(p.Design.Predictors))
 	if !truth.in[p.Design.Predictors[g].Name] {
 		return nil

@@ -50,7 +50,8 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, list[0].Ranks, again[0].Ranks)
 }
 
-// Categories without an order are drawn from the priors, with ranks of log odds.
+// Responses with categories without an order are drawn from the priors, and the coefficients of log
+// odds get ranks. Responses with ordered categories are an error.
 func TestCategoricalStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -70,7 +71,8 @@ func TestCategoricalStudy(t *testing.T) {
 	require.ErrorContains(t, err, "ordered categories are not drawn yet")
 }
 
-// A trusted answer that is wrong is listed with all its errors, the largest first.
+// An answer that is trusted and wrong is listed with all its wrong numbers, the largest error
+// first.
 func TestWrongAnswersAreListed(t *testing.T) {
 	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",
 		Comparisons: []Comparison{{Inclusion, "x1", 0.3, 0.001, 0.5}, {Inclusion, "x2", 0.9, 0.001, 0.2}, {Evidence, "", -10, 0.1, -10.01}}}
@@ -80,8 +82,8 @@ func TestWrongAnswersAreListed(t *testing.T) {
 	require.Equal(t, map[string]int{trusted: 1, refused: 1}, s.Verdicts)
 }
 
-// Answers are scored all together and by kind. Reasons that differ only in numbers are counted
-// together.
+// Summarize returns scores over all answers and for each kind of answer. Reasons that differ only
+// in numbers are counted as one.
 func TestScoresByKind(t *testing.T) {
 	replicate := func(kind string, stated float64) *Replicate {
 		return &Replicate{Kind: kind, Verdict: trusted, Comparisons: []Comparison{{Mean, "x", Number(stated), 0.5, 0}}}
@@ -97,8 +99,8 @@ func TestScoresByKind(t *testing.T) {
 	require.Equal(t, map[string]int{"R-hat is #": 2, "k̂ is #": 1}, s.Reasons)
 }
 
-// If the stated error of a probability is as large as the probability itself, it is scored as a
-// bound, which holds or does not, and not by z.
+// If the standard error of a probability is at least as large as its distance from 0 or 1, it is a
+// bound: it counts in Bounds and Held, and not in the standard deviation of z.
 func TestBoundsAreScoredApart(t *testing.T) {
 	r := &Replicate{Kind: "a", Verdict: trusted, Comparisons: []Comparison{
 		{Inclusion, "x1", 0, 1e-3, 1e-9}, {Inclusion, "x2", 1, 1e-4, 0.99999}, {Inclusion, "x3", 1e-4, 1e-4, 5e-4}, {Inclusion, "x4", 0.5, 0.1, 0.4}, {Inclusion, "x5", 0.5, 0.1, 0.6},
@@ -134,9 +136,10 @@ func TestDrawModel(t *testing.T) {
 	}
 }
 
-// A trusted sum over all models is kept although q is trained afterwards. For this table a second
-// sum, with other random numbers, was less precise than requested, and the importance weights of q,
-// which were tried instead, remained doubtful after 3,150 steps.
+// A trusted answer by a sum over all models is kept, although the approximation q is trained
+// afterwards. Before the answer was kept, a second sum with other random numbers was less precise
+// than requested for this table, and the importance weights of q, which were tried next, were still
+// doubtful after 3,150 training steps.
 func TestTrainingKeepsTheSum(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
@@ -148,8 +151,8 @@ func TestTrainingKeepsTheSum(t *testing.T) {
 	require.Equal(t, trusted, r.Verdict, r.Reasons)
 }
 
-// If a table does not suit the network, the answer is a refusal and another table is drawn. Once
-// the study ended with an error instead.
+// If a trained network is not meant for tables of this size, the verdict is "refused", so that a
+// study draws another table. Before such tables were refused, the study ended with an error.
 func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

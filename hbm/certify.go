@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// CertifyConfig configures the certification of a fit. The zero value is a good default.
+// CertifyConfig holds the number of draws and the time limit of Certify, the check of a fit by
+// importance weights. The zero value is a good default.
 type CertifyConfig struct {
 	// Draws is the number of weighted draws. 0 stands for 8,000 and, if these do not show that the
 	// weights are reliable, up to 64,000.
@@ -25,8 +26,9 @@ type CertifyConfig struct {
 // Certificate is the result of importance weighting of a posterior: the evidence, with its error,
 // corrected draws, and a verdict.
 //
-// If the variables of different members g of a plate are independent given all other variables, in
-// the model and in the family, the members are weighted one by one. Let z_g and x_g be the latent
+// A plate is a set of members over which variables are repeated, such as groups. If the variables
+// of different members g of a plate are independent given all other variables, in the model and in
+// the variational family, the members are weighted one by one. Let z_g and x_g be the latent
 // variables and the data of member g, θ the other latent variables, and x_0 the other data. Then
 // the evidence given θ is a product over members,
 //
@@ -56,12 +58,12 @@ type Certificate struct {
 	Sample *Draws
 	Weight []float64
 
-	logWeights []float64 // less their mean
+	logWeights []float64 // log weights less their mean
 	biased     bool      // each member has too few draws, or the family misses a part of the posterior
 }
 
-// evidence returns the evidence of the model. The tail of biased weights says nothing, so that
-// their KHat is infinite.
+// evidence returns the evidence of the model. If the weights are biased, their tail says nothing,
+// and KHat is +Inf.
 func (c *Certificate) evidence() models.Evidence {
 	if c.biased {
 		c.KHat = math.Inf(1)
@@ -70,23 +72,24 @@ func (c *Certificate) evidence() models.Evidence {
 }
 
 // Numbers of draws. If there are few groups, the posterior of their standard deviation has a tail
-// that 2,000 draws do not show: in two of 9 fits with a good k̂ the posterior standard deviation
-// was 9 and 14 percent too small.
+// that 2,000 draws do not show: with 2,000 draws, the posterior standard deviation is 9 and 14
+// percent too small in two of 9 fits with a good k̂.
 const (
 	firstDraws  = 8000
 	mostDraws   = 64_000
 	enoughESS   = 1000    // effective draws at which doubling ends: standard deviations to 2%
 	keptNumbers = 1 << 25 // numbers in all draws together
-	// Families with a smaller share of effective draws and an unreliable k̂ missed parts of the
-	// posterior: on nested tables their log evidences were 0.3 to 3 nats from integrals. With a
-	// share of a tenth they were right to 0.03 nats.
+	// hopelessShare is the fraction of effective draws below which, with an unreliable k̂, a family
+	// is taken to miss parts of the posterior. On nested tables log evidences with a smaller
+	// fraction differ from integrals by 0.3 to 3 nats, and with a fraction of a tenth by at most
+	// 0.03 nats.
 	hopelessShare = 0.02
 )
 
-// Certify computes importance weights of draws from the family. A share of the draws comes from
-// wider families (see widening), so that a family that is too narrow shows its missing parts. If
-// ctx is cancelled, it stops after the batch of draws in progress, with an error that wraps
-// ctx.Err().
+// Certify computes importance weights of draws from the family. A fraction of the draws comes from
+// wider distributions (see the file widening.go), so that the weights show it if the family is too
+// narrow. If ctx is cancelled, it stops after the batch of draws in progress, with an error that
+// wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)

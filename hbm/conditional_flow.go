@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// flows is the conditional distribution of PAVI. The prior is pushed forward by an affine block and
-// a flow, both shared by all members of a variable and conditioned on their encodings and on the
-// variables before them.
+// flows is the conditional distribution of a latent variable in PAVI (plate-amortized variational
+// inference). The prior is pushed forward by an affine block and a flow. Both are shared by all
+// members of the variable, its repetitions over plates. They are conditioned on the encoding of the
+// member, a few numbers that distinguish it, and on earlier variables.
 //
 // The affine block multiplies the normal approximation N(m, s²) of the prior, given its parents, by
 // a normal likelihood of one observation per number, with a mean x̂ and a precision λ that it reads
@@ -28,8 +29,8 @@ type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
 	seed     uint64
-	// perEncoding says that the dependence on the variables before differs between members, by
-	// their encodings. Data sets of many sizes and scales need this.
+	// perEncoding says that the dependence on earlier variables differs between members, by their
+	// encodings. Data sets of many sizes and scales need this.
 	perEncoding bool
 }
 

@@ -15,8 +15,9 @@ import (
 // units of the standard deviation of the prior.
 const startLogSD = -1
 
-// gaussian is a normal conditional distribution. The encoding is its mean, its covariance, and its
-// regression on the variables before it.
+// gaussian is a normal distribution of a latent variable given earlier variables. The encoding of a
+// member, its repetition over plates, holds the mean, the covariance, and the coefficients of a
+// regression on the earlier variables.
 type gaussian struct {
 	dense bool // whether the covariance of a member is dense; else it is diagonal
 }
@@ -132,8 +133,8 @@ func checkJoint(m *Model) error {
 	return nil
 }
 
-// mix multiplies the noise of all variables, taken as one vector for each draw, by a lower
-// triangular matrix with ones on its diagonal, whose determinant is one.
+// mix multiplies the noise of all variables, taken as one vector for each draw, by a trained lower
+// triangular matrix with ones on its diagonal, and so with determinant 1.
 func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	all := together(c.latents, noise)
 	n := all.Shape().Dim(1)

@@ -14,13 +14,15 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Config configures Fit. The zero value is a good default for models of up to some ten thousand
+// Config holds the settings of Fit. A plate is a set of members over which variables are repeated,
+// such as groups. The zero value of Config is a good default for models of up to some ten thousand
 // members.
 type Config struct {
 	// Family is the variational family.
 	Family Family
-	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI. 0 stands for two entries for
-	// each unconstrained number of the variable, and four more.
+	// Encoding is the number of entries of an encoding, by which a member differs from other
+	// members in the families PAVIF, PAVIE and ADAVI. 0 stands for two entries for each
+	// unconstrained number of the variable, and four more.
 	Encoding int
 	// Products adds to the inputs of encoders the products of each two numbers among a datum and
 	// the constants that its density depends on. It is for models that are linear in constants.
@@ -30,10 +32,11 @@ type Config struct {
 	// 16 units.
 	Flow cosmic.Config
 	// Batch is the number of members of a plate in a training step, drawn without replacement (PAVI
-	// section 4.2). For a plate nested in one other it is the largest number for each selected
-	// member of that plate. A plate nested in several others draws from all of its members, and
-	// these select the members of the others to which they belong. A plate without an entry is used
-	// whole, as far as the selected members of other plates allow.
+	// section 4.2). For a plate nested in one other plate, it is the largest number of members
+	// drawn from each selected member of the outer plate. For a plate nested in several plates,
+	// members are drawn from all of its members, and a step uses the members of the outer plates to
+	// which the drawn members belong. A plate without an entry in Batch is used whole, except for
+	// members of outer members that are not selected.
 	Batch map[*Plate]int
 	// Amortize is the number of data sets, simulated from the model, in each step of training a
 	// family that encodes data, with one draw for each. The data given to Fit are then only the
@@ -46,9 +49,9 @@ type Config struct {
 	// must give the same sets. With Thin, a step uses the members of a plate that are true in left;
 	// nil stands for all members. If Simulate is nil, the model is simulated.
 	Simulate func(ctx context.Context, sets int, codes [][]int32, seed uint64, name string, left map[*Plate][]bool) (Values, error)
-	// Thin lets each step of Amortize use a share of the members of each plate, drawn from
-	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
-	// many sizes.
+	// Thin makes each step of training with Amortize use only a random part of the members of each
+	// plate, as if there were no others. The fraction used is drawn between ThinnestShare and 1. So
+	// the family learns to infer from data of many sizes.
 	Thin bool
 	// Draws is the number of Monte Carlo draws of each variable in a step. 0 stands for 8 to 64
 	// draws, fewer if more members take part in a step.
@@ -80,7 +83,8 @@ type Config struct {
 	Progress func(vti.Info)
 }
 
-// ThinnestShare is the smallest share of the members of a plate in a step with Config.Thin.
+// ThinnestShare is the smallest fraction of the members of a plate that a step uses with
+// Config.Thin.
 const ThinnestShare = 0.25
 
 // Validate returns an error for the first field out of its range.

@@ -14,10 +14,10 @@ const (
 	inducedPoints  = 8 // through which the members of a set see each other
 )
 
-// attention contracts the members of sets like a set transformer: an induced block, in which
-// learned points attend to the members and the members to these points, and then pooling by the
-// attention of one learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for an
-// unused place.
+// attention reduces the encodings of the members of each set to one encoding, as a set transformer
+// does. First comes an induced block, in which learned points attend to the members and the members
+// to these points. Then one learned point attends to the members. x is [from..., draws, hidden] and
+// weight [from..., 1, 1], 0 for a row without a member.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
 	// [to..., draws, points, hidden]
 	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)

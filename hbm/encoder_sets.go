@@ -14,10 +14,11 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// setEncoder computes encodings from the data by networks that do not depend on the order or the
-// amount of the data: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It
-// encodes each datum and then contracts the encodings, plate by plate, to one for each member of a
-// plate: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+// setEncoder computes from the data the encodings of members of plates, a few numbers for each
+// member (such as a group), by networks that do not depend on the order or the amount of the data:
+// deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It encodes each datum
+// and then contracts the encodings, plate by plate, to one for each member of a plate: E_h =
+// f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
 type setEncoder struct {
 	pool   pooling
 	hidden int
@@ -283,7 +284,7 @@ func (s *sets) sum(x *Node) *Node {
 		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
 }
 
-// lowest stands for the largest entry of a set without members.
+// lowest is the result of largestEntry for a set without members.
 const lowest = -1e30
 
 // largestEntry returns the largest entry of x over each set. No gradient passes through it.

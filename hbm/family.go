@@ -18,7 +18,8 @@ import (
 type Family int
 
 const (
-	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that
+	// PAVIF gives each member of a latent variable, a repetition of it over plates, a free
+	// encoding: a few numbers that are trained for this member. The encoding conditions a flow that
 	// all members share (PAVI-F). The size of an encoding does not depend on the plates.
 	PAVIF Family = iota
 	// MeanField gives each unconstrained number its own, independent normal distribution.
@@ -116,8 +117,8 @@ type latent struct {
 	prior  func(parameters []*Node) (mean, sd *Node)
 }
 
-// latents lists the latent variables of a model. With cascade each is conditioned on the earlier
-// ones of which its members determine a member.
+// latents lists the latent variables of a model. If cascade is true, each is conditioned on every
+// earlier variable for which each of its members determines a member.
 func latents(m *Model, cascade bool) []*latent {
 	var list []*latent
 	for _, v := range m.Latents() {
@@ -151,7 +152,7 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
-	// copies is the number of encodings of a member: one, and one for each feature of a model.
+	// copies is the number of encodings of a member: 1, plus 1 for each feature of a model.
 	copies int
 	free   freeEncodings
 }

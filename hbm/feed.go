@@ -10,16 +10,17 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// feed brings selections of members into graphs: the weights and indices of plates, the data, and
-// which members are selected.
+// feed provides the inputs of a graph for a selection of members of plates: the indices of the
+// selected members, their weights, and the data.
 type feed struct {
 	model *Model
 	// data holds one set of values of each variable, or for an observed variable one set for each
 	// draw, [plates..., sets, event...].
 	data  Values
 	dtype dtypes.DType
-	// target is the fed family over a space of models; nil: there is one model. If code is not nil,
-	// the whole of its model is fed, and data are no inputs.
+	// target is the model over a space of models; nil if there is one model. If code is not nil, it
+	// names a model of this space, all of whose members are used, and the data are not among the
+	// inputs of the graph.
 	target *targetFamily
 	code   []int32
 	// present lists, for each member of each latent variable, the unconstrained numbers that the

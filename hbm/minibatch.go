@@ -8,25 +8,28 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// selection holds the members of each plate in one replica of the model, drawn without replacement.
+// selection holds the members of each plate (a set of members over which variables are repeated)
+// that are in one replica, a small copy of the model for a training step. They are drawn without
+// replacement.
 type selection struct {
 	members map[*Plate][]int32
-	// weight is one over the probability of each member to be selected: N_i / N_i^r of PAVI eq. 5
-	// and 6 if all members are alike. An unused place has weight 0.
+	// weight is one over the probability of each selected member to be selected. It is N_i / N_i^r
+	// of PAVI eq. 5 and 6 if all members have the same probability. A row of the replica without a
+	// member has weight 0.
 	weight map[*Plate][]float64
-	index  map[*membership][]int32 // place of the member that each member belongs to
+	index  map[*membership][]int32 // for each selected member, the index in the selection of the outer member to which it belongs
 }
 
 // selector draws selections of one size.
 type selector struct {
-	plates []*Plate // each after the plate whose selection decides about it
+	plates []*Plate // each plate after the plate whose selection determines its own
 	plans  map[*Plate]*plan
 }
 
 // plan is the rule that selects the members of a plate.
 type plan struct {
 	kind  wayKind
-	size  int // places in a replica
+	size  int // number of rows in a replica, for members
 	share int // takeAmong: the largest number of members for each member above
 	below below
 	// lists are the members of the plate that belong to each member of the plate above.
@@ -42,7 +45,8 @@ const (
 	takeParents                // the members to which the selected members of a plate below belong
 )
 
-// below is a plate whose selected members select their members in the plate above.
+// below is a plate that determines the selection of a plate above it: the members to which its own
+// selected members belong are selected.
 type below struct {
 	chain  []*membership
 	plate  *Plate
@@ -116,7 +120,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	return s, s.checkProducts(m)
 }
 
-// after returns the plate whose selection decides about p, or nil if none does.
+// after returns the plate whose selection determines the selection of p, or nil if none does.
 func (s *selector) after(p *Plate) *Plate {
 	switch w := s.plans[p]; w.kind {
 	case takeAmong:

@@ -18,8 +18,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is a Model over a space of models, with its data: a vti.Target for Fit, Solve and their
-// results. Its parameters θ [D] are the unconstrained numbers of all latent variables
+// Target is a Model over a space of models, with its data: a vti.Target for vti.Fit, vti.Solve and
+// their results. In shapes B is a number of models or draws, S the number of sites of a code, which
+// names a model, D the number of coordinates and U the unconstrained numbers of a member of a
+// variable. Its parameters θ [D] are the unconstrained numbers of all latent variables
 // (Model.Coordinates), of which each model has some.
 //
 // A number that a model lacks has no density and is zero behind its link: an effect is 0, a
@@ -85,9 +87,9 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 	return t, t.checkWholes()
 }
 
-// checkedCodes is the number of models whose masks are checked, in addition to the models that
-// differ from the first by one outcome. In other models the density is NaN if only some of the
-// numbers that a link or a density joins are present.
+// checkedCodes is the largest number of models whose masks are checked, in addition to the models
+// that differ from the first model by one outcome. In other models the density is NaN if only some
+// of the numbers that a link or a density joins are present.
 const checkedCodes = 1000
 
 // checkWholes returns an error for a model with only some of the numbers of a member that its link
@@ -220,8 +222,9 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 	return Concatenate(rows, -1)
 }
 
-// Draws returns the values of all latent variables at the draws of a certificate, in their order
-// and with their weights. Target defines the values of numbers that a model lacks.
+// Draws returns the values of all latent variables at the draws of a certificate, in the order of
+// the draws and with their weights. The values of numbers that a model lacks are those described at
+// Target.
 func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
 	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
 		r, _ := t.replicaAt(t.space.Mask(inputs[0]), inputs[1])

@@ -17,10 +17,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// amortizedFamily is a family over a space of models that trains on simulated data sets, each from
-// a model of its own (Config.Amortize). In a step, every second data set is paired with the model
-// that it comes from, so that models are drawn by their posterior. The other data sets are paired
-// with models drawn from the prior, since answers need the evidences of all models.
+// amortizedFamily is a variational family over a space of models that trains on simulated data
+// sets, each from a model of its own (Config.Amortize). In a step, every second data set is paired
+// with the model that it comes from, so that models are drawn by their posterior. The other data
+// sets are paired with models drawn from the prior, since answers need the evidences of all models.
 type amortizedFamily struct {
 	*batchedFamily // which simulates from the first step on
 	logPrior       []float64
@@ -33,8 +33,8 @@ func (f *amortizedFamily) String() string {
 	return fmt.Sprintf("%v, over %d data sets in a step, thin %v, of %s", f.targetFamily, f.config.Amortize, f.config.Thin, strings.Join(template(f.model), "; "))
 }
 
-// prepare sets up the simulation of data sets. Encoders take the scale of the first as the usual
-// one.
+// prepare sets up the simulation of data sets. Encoders standardise all data by the mean and spread
+// of the first data set.
 func (f *amortizedFamily) prepare(ctx gocontext.Context, device *gpu.Device) (err error) {
 	if f.logPrior, err = evaluate.LogPriors(device, f.Target); err != nil {
 		return err

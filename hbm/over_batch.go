@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// batchedFamily is a family over a space of models that trains on some members of each plate at a
-// time (Config.Batch). Free encodings are variables of all members, of which a step takes some.
+// batchedFamily is a variational family over a space of models that trains on some members of each
+// plate at a time (Config.Batch). Free encodings, a few trained numbers for each member, are stored
+// for all members; a step changes those of its members.
 type batchedFamily struct {
 	*targetFamily
 	selector *selector
@@ -54,7 +55,8 @@ func (f *batchedFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) (i
 }
 
 // batch draws the members of a step. If the family is amortized it also simulates their data, each
-// data set from one of the models that from draws, unless there is only one model.
+// data set from one of the models whose codes from returns. from returns nil if there is only one
+// model.
 func (f *batchedFamily) batch(ctx gocontext.Context, step int, from func(random *rand.Rand) [][]int32) (inputs []any, err error) {
 	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
 	chosen := f.selector.draw(random)

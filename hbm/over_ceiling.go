@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// logLikelihood returns log p(data | θ, m), of the observed variables alone, shaped as in LogJoint.
+// logLikelihood returns log p(data | θ, m) [B], the density of the observed variables alone, for
+// mask and theta [B, D].
 func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	r, _ := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
@@ -48,8 +49,9 @@ const (
 	climbGain  = 0.01
 )
 
-// bound returns the largest log likelihood of the model of code near theta [D], which is the
-// largest of all if the likelihood has one mode; +Inf if the climb has not reached it.
+// bound returns the local maximum of the log likelihood of the model of code that a climb from
+// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is the
+// largest value.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error
 	slopeAt := func(theta []float64) (value float64, gradient []float64) {

@@ -22,9 +22,9 @@ type targetFamily struct {
 var _ vti.Flow = (*targetFamily)(nil)
 
 // Family returns a family of approximations of the latent variables, as the Backbone of a
-// vti.Config. It reads Family, Encoding, Products, Flow, Batch and DType of cfg, and Until, the
-// time after which single models are weighed by one batch of draws. With Amortize it trains on data
-// sets simulated from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
+// vti.Config. It reads Family, Encoding, Products, Flow, Batch, DType and Until of cfg. After
+// Until, the evidence of a model is estimated by a single batch of draws. With Amortize it trains
+// on data sets simulated from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -60,7 +60,8 @@ func (f *targetFamily) conditionedReplica(mask, feats *Node, dtype dtypes.DType)
 	return r
 }
 
-// tell sets the models of a replica from mask and feats.
+// tell sets in a replica which numbers each model has, from mask [B, D], and the features of the
+// models, from feats.
 func (f *targetFamily) tell(r *replica, mask, feats *Node) {
 	r.present = apart(r, f.family.latents, StopGradient(ConvertDType(mask, r.dtype)))
 	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))

@@ -22,7 +22,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// weighed estimates evidences of models by draws of a family, weighed member by member.
+// weighed estimates evidences of models by importance weights of draws of a variational family, for
+// each member of a plate (such as a group) separately.
 type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
@@ -34,9 +35,9 @@ type weighed struct {
 	numbers int
 }
 
-// glances are the stages in which single models are weighed. A stage draws from the models whose
-// log evidence is within some nats of the largest, or not reliably below it, by the stage before.
-// Chosen by hand.
+// glances lists the stages in which evidences of single models are estimated. A stage makes draws
+// for the models whose log evidence by the stage before is within some nats of the largest, or not
+// reliably further below. Chosen by hand.
 var glances = []struct {
 	draws  int
 	within float64
@@ -46,16 +47,17 @@ const (
 	// fewWeighed is the number of draws for the parameters of a model with less than a hundredth of
 	// the posterior. Other models have the draws of a single model.
 	fewWeighed = 1024
-	// openedWeighed is the number of draws of a model of an amortized family that may matter. This
-	// number shows by itself how heavy the tail of the weights is.
+	// openedWeighed is the number of draws for a model that may matter in an answer by an amortized
+	// family. This number of draws shows how heavy the tail of the weights is.
 	openedWeighed = 2048
 	// mostModels is the largest number of models that are weighed by hundreds of draws each.
 	mostModels = 128
-	// A model negligibleNats below the best has no part in the answer. It is a bound: 128 such
-	// models hold less than a thousandth.
+	// A model whose log evidence is negligibleNats below the largest, or more, has no part in the
+	// answer. Together 128 such models have less than a thousandth of the posterior.
 	negligibleNats = 12
-	// Models within drawnNats of the best need no further draws: their parameters are drawn, and if
-	// their weights have no mean this makes the answer doubtful by itself.
+	// Models within drawnNats of the largest log evidence get no further draws for their evidence:
+	// their parameters are drawn, and if their weights have no mean, these draws make the answer
+	// doubtful.
 	drawnNats = 5
 )
 
@@ -102,10 +104,11 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 	return c, err
 }
 
-// Of returns estimates, from few draws of models whose evidences are far below the largest. A
-// family may be far from the posterior of a model that training hardly drew. Weights then give an
-// evidence that is too small by any number of nats, even with many draws. Such a model is left out
-// only if its largest likelihood is too small as well. Otherwise its evidence counts as unbounded.
+// Of returns estimates of the evidences of codes. Models whose evidences are far below the largest
+// get few draws. A family may be far from the posterior of a model that training hardly drew.
+// Weights then give an evidence that is too small by any number of nats, even with many draws. Such
+// a model is left out only if its largest likelihood is too small as well. Otherwise its evidence
+// counts as unbounded.
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))

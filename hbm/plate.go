@@ -21,7 +21,7 @@ type Plate struct {
 	parents []*membership
 }
 
-// membership says that each member of a plate belongs to one member of another.
+// membership says that each member of a plate belongs to one member of the plate around it.
 type membership struct {
 	plate *Plate
 	index []int32 // [size of the plate], each in 0 … plate.size-1
@@ -44,7 +44,7 @@ func (m *Model) Plate(name string, size int) *Plate {
 
 // In nests p in the plate outer, and returns p. Member i of p belongs to member index[i] of outer,
 // so that members of outer may have different numbers of members of p. A plate may be nested in
-// several others, each with its own index; these are then crossed.
+// several plates, each with its own index; the outer plates are then crossed.
 func (p *Plate) In(outer *Plate, index []int32) *Plate {
 	m := p.model
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// replica is a set of members of each plate in one graph, with the values of variables at these
-// members: [plates..., draws, event...], with one draw for data. It is the whole model, or the
-// reduced model of PAVI section 4.2.
+// replica is a set of members of each plate (such as groups) in one graph, with the values of
+// variables at these members: [plates..., draws, event...], with one draw for data. It is the whole
+// model, or the reduced model of PAVI section 4.2.
 type replica struct {
 	graph *Graph
 	dtype dtypes.DType
@@ -24,11 +24,12 @@ type replica struct {
 	values map[*Variable]*Node
 	// unconstrained holds the unconstrained values of the latent variables that were drawn
 	unconstrained map[*Variable]*Node
-	// weights are the numbers of members that each member in the replica represents, [size]; nil:
-	// one.
+	// weights holds the number of members of the model that each member in the replica represents,
+	// [size]; nil if it is always 1.
 	weights map[*Plate]*Node
 	levels  map[string]level // the results of an encoder
-	// rows are the replica's members of a latent variable, [members, 1] int32; nil: all
+	// rows holds the indices of the members of a latent variable that are in the replica, [members,
+	// 1] int32; nil if all are
 	rows      map[*Variable]*Node
 	encodings map[*Variable]*Node // free encodings of these rows [members, width]
 	// present is 1 for present unconstrained numbers of latent variables and 0 for others,
@@ -47,7 +48,7 @@ func (r *replica) some(v *Variable, x *Node) *Node {
 	return x
 }
 
-// sumMembers is the weighted sum over members of x [plates..., draws], as [draws] Float64.
+// sumMembers returns the weighted sum over members of x [plates..., draws], as [draws] Float64.
 func (r *replica) sumMembers(v *Variable, x *Node) *Node {
 	x = ConvertDType(x, dtypes.Float64)
 	x = BroadcastToDims(x, append(r.dims(v), x.Shape().Dim(-1))...)
@@ -162,14 +163,15 @@ func sumTrailing(x *Node, rank int) *Node {
 }
 
 // densities draws from the family at the members of a replica, leaves the values in it, and returns
-// log p and log q of each draw, [draws] Float64.
+// the log density of each draw under the model (logJoint) and under the family (logQ), [draws]
+// Float64.
 func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {
 	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
 }
 
 // noise makes the noise of draws of each latent variable, [plates..., draws, U]. It comes in pairs
-// of opposite sign. So the odd part of the gradient with respect to locations cancels, which is
-// most of this gradient near the optimum.
+// of opposite sign. So the odd part of the gradient with respect to locations cancels; near the
+// optimum this part is most of the gradient.
 func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {

@@ -196,7 +196,8 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 	return all, nil
 }
 
-// remove sets the parts of a value whose numbers are not present to the value of absent numbers.
+// remove sets the components of value whose unconstrained numbers are not present (0 in present) to
+// the value that absent numbers have.
 func (s *simulation) remove(value, present []float64) {
 	_, partly := s.variable.link.(partialLink)
 	for i := range value {

@@ -20,7 +20,9 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// weighing computes importance weights in batches of outer draws, with inner draws of each member.
+// weighing computes importance weights in batches. An outer draw is a draw of the variables outside
+// the members of one plate (such as groups), and for each outer draw every member has several inner
+// draws of its own variables.
 type weighing struct {
 	*Posterior
 	plate        *Plate
@@ -29,16 +31,16 @@ type weighing struct {
 	// logWeights holds the log weight of each draw, and halfWeights its log weight from the first
 	// half of the inner draws
 	logWeights, halfWeights []float64
-	// shares are, for each draw, the density of its noise under the family over the density under
-	// the mixture with wider noise. Their mean is known to be 1. As control variates they lower the
-	// variance of the evidence.
+	// shares holds, for each draw, the density of its noise under the family divided by the density
+	// under the mixture with wider noise. The expectation of this ratio is 1. As a control variate
+	// it lowers the variance of the evidence.
 	shares []float64
 }
 
 // innerDraws returns a sufficient number of draws of the variables of a member, for each outer
 // draw. If a member has one number, its draws are quantiles of the whole mixture, of which fewer
-// suffice. Chosen by hand: on the table verbagg 28, 56 and 59 percent of the draws were effective
-// with 4, 8 and 16 inner draws.
+// suffice. Chosen by hand: on the table verbagg 28, 56 and 59 percent of the outer draws are
+// effective with 4, 8 and 16 inner draws.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1

@@ -12,11 +12,11 @@ import (
 )
 
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
-// show. So a share of the draws comes from wider families, whose standard normal noise z is
-// stretched. The noise of all variables outside the members that are weighted one by one is one
-// block, and the noise of each member another. Component c of the mixture has the share a_c and
-// multiplies the noise z_v of a variable v by s. The density of a draw is the density of the
-// mixture (Hesterberg 1995),
+// show. So a fraction of the draws comes from wider distributions, in which the standard normal
+// noise z of the family is stretched. The noise of all variables outside the members that are
+// weighted one by one is one block, and the noise of each member another. Component c of the
+// mixture has probability a_c and multiplies the noise z_v of some variables v by a factor s. The
+// density of a draw is the density of the mixture (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
 //
@@ -28,10 +28,10 @@ import (
 // would reach it too seldom.
 //
 // The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by the
-// number beyond of such deviations. All constants are chosen by hand: the shares cost 30 percent of
-// the draws of a family that is exact. With beyond 9 for single variables, one of two fits of
-// pavi-f whose groupings may have no spread was doubtful (k̂ 0.63); with 20 both fits were trusted
-// and right.
+// number beyond of such deviations. All constants are chosen by hand: if the family is exact, the
+// wider components cost 30 percent of the effective draws. With beyond = 9 for single variables,
+// one of two fits of the family pavi-f, to tables whose groupings may have no spread, is doubtful
+// (k̂ 0.63); with 20 both fits are trusted and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool
@@ -265,7 +265,8 @@ var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 	return q
 })
 
-// halves fills order with the numbers 0 to n−1, such that its first half has every second number.
+// halves fills order with the numbers from 0 to n−1, where n is its length, at random but such that
+// the first half holds every second number.
 func halves(random *rand.Rand, order []int) {
 	n := len(order)
 	if n%2 == 0 {

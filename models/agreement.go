@@ -15,11 +15,11 @@ const (
 	agreeingOutcome = 0.01 // for the probability of an outcome
 	agreeingMean    = 0.05 // for a mean, in posterior standard deviations
 	agreeingSD      = 0.1  // for a posterior standard deviation, relative to it
-	// comparedInclusion is the least inclusion probability of a coordinate whose mean and standard
-	// deviation are compared.
+	// comparedInclusion is the smallest inclusion probability at which the mean and standard
+	// deviation of a coordinate are compared.
 	comparedInclusion = 0.05
-	// favoured is the probability of a model above which chains that never visit the model have
-	// missed it.
+	// favoured is the probability of a model above which chains that never visit the model are said
+	// to have missed it.
 	favoured = 0.02
 )
 

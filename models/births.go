@@ -40,15 +40,15 @@ func (e *Engine) MayBear() bool {
 // Births certifies by birth-death chains. Tempered chains with independent random numbers check
 // them: the answer is confirmed if the two sets of chains agree. In each set half of the chains
 // start from the prior, and half from models of the largest size. The evidence is Σ p(m) p(y | m)
-// over the models m that the tempered chains visited, divided by the share of these models in the
-// draws of the untempered chains.
+// over the models m that the tempered chains visited, divided by the fraction of draws of the
+// untempered chains that are one of these models.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
-	// The flattest of the tempered copies of a chain visits sets of items with almost nothing in
-	// common, but still of sizes that are probable in the posterior.
+	// With the smallest power, a chain visits models (sets of items, such as predictors) with
+	// almost nothing in common, but still of sizes that are probable in the posterior.
 	powers := []float64{1, 0.8, 0.6}
 	checking, err := x.birthChains(ctx, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
@@ -120,9 +120,9 @@ func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Re
 const resolvedEvidence = 0.2
 
 // evidenceByVisits estimates the log evidence. With M the set of models that the chains other
-// visited, it is the log of Σ p(m) p(y | m) over M, known in closed form, less the log of the share
-// of the draws of chains that lie in M. M comes from other chains, because the share of a chain's
-// draws in the models that it chose itself is too large. The standard error comes from the
+// visited, it is the log of Σ p(m) p(y | m) over M, known in closed form, less the log of the
+// fraction of the draws of chains that lie in M. M comes from other chains, because the fraction of
+// draws of a chain in models that it chose itself is too large. The standard error comes from the
 // differences between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}

@@ -74,9 +74,10 @@ type Certificate struct {
 	// With chains KHat is NaN, and ESS is the smallest effective number of draws of a quantity.
 	RHat float64
 	// KHat is the Pareto shape k̂ of the importance weights. In a complete certificate, whose
-	// models have separate weights, only models that together hold at most a tenth of the
-	// probability have a larger shape. In an incomplete certificate it is the shape of all weights
-	// together. Draws is the number of draws, and ESS their effective number.
+	// models have separate weights, KHat is the smallest shape such that the models with a larger
+	// shape together have at most a tenth of the probability. In an incomplete certificate it is
+	// the shape of all weights together. Draws is the number of draws, and ESS their effective
+	// number.
 	KHat, ESS float64
 	Draws     int
 	// ModelsChecked is the number of models with weights. These are all models allowed by the
@@ -109,11 +110,11 @@ type Certificate struct {
 	mixedRHat float64
 	// unlisted is the probability of the models that an exact sum does not list.
 	unlisted float64
-	// byModel holds weighted draws of models without parameters, for probabilities, where Sample
-	// was resampled from them; nil where Sample has the weights.
+	// byModel holds weighted draws of models without parameters, for probabilities, if Sample was
+	// resampled from them; nil if Sample itself has the weights.
 	byModel *WeightedSample
-	// others holds the probabilities of the outcome of one site given the outcomes of all other
-	// sites; nil where they are unknown.
+	// others holds the probabilities of the outcome of one site of the code given the outcomes of
+	// all other sites; nil if they are unknown.
 	others *conditionals
 }
 

@@ -148,8 +148,8 @@ func (e *Engine) Conclude(c *Certificate) error {
 	return nil
 }
 
-// Adopt adds, with probability 0, the models that only the other certificate has, if the other
-// certificate has evidences for them.
+// Adopt adds to c, with probability 0, the models that are in the certificate other but not in c,
+// if other has evidences for them.
 func (c *Certificate) Adopt(other *Certificate) {
 	known := map[string]bool{}
 	for _, model := range c.Models {

@@ -46,9 +46,9 @@ func (e *Engine) MayCollapse() bool {
 }
 
 // Collapsed certifies by tempered chains over models and latent variables. Annealed populations of
-// states confirm the chains if their results agree. Chains start from two kinds of states and
-// populations from the prior, so that a mode which only one method finds shows as a difference.
-// q(m) is fitted to the chains, unless cfg.KeepModels is true.
+// states confirm the chains if the results of both agree. Chains start from two kinds of states,
+// and populations start from the prior, so that a mode that only one of the two methods finds shows
+// as a difference. q(m) is fitted to the chains, unless cfg.KeepModels is true.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
 	var populations *Certificate

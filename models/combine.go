@@ -20,8 +20,9 @@ type Sum struct {
 	// Probability is the posterior probability of each model, and SE its standard error by the
 	// delta method over independent evidences. With p_m the probability of model m, and s_m the
 	// standard error of its log evidence, Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²). If the
-	// weights of a model are unreliable, SE reaches up to the bound of its evidence, but not above
-	// mostBound, because KHat lowers the verdict where more could be missed.
+	// weights of a model are unreliable, its SE is at least the probability that the bound of its
+	// evidence would give it, but not more than mostBound by this rule: if more could be missed,
+	// KHat lowers the verdict.
 	Probability, SE []float64
 	// LogEvidence is log Σ_m p(m) p(y | m) in nats, and LogEvidenceSE its standard error, √(Σ p_m²
 	// s_m²).

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// conditionalDraws is the number of weighted models whose conditionals are computed.
-	// mostConditionals bounds the number of evidences computed for them, to about a second of work.
-	// With fewer than fewestConditionals models there are no conditionals, because the error of
-	// their average would be estimated too poorly.
+	// conditionalDraws is the number of weighted models whose conditionals, the probabilities of
+	// one site given all other sites, are computed. mostConditionals is the largest number of
+	// evidences computed for this purpose, which take about a second. With fewer than
+	// fewestConditionals models there are no conditionals, because the error of their average would
+	// be estimated too poorly.
 	conditionalDraws   = 512
 	mostConditionals   = 1 << 15
 	fewestConditionals = 128
@@ -43,8 +44,8 @@ func flipped(code []int32, site int) []int32 {
 // sharpen replaces probabilities of events that come from ess effective draws, and their standard
 // errors, by averages of conditionals where the averages are much more precise. It does so for
 // events that the outcome of one site decides, whatever the outcomes of the other sites. No
-// standard error becomes less than least, because the draws may not have shown when an event
-// happens. events returns the events that a model satisfies.
+// standard error becomes less than least, because the draws may not show that an event can occur.
+// events returns the events that a model satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)

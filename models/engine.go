@@ -29,8 +29,8 @@ type Engine struct {
 	// AnswerOnly leaves out the densities of draws under Q if the answer does not come from Q. Each
 	// density costs a pass of the flow.
 	AnswerOnly bool
-	// Shard is the part of this process in a certificate that several processes compute; nil if
-	// this process computes all of it.
+	// Shard says which part of the work this process does, if several processes compute a
+	// certificate together; nil if this process does all of it.
 	Shard *shard.Shard
 
 	found  map[string]Evidence // evidences found so far, by model
@@ -73,8 +73,8 @@ type Config struct {
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	Precision float64
-	// Glance requests a certificate of few draws. It sets q(m) to its result, if q(m) is a table of
-	// all models, unless KeepModels keeps q(m) unchanged.
+	// Glance requests a certificate of few draws. If q(m) is a table of all models, a certificate
+	// with Glance sets q(m) to its result, unless KeepModels is true, which keeps q(m) unchanged.
 	Glance, KeepModels bool
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.

@@ -41,8 +41,9 @@ const (
 	chainsError = 0.05
 )
 
-// fittedModels is the distribution r(m) from which models are drawn: a mixture of regressions of
-// each item on the others (far) and of changes of models of the chains (near).
+// fittedModels is the distribution r(m) from which models, sets of items such as predictors, are
+// drawn. It is a mixture of two parts: regressions of each item on the other items (far), and
+// changes of models that chains visited (near).
 type fittedModels struct {
 	items      items
 	set        func(code []int32) []int32
@@ -80,9 +81,9 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 
 // WeighFitted certifies by weights of models drawn from a distribution r(m), which is fitted to
 // half of the tempered chains over models. The result is trusted if the other half of the chains
-// agrees with it. These chains started elsewhere and were not used in the fit. Neither half needs
-// q. With Glance the result is not compared with chains. WeighFitted is for spaces whose models are
-// sets of items.
+// agrees with it. The chains of the other half started elsewhere and were not used in the fit.
+// Neither half needs q. With Glance the result is not compared with chains. WeighFitted is for
+// spaces whose models are sets of items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
 	asItems, _ := itemsOf(x.Space)
 	cfg.report(0, cfg.Draws)

@@ -4,7 +4,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// items describes a space whose models are sets of at most slots of count items.
+// items describes a space whose models are sets of items, such as predictors: subsets of count
+// items with at most slots elements.
 type items struct {
 	count, slots int
 	weights      []float64 // how promising each item is, from screening; nil if unknown
@@ -47,7 +48,8 @@ func codesOfSets(asItems items, sets [][]int32) [][]int32 {
 }
 
 // members returns a function that lists the members of a code in ascending order. Members are the
-// items in a model, or more generally the outcomes of sites that space.Outcomes counts.
+// items that a model contains. For spaces that are not sets of items, they are outcomes of the
+// sites of a code, numbered as by space.Outcomes.
 func (x *Visited) members() func(code []int32) []int32 {
 	_, members := space.Outcomes(x.Space)
 	return func(code []int32) (set []int32) {

@@ -9,14 +9,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of the search for sets of members of models that have an effect only together. Larger
-// settings find more sets and take longer. Not tuned.
+// Settings of the search for sets of members (such as the predictors in a model) that have an
+// effect only together. Larger settings find more sets and take longer. Not tuned.
 const (
 	// mostAround bounds the number of models around which the search looks.
 	mostAround = 8
 	// jointRange bounds, in nats, how far log p(m) p(y | m) of a model with such members may lie
-	// below the most probable model. Less probable models are dropped. A model near one within the
-	// range may be better than the most probable model so far.
+	// below the most probable model. Less probable models are dropped. The range is wide because a
+	// model near one of these models may be more probable than the most probable model so far.
 	jointRange = 7
 	// uphill is the gain of log p(m) p(y | m), in nats, above which chains reliably add a member.
 	uphill = 2

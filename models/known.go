@@ -36,18 +36,19 @@ type Known struct {
 	Sum func(ctx context.Context, progress func(done, total int)) (total Total, ok bool, err error)
 	// Together returns models with[i] that extend the model without[i], which is the model of code
 	// or near it, by two or three members that have an effect only together. It returns the models
-	// that gain most by all of these members compared with only some of them. Instead returns the
-	// most promising models without some or all of the members of the model of code: several
+	// that gain most by all of these members compared with only some of them. Members of a model
+	// are the items that it contains, such as predictors. Instead returns the most promising models
+	// in which other members replace some or all of the members of the model of code: several
 	// members can replace several others although every model in between is improbable.
-	// Distributions over models, and chains that change one member at a time, would find neither,
-	// because models in between can be less probable by a hundred nats.
+	// Distributions over models, and chains that change one member at a time, would find neither
+	// kind of model, because models in between can be less probable by a hundred nats.
 	Together func(ctx context.Context, code []int32) (with, without [][]int32, err error)
 	Instead  func(ctx context.Context, code []int32) (others [][]int32, err error)
 	// BirthDeath is the posterior over models for a birth-death process that computes the odds of
-	// every member at each step. It is for models of few items among thousands of items that can
-	// replace each other. There chains that propose one item at a time hardly move, and no
-	// distribution from which models could be drawn and weighted is near the posterior. It needs
-	// Evidences.
+	// every member at each step. It is for models of few items (such as predictors) among thousands
+	// of items that can replace each other. For such models, chains that propose one item at a time
+	// hardly move, and no distribution from which models could be drawn and weighted is near the
+	// posterior. It needs Evidences.
 	BirthDeath rjmcmc.Collapsed
 	// Collapsed is the posterior over models and discrete latent variables, with the parameters
 	// integrated out. It is for many latent variables, such as whether each row of data is an
@@ -162,8 +163,9 @@ type Proposer struct {
 func (Proposer) Exact() bool { return false }
 
 // firstDraws is the number of draws behind the first estimate of an evidence, and the least for
-// draws of parameters. Where the proposal loses a tenth of the draws the error of the estimate is a
-// tenth of a nat: small compared with the error of a model drawn a few times.
+// draws of parameters. If nine tenths of the draws of the proposal are effective, the error of the
+// estimate is a tenth of a nat, which is small compared with the error of the probability of a
+// model that is drawn a few times.
 const firstDraws = 8
 
 // Of returns estimates from few draws, each from a separate random stream.
@@ -212,7 +214,7 @@ func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *ran
 		d.Theta, d.LogJoint, d.Weights = theta, logJoint, weights
 		return d, nil
 	}
-	_, dim := theta.Dims() // weights normalised by their own sum would, for few draws, leave the proposal uncorrected
+	_, dim := theta.Dims() // for few draws, weights normalised by their own sum would hardly correct the proposal
 	d.Theta, d.Weights = mat.NewDense(n, dim, nil), slices.Repeat([]float64{1}, n)
 	for k, i := range weighted.Rows(weights, n, random) {
 		d.Theta.SetRow(k, theta.RawRowView(i))

@@ -12,7 +12,8 @@ type moments struct {
 	weighted.Moments
 }
 
-// moments returns the moments of every coordinate. An estimate without draws is NaN.
+// moments returns the moments of every coordinate. An estimate is NaN if no draw with weight uses
+// the coordinate.
 func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 	known, in := map[string][]int{}, make([][]int, masker.Dim()) // the draws whose models use each coordinate
 	for i, code := range s.Codes {

@@ -61,8 +61,8 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return TypicalKHat(kHat, share)
 }
 
-// largestDeviation is the largest difference between the probability of a model and the share of
-// its draws.
+// largestDeviation returns the largest difference between the probability of a model and the share
+// of its draws in the weight of the sample.
 func (d *drawnModels) largestDeviation(probability []float64) float64 {
 	left := slices.Clone(probability)
 	for k, at := range d.positions {

@@ -45,8 +45,8 @@ type FamilyConfig struct {
 	// Noise is the range of σ1, the noise scale of rows that are no outliers under the robust
 	// likelihood, in standard deviations of the response. The default is 0.02 to 0.9.
 	Noise Range `json:"noise"`
-	// Start is the version of the normal approximations that networks start from. WithDefaults sets
-	// it.
+	// Start is the version of the normal approximations that networks correct (startOfNetworks).
+	// WithDefaults sets it.
 	Start int `json:"start"`
 }
 
@@ -115,7 +115,7 @@ type Family struct {
 
 var _ amortize.Family = (*Family)(nil)
 
-// NewFamily checks cfg and returns its family.
+// NewFamily returns the set of tables that cfg describes, or an error if cfg is not valid.
 func NewFamily(cfg FamilyConfig) (*Family, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -156,7 +156,8 @@ func (f *Family) dim() int {
 	return f.most + 1
 }
 
-// Fits returns an error if a problem does not belong to the family. The error names the difference.
+// Fits returns an error if a problem does not belong to the family, the set of tables that a
+// network is trained for. The error names the difference.
 func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
@@ -202,8 +203,8 @@ func (f *Family) Fits(p *Problem) error {
 }
 
 // beginsWithOnes reports whether the first coordinate is the only one that is in every model, and
-// has ones in all rows. It may be an intercept or a predictor: the two differ only in their prior,
-// which networks read.
+// has ones in all rows. This coordinate may be an intercept or a predictor. The two differ only in
+// their prior, which is an input of networks.
 func beginsWithOnes(d *Design) bool {
 	if len(d.Always) != 1 || d.Always[0] != 0 {
 		return false

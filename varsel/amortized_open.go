@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// ReadFamily reads the file of a network. It returns the family that the network is trained for and
-// the network's settings.
+// ReadFamily reads the file of a network. It returns the family, the set of tables that the network
+// is trained for, and the settings of the network.
 func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	settings, err := amortize.Read(path)
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// The arrays of amortize.Problem.Data, in order. N is the largest number of rows in the family, P
-// its largest number of predictors, and D its number of coordinates.
+// The arrays of amortize.Problem.Data, in order. N is the largest number of rows in the family (the
+// set of tables that a network is trained for), P its largest number of predictors, and D its
+// number of coordinates.
 const (
 	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
 	responseArray         // y, and the constant of its log density [N, 2]
@@ -29,7 +30,7 @@ const (
 	columnArray           // 1 where there is a predictor [P]
 	predictorArray        // input for each predictor [P, predictorNumbers]
 	tableArray            // input for the table [tableNumbers]
-	priorArray            // means and sds of the coefficients' priors, and log σ where known [2D+1]
+	priorArray            // means and sds of the priors of coefficients, and log σ if known [2D+1]
 	sizeArray             // log p(m) by the size of m [P+1]
 )
 
@@ -41,8 +42,9 @@ const (
 	predictorContext = 8 // outputs of the network for each predictor, in addition to predictorNumbers
 )
 
-// Problem returns a table as a problem of the family, and the places of its predictors and
-// coordinates in the family. It fails if the family does not include the table.
+// Problem returns a table as a problem of the family, and the positions of its predictors and
+// coordinates among those of the family. It returns an error if the family does not include the
+// table.
 func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) {
 	if err := f.Fits(p); err != nil {
 		return nil, amortize.Place{}, err
@@ -65,7 +67,8 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	return out, place, nil
 }
 
-// place numbers the predictors of a table by falling inclusion probability.
+// place gives the predictors of a table positions in the family, in order of falling inclusion
+// probability.
 func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	order := rank.Order(len(inclusion), func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
 	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
@@ -150,7 +153,7 @@ func (r *reading) tableArray() amortize.Array {
 }
 
 // prior returns the array of the priors of all coordinates: their means, their standard deviations,
-// and log σ where it is known.
+// and log σ if it is known.
 func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
@@ -179,7 +182,7 @@ func array(values []float64, dims ...int) amortize.Array {
 	return amortize.Array{Values: values, Dims: dims}
 }
 
-// absent stands for log 0.
+// absent is used in place of log 0, which is not finite.
 const absent = -1e30
 
 // bounded clips a number that a network reads to −8 to 8.

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// A sketch approximates the evidences of all models of a table. If each model has an approximation
-// of its own (modelAnchors), the model's evidence comes from that approximation. Otherwise
+// A sketch approximates the evidences of all models of a table. If each model has a normal
+// approximation of its own (modelAnchors), its evidence comes from this approximation. Otherwise
 // evidences come from sufficient statistics: each row is treated as a normal observation of its
 // linear predictor, with its weight at the mode of the largest model. This is exact for a normal
 // response, up to the integral over σ. The statistics belong to the k coefficients of the largest
@@ -124,9 +124,8 @@ func (s *sketch) logMassAt(members []int, logScale float64) (value, residual flo
 // sketch misjudges. Not tuned.
 const sketchFloor = 40
 
-// masses returns log p(m) plus logMass for all models m, less the largest sum, and at least
-// −sketchFloor for a model that the prior allows. The lowest bit of a model's index is the first
-// predictor.
+// masses returns log p(m) plus logMass for all models m, less the largest sum. A model that the
+// prior allows has at least −sketchFloor. The lowest bit of a model's index is the first predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)

@@ -22,7 +22,7 @@ type approximation struct {
 	linear      *mat.VecDense // precision times mean
 	logScale    float64
 	curvature   float64 // precision of an unknown log σ at its mode
-	logEvidence float64 // approximate, and only where σ is known
+	logEvidence float64 // approximate; not set if σ is unknown
 }
 
 // approximate returns the approximation of a model. Under likelihoods other than the normal one the
@@ -94,13 +94,13 @@ func (f *approximation) store(precision, linear []float64) {
 
 // modelAnchors holds a separate approximation of each of the K models of a [Target]; amortized
 // networks start from them. The approximation of the largest model, restricted to the coordinates
-// of another model, is useless where the largest model explains a few rows almost without noise, or
-// where counts reach millions. A [SlotTarget] finds its approximations by other means.
+// of another model, is useless if the largest model explains a few rows almost without noise, or if
+// counts reach millions. A [SlotTarget] finds its approximations by other means.
 type modelAnchors struct {
 	cards             []int
 	dim               int
 	precision, linear []float64 // [K·D·D] and [K·D], by the index of the code
-	logEvidence       []float64 // approximate log p(y | m) where no scale is inferred [K]
+	logEvidence       []float64 // approximate log p(y | m) [K]; not set if a scale is inferred
 }
 
 // Bounds of the work on anchors. Within them, all anchors take a second or two on two cores.

@@ -24,9 +24,9 @@ type closedForms struct {
 	all func(ctx gocontext.Context) ([]float64, error)
 }
 
-// leastOfAll is the least number of codes for which LogEvidences finds the evidences of all models.
-// Where the engine lists all models, it asks for 256 at a time. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// leastOfAll is the smallest number of codes for which LogEvidences computes the evidences of all
+// models (closedForms.all). When the engine lists all models, it requests 256 at a time. Half and
+// twice give the same answers (docs/benchmarks/constants.md).
 const leastOfAll = 64
 
 // LogEvidences returns log p(y | m) of each code.
@@ -85,10 +85,10 @@ func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) clos
 }
 
 const (
-	// mostAssignedRows bounds the number n of rows, whose 2ⁿ sets of outliers are summed over.
-	// mostAssignments bounds the number of sets of all models together. mostAssignedDim bounds the
-	// number k of coordinates of a model, since a set takes k³ operations. Within these bounds the
-	// sum takes at most a second or two.
+	// mostAssignedRows is the largest number n of rows, whose 2ⁿ sets of outliers are summed over.
+	// mostAssignments is the largest number of sets of all models together. mostAssignedDim is the
+	// largest number k of coordinates of a model, since a set takes k³ operations. Within these
+	// limits the sum takes at most a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
 	mostAssignedDim  = 8

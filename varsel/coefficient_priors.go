@@ -15,7 +15,7 @@ type CoefficientPrior struct {
 	SD        Number `json:"sd"`
 }
 
-// LogDensity returns the logarithm of the density at x, which is −Inf where the density is zero.
+// LogDensity returns the logarithm of the density at x, or −Inf if the density is zero.
 func (p CoefficientPrior) LogDensity(x float64) float64 {
 	jacobian := 0.0
 	if p.LogNormal {

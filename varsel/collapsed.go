@@ -23,8 +23,9 @@ type collapsed struct {
 	logPrior []float64   // log p(m) by size
 }
 
-// mostCollapsedWork bounds the multiplications of a sweep through rows and sites, so that a sweep
-// takes about a millisecond. mostPriorDraws bounds the draws of a model until heredity allows one.
+// mostCollapsedWork is the largest number of multiplications of a sweep through all rows and
+// predictors, which then takes about a millisecond. mostPriorDraws is the largest number of models
+// drawn from the prior until heredity allows one.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000

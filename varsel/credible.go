@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/varsel/wide"
 )
 
-// CredibleSet is a set of correlated predictors. With at least the requested probability one or
-// more of them are in the model.
+// CredibleSet is a set of correlated predictors that can replace each other in a model. With at
+// least the requested probability (Problem.Credible) one or more of them are in the model.
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`

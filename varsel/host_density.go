@@ -17,7 +17,7 @@ type hostDensity struct {
 	target  *Target
 	columns likelihood.Columns
 	rows    int // R, the number of chains in a block
-	// logScale and inverse are log σ and 1/σ where σ is known. They are 0 and 1 for a likelihood
+	// logScale and inverse are log σ and 1/σ if σ is known. They are 0 and 1 for a likelihood
 	// without a scale.
 	logScale, inverse float64
 	logPrior          []float64 // log p(m) by size

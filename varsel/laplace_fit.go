@@ -40,8 +40,8 @@ const (
 	// starting point; see [likelihood.Row].
 	cautiousSteps = 1
 	// laplaceDegrees is the degrees of freedom of the t distribution. Its tails are heavier than
-	// the tails of the normal priors, which bounds the weights; fewer degrees of freedom waste
-	// more draws in many dimensions. Half and twice give the same answers
+	// the tails of the normal priors, which bounds the weights; fewer degrees of freedom would
+	// waste more draws in many dimensions. Half and twice give the same answers
 	// (docs/benchmarks/constants.md).
 	laplaceDegrees = 8
 )

@@ -39,10 +39,10 @@ type laplaceLine struct {
 // lineReach is the range of the search for modes of x, on each side of its prior mean. lineStep is
 // the step of the search, and lineStepOfFew the step for at most fewLineRows rows. All three are in
 // standard deviations of the prior of x. lineDepth, lineTolerance and mostLineNodes are options of
-// [line.Integrate]. Finer settings cost time; the weights of draws correct the error. Posteriors of
-// few rows, which are cheap, have the widest ridges and get finer steps. The two sides of a mode
-// get different scales if there are few rows, or if a scale at the highest node is above
-// roundScale.
+// [line.Integrate]. Finer settings cost time; the weights of draws correct the remaining error.
+// With few rows, posteriors have the widest ridges and cost little time, and get finer steps. The
+// two sides of a mode get different scales if there are few rows, or if a scale at the highest node
+// is above roundScale.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -150,8 +150,8 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	return l.lastFit.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(firstNearness+secondNearness)/l.Step)
 }
 
-// beside returns the nodes on both sides of x. They are the same node if the other one is further
-// from x than a step.
+// beside returns the nodes on both sides of x. If there is no node within a step on one side, it
+// returns the node on the other side twice.
 func (l *laplaceLine) beside(x float64) (first, second int) {
 	above := sort.Search(len(l.Nodes), func(i int) bool { return l.Nodes[i].X > x })
 	first, second = max(above-1, 0), min(above, len(l.Nodes)-1)

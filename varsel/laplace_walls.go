@@ -10,14 +10,15 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// longSide is the length of a side, in standard deviations, above which the scales of the other
-// axes are measured from the end of the side too.
+// longSide is the scale of one side of an axis, in standard deviations, above which the scales of
+// the other axes are measured from the end of this side as well (widen).
 const longSide = 2.0
 
 // splitAlong returns an approximation on axes that are conjugate with respect to the curvature. If
-// uneven is not set, all scales are 1. If it is set, each side has its own scale, and each axis
-// runs along all walls but one, as far as the curvature allows (see steepest). Rows of a
-// categorical response are no walls.
+// uneven is not set, all scales are 1. If it is set, each side of an axis has its own scale, and
+// each axis runs along all walls but one, as far as the curvature allows (see steepest). A wall is
+// a row of the design, or an axis of the prior, that confines a linear function of the coefficients
+// to a narrow range. Rows of a categorical response are no walls.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
 	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k)}

@@ -50,16 +50,16 @@ type ModelOptions struct {
 	Codes CodeKind `json:"codes"`
 }
 
-// manyMaxSize is the default largest size of a model among more than manyPredictors predictors. It
-// bounds the work, which grows with the size; models of this size should have little posterior
-// mass. Not tuned.
+// manyMaxSize is the default largest size of a model if there are more than manyPredictors
+// predictors. It limits the work, which grows with the size; models of this size should have little
+// posterior mass. Not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
-// ForMany limits models to 20 predictors if there are more than 64 predictors. It does nothing if
-// chosen is set: the user has then set a limit, or asked for none.
+// ForMany returns o with a largest model size of 20 if there are more than 64 predictors. If chosen
+// is true, the user has set a limit or requested none, and ForMany changes nothing.
 func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 	if predictors > manyPredictors && !chosen {
 		o.Prior.MaxSize = manyMaxSize
@@ -119,8 +119,8 @@ const (
 	// BitCodes have one bit for each predictor. The flow has a coordinate for each column of the
 	// design.
 	BitCodes
-	// ListCodes list the predictors of a model. The flow has a block of coordinates for each place
-	// in the list. They need a maximum size of models.
+	// ListCodes list the predictors of a model. The flow has a block of coordinates for each
+	// position in the list. ListCodes need a largest model size.
 	ListCodes
 )
 

@@ -71,7 +71,8 @@ func (p *Problem) cuts(z, beta []float64) []float64 {
 	return points
 }
 
-// sticks inverts cuts: it returns the parameters that belong to cut points.
+// sticks inverts cuts: it returns the parameters z of an ordered response that belong to the cut
+// points and the coefficients beta.
 func (p *Problem) sticks(points, beta []float64) []float64 {
 	cuts, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
 	for k, c := range points {

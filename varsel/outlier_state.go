@@ -270,8 +270,8 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	return &t
 }
 
-// collapsedError is the largest accepted error of a log evidence from its updates, in nats. It is a
-// thirtieth of the precision of comparisons.
+// collapsedError is the largest accepted error of a log evidence, in nats, by rounding in its
+// updates. It is a thirtieth of the margin by which compared log evidences may differ.
 const collapsedError = 1e-3
 
 // Draw draws the coefficients. It computes the evidence again, from the residuals at the mean of

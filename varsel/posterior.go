@@ -36,7 +36,8 @@ var (
 	_ vti.QuadraticTarget = anchoredPosterior{}
 )
 
-// knowledge finds the known facts of the models when they are first asked for.
+// knowledge finds the known facts of the models, such as evidences in closed form, when they are
+// first requested.
 type knowledge struct{ find func() engine.Known }
 
 // Known implements vti.KnownTarget.
@@ -77,9 +78,10 @@ func (p *Problem) known() (known engine.Known) {
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{submodels}.together, jointSearch{submodels}.instead
 	default:
-		// Given its precision, the log density of the beta likelihood is nearly concave. Zeros that
-		// have two possible sources make plateaus. Draws with a scale for each side of a mode reach
-		// these plateaus; a flow trained on few rows does not.
+		// Given its precision, the log density of the beta likelihood is nearly concave. Under the
+		// zero-inflated likelihood, zeros have two possible sources, and the density has plateaus.
+		// Draws with a scale for each side of a mode reach these plateaus; a flow trained on few
+		// rows does not.
 		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
 		}

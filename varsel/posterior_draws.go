@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// resampled is the number of equally weighted draws that a run writes. Their means have errors of a
-// hundredth of a posterior standard deviation.
+// resampled is the number of equally weighted draws that a run writes. A mean over these draws has
+// a standard error of a hundredth of a posterior standard deviation.
 const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.
@@ -190,14 +190,14 @@ var levels = []float64{0.025, 0.975}
 // the coefficient is zero.
 type coefficientDraws struct {
 	values []weighted.Value
-	chain  []int // of each draw, from 0; nil where draws are independent
+	chain  []int // number of the chain of each draw, from 0; nil if draws are independent
 	// expectations along the orbits of the draws, and variances about them; nil without orbits
 	expected, within []float64
 }
 
 // summarize sorts the draws and returns the posterior of the coefficient. mass is the weight of all
-// draws together, which need not be one. Means and standard deviations that the draws do not
-// resolve are NaN.
+// draws together, which need not be one. Means and standard deviations are NaN if the draws cannot
+// estimate them (weighted.MomentsOf).
 func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	weight, value, share := make([]float64, len(d.values)), make([]float64, len(d.values)), 0.0
 	for i, v := range d.values {

@@ -20,7 +20,7 @@ type Record struct {
 	Design DesignOptions `json:"design"`
 	// Model holds the likelihood and the priors.
 	Model ModelOptions `json:"model"`
-	// Flow configures the flow.
+	// Flow holds the settings of the flow q(θ | m).
 	Flow cosmic.Config `json:"flow"`
 	// Sampler is the family of q(m).
 	Sampler Sampler `json:"sampler"`
@@ -43,9 +43,9 @@ type Record struct {
 	// not trained further.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
-	// AllModels is Problem.AllModels.
+	// AllModels makes the result list every evaluated model.
 	AllModels bool `json:"all_models,omitempty"`
-	// Credible is Problem.Credible.
+	// Credible is the level of credible sets; absent means DefaultCredible.
 	Credible float64 `json:"credible,omitempty"`
 	// Summary is set if the table has statistics of predictors in place of rows.
 	Summary *Summary `json:"summary,omitempty"`
@@ -95,7 +95,7 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 }
 
 // InRounds reports whether training goes on until the answer is precise enough. Training with a
-// surrogate, which learns at another pace, does not.
+// surrogate sampler does not, because the surrogate learns at another pace than the flow.
 func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
@@ -121,8 +121,8 @@ const (
 )
 
 // Training sets the unset number of steps of fit, its embedding of lists and, under heavy tails,
-// its share of steps on a tempered target. If the flow starts from the identity, it sets no share,
-// since other means then hold q(m) back.
+// its share of steps on a tempered target. If the flow starts from the identity, Training sets no
+// share of tempered steps, because q(m) then waits for the flow by another rule.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps

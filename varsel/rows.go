@@ -58,8 +58,8 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	return rows, nil
 }
 
-// wellCovered is the probability of the models with draws above which the models without draws do
-// not matter to a prediction. Half and twice give the same answers (docs/benchmarks/constants.md).
+// wellCovered is the total probability of the models with draws above which a prediction ignores
+// the models without draws. Half and twice give the same answers (docs/benchmarks/constants.md).
 const wellCovered = 0.999
 
 // fillTerms pairs the draws of coefficients with their columns, in the units of the table.

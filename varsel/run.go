@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// RunConfig configures Run.
+// RunConfig holds the settings of [Run]: of training, of certification and of files.
 type RunConfig struct {
-	// Fit configures training. Run sets Checkpoint, and the fields that Problem.Training sets. The
-	// loss passed to Progress is the loss of the response in its own units. If Steps is set and
-	// FirstRound is not, training takes Steps steps; otherwise it goes on until the answer is
-	// precise enough (see vti.Solve).
+	// Fit holds the settings of training. Run sets Checkpoint, and the fields that Problem.Training
+	// sets. The loss passed to Progress is the loss of the response in its own units. If Steps is
+	// set and FirstRound is not, training takes Steps steps; otherwise it goes on until the answer
+	// is precise enough (see vti.Solve).
 	Fit vti.Config
-	// Certify configures certification.
+	// Certify holds the settings of the certificate, such as its number of draws.
 	Certify vti.CertifyConfig
 	// From is the file of an amortized network that the run begins with, "" if there is none. If
 	// FromOnly is set, the network is not trained further.
@@ -147,7 +147,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	}
 	if c.Basis == vti.ExactSum {
 		// Moments of parameters with heavy tails, such as σ given a few rows, need too many draws.
-		// Where evidences have closed forms, the moments have them too.
+		// If evidences have closed forms, the moments have closed forms too.
 		if answer != nil {
 			result.Coefficients = p.coefficients(answer.Coefficients)
 			return nil
@@ -171,7 +171,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 }
 
 // frequenciesUnderQ returns the probabilities of n events under q(m). events lists the events that
-// a model satisfies. The probabilities are sums over all models if c has them all, and shares of
+// a model satisfies. The probabilities are sums over all models if c has them all, and fractions of
 // the draws from q(m) otherwise.
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)

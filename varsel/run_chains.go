@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// rareInclusion is the least inclusion probability of predictors that count for the verdict if
+// rareInclusion is the smallest inclusion probability of a predictor that counts for the verdict if
 // models are written as lists. Thousands of less probable predictors are in only a draw or two, too
 // few to judge convergence. Not tuned.
 const rareInclusion = 0.01

@@ -14,15 +14,15 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// Sampler is a family of distributions q(m) over subsets of predictors.
+// Sampler is a kind of distribution q(m) over subsets of predictors.
 type Sampler int
 
 const (
 	// AutoSampler stands for a table with one logit per model if pilot runs evaluate every model,
 	// which leaves little to learn, and for a network if there are more models: a large table that
 	// starts from the prior settles on the models that were drawn first. Under likelihoods with
-	// heavy tails the network is used from a smaller number of models on. It starts from chains,
-	// while a pilot run sees no mode that the flow has missed.
+	// heavy tails the limit is smaller (heavyTailsTable). There a network, which starts from the
+	// models of chains, is better, because a pilot run shows no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler is a table with one logit per model.
 	CategoricalSampler

@@ -123,7 +123,8 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 // Space returns the set of lists of predictors.
 func (t *SlotTarget) Space() space.Space { return t.space }
 
-// LogPrior returns log p(m), −Inf for a code whose members do not ascend: codes [B,k] -> [B].
+// LogPrior returns log p(m), which is −Inf for a code whose members do not ascend: codes [B,k] ->
+// [B], for B codes of k slots, the positions in a list of predictors.
 func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	g, k := codes.Graph(), t.space.Slots()
 	none := Const(g, int32(t.space.Items()))
@@ -260,9 +261,9 @@ func (t *SlotTarget) members(code []int32) []int {
 	return members
 }
 
-// featuresPerSlot is the number of features of each slot: the number of its item, whether it is
-// used, and the item's correlation with the response and log odds of inclusion. Each pair of slots
-// adds one feature, the correlation of their predictors.
+// featuresPerSlot is the number of features of each slot: the number of its item (its predictor), 1
+// if the slot is used and 0 otherwise, the correlation of the item with the response, and its log
+// odds of inclusion. Each pair of slots adds one feature, the correlation of their predictors.
 const featuresPerSlot = 4
 
 // FeatureDim returns the number of features of a list.

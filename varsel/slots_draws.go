@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// placed is a member of a list: its predictor, and the place of its block of coordinates.
+// placed is a member of a list of predictors: its predictor, and its place, the index of its
+// position in the list (slot), which has a block of coordinates.
 type placed struct{ predictor, place int }
 
 // byTable returns the members of a model in table order.

@@ -84,11 +84,11 @@ type Disagreement struct {
 }
 
 const (
-	// neighbours is the number of correlated predictors that a z-score is expected from, beside the
-	// members of the best model. More take time, and correlations of a thousand rows do not
-	// determine them.
+	// neighbours is the number of correlated predictors, in addition to the members of the best
+	// model, from which the expectation of a z-score is computed. More predictors would take more
+	// time, and correlations from a thousand rows do not determine their regression.
 	neighbours = 32
-	// chance is the probability that a table without errors shows a disagreement.
+	// chance is the probability with which a table without errors shows at least one disagreement.
 	chance = 0.01
 	// roundedVariance is added to the variance of a z-score given other z-scores, for rounding.
 	roundedVariance = 1e-8
@@ -97,12 +97,12 @@ const (
 	// hidden by opposite effects of the neighbours, and errors in z-scores look like this.
 	// Neighbours with correlation ½ hide an effect of this size.
 	mostHidden = 2
-	// hiddenLimits is the factor by which the limit for such a z-score exceeds the limit for a
-	// z-score that the models do not explain. With 1, true effects of opposite signs would make one
-	// answer in four doubtful; with 2, one exchanged allele in five would be trusted. Chosen on
-	// tables of TestStatisticsThatContradict.
+	// hiddenLimits is the factor by which the limit for a z-score with so large an effect exceeds
+	// the limit for other z-scores that the models do not explain. With the factor 1, true effects
+	// of opposite signs would make one answer in four doubtful; with 2, one exchanged allele in
+	// five would be trusted. Chosen on tables of TestStatisticsThatContradict.
 	hiddenLimits = 1.5
-	// uneven is the least ratio of the variance of all z-scores to their expected variance that
+	// uneven is the smallest ratio of the variance of all z-scores to their expected variance that
 	// counts as a disagreement. Many small effects, which no model has, add less to the variance.
 	// Not tuned.
 	uneven = 1.5

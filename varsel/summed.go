@@ -40,7 +40,8 @@ const (
 	// summedModels is the largest number of models that a sum lists, the most probable ones. Draws
 	// of parameters come from the listed models.
 	summedModels = 1 << 16
-	// unlistedModels bounds the total probability of the models that sumModels leaves off its list.
+	// unlistedModels is the largest total probability of the models that are not on the list of
+	// sumModels.
 	unlistedModels = 1e-9
 )
 
@@ -140,9 +141,9 @@ func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int
 	return sum, true, nil
 }
 
-// knownMoments returns the posteriors of the coefficients on the scale of the table, and σ last
-// where it is unknown, averaged over all models with a positive probability. It returns nil if
-// there is no closed form, or if the closed form of a model fails.
+// knownMoments returns the posteriors of the coefficients on the scale of the table, and σ last if
+// it is unknown, averaged over all models with a positive probability. It returns nil if there is
+// no closed form, or if the closed form of a model fails.
 func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) []Coefficient {
 	if p.Model.Slab != (exact.Slab{}) || !p.Model.Likelihood.Conjugate() && p.assigned() == nil {
 		return nil

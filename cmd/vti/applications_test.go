@@ -67,7 +67,7 @@ var toy = &application.Application{
 	Open: application.OpenResult[*toyResult],
 }
 
-// An application is one value of the registry, which suffices for all work on runs.
+// An application is one value of the registry. All commands that work on runs need nothing else.
 func TestAnApplicationIsOneValue(t *testing.T) {
 	emptyDir(t, "data.csv", collider(7))
 	vti := func(args ...string) outcome {
@@ -99,9 +99,9 @@ func TestAnApplicationIsOneValue(t *testing.T) {
 	require.Contains(t, got.stderr, "run is a run of vti toy, which this version does not know")
 }
 
-// An application of the registry has its form in vti serve, made of its flags.
+// An application of the registry has a form in vti serve, with a field for each of its flags.
 func TestServeShowsANewApplication(t *testing.T) {
-	t.Setenv(mainVariable, "1") // tables are read by a process
+	t.Setenv(mainVariable, "1") // the server starts a process to read a table
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "tables"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "tables", "data.csv"), []byte(collider(7)), 0o600))
@@ -135,10 +135,10 @@ func TestServeShowsANewApplication(t *testing.T) {
 	require.Equal(t, shell.StatusOK, <-ended)
 }
 
-// A new application changes few files beside its folder and the list of applications: its page, and
-// the study that calibrates it. No other package imports an application, but vtilab.
+// A new application changes only a few files outside its folder and the list of applications: its
+// page, and the study that calibrates it. No package other than vtilab imports an application.
 func TestAnApplicationTouchesFewFiles(t *testing.T) {
-	importers := map[string][]string{} // files by what they import
+	importers := map[string][]string{} // files by the application that they import
 	root := filepath.Join(sourceDir, "..", "..")
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {

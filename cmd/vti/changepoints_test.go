@@ -49,8 +49,8 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
-	// That there is no noise shows only during the sums, after the directory has been created:
-	// nothing of the run remains.
+	// That the values have no noise is found only during the sums, after the run directory has been
+	// created. The directory is removed again.
 	rows := []string{"t,y"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))

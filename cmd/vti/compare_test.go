@@ -43,8 +43,8 @@ func TestCompareCommand(t *testing.T) {
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 5*float64(c.CrossEntropy.SE)+0.3)
 	assert.JSONEq(t, readFile(t, "b", compare.File), got.stdout)
 
-	// B's draws, taken from the table's scale back to the working scale, have their stored density.
-	// The tolerance is the precision of the flow's float32.
+	// The draws of run B, mapped from the scale of the table back to the working scale, have the
+	// densities that run B stored. The tolerance is the precision of a flow in float32.
 	mustRun(t, "compare", "run", "run", "--out", "c", "--json")
 	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", compare.File)), &c))
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 1e-3)
@@ -98,7 +98,8 @@ func TestCompareRefuses(t *testing.T) {
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 
-// Runs of vti dag agree with exact ones: the flow's weights differ by less than a hundredth.
+// A run of vti dag with a flow agrees with the exact run: the total variation distance of their
+// posteriors over graphs is below 0.02.
 func TestCompareGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

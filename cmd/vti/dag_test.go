@@ -137,7 +137,8 @@ func TestDagByChains(t *testing.T) {
 	require.Contains(t, got.stderr, "cannot be resumed")
 }
 
-// Chains print their diagnostics and write the same tables.
+// Runs by chains print the diagnostics of the chains, and write a result like other runs over
+// graphs.
 func TestRjmcmcDag(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "rjmcmc", "dag", "data.csv", "--require", "a->c", "--sigma", "1", "--chains", "8", "--iterations", "200", "--burn-in", "100", "--out", "out", "--quiet").stdout

@@ -22,8 +22,9 @@ func TestDevices(t *testing.T) {
 	require.Len(t, answer.Devices, 4)
 }
 
-// The command ends with the device's error. Without a plugin it names the missing file, and a build
-// without cgo says that it contains no XLA (both tested in package gpu).
+// If the device cannot be opened, the command ends with the error of package gpu. This error names
+// the missing file if there is no plugin, and says that the program contains no XLA if it was built
+// without cgo (both are tested in package gpu).
 func TestDeviceWithoutPlugin(t *testing.T) {
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	for _, options := range []gpu.Options{{Kind: gpu.CUDA}, {Kind: gpu.XLACPU, Plugin: "absent.so"}} {

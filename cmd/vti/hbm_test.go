@@ -72,7 +72,7 @@ type hbmAnswer struct {
 		SDSE    float64 `json:"sd_se"`
 		Rows    int     `json:"rows"`
 		Pooling float64 `json:"pooling"`
-		// from the rows of the level alone
+		// estimates from the rows of one level alone
 		Unpooled *float64 `json:"unpooled"`
 	} `json:"varying"`
 	Priors        []regression.PriorSummary `json:"priors"`
@@ -210,7 +210,7 @@ func TestHbmWithoutGroups(t *testing.T) {
 }
 
 // Variational families for the effects of groups give the same kind of answer as the marginal
-// family, and their runs continue from their checkpoints.
+// family, in which these effects are integrated out. Their runs continue from their checkpoints.
 func TestHbmFamilies(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))
@@ -236,14 +236,15 @@ func TestHbmFamilies(t *testing.T) {
 	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
 }
 
-// A model for many tables answers for another table, and names those that it cannot answer for.
+// A model that was trained for many tables answers for another table, and refuses a table that it
+// was not trained for, with the reason.
 func TestHbmInfer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
 	emptyDir(t, "data.csv", groups(false))
 	lines := strings.SplitAfter(groups(false), "\n")
-	// seven groups
+	// the rows of the first seven groups
 	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644))
 	require.NoError(t, os.WriteFile("factor.csv", []byte("y,x,g\n1,a,u\n2,b,u\n4,c,v\n3,a,v\n"), 0o644))
 	quick := []string{"--json", "--quiet", "--certify-draws", "200"}
@@ -257,7 +258,7 @@ func TestHbmInfer(t *testing.T) {
 	require.Equal(t, "hbm infer", got.Command)
 	require.Equal(t, 42, got.Data.Rows)
 	require.Len(t, got.Varying, 7)
-	// as text, in which NaN equals NaN
+	// compared as text, in which NaN equals NaN
 	require.Equal(t, fmt.Sprint(got.Effects), fmt.Sprint(decodeHbm(t, readFile(t, "answer/result.json")).Effects))
 	text := vtiCommand(t, "hbm", "infer", "model", "other.csv", "--certify-draws", "200")
 	require.Contains(t, strings.Join(strings.Fields(text.stdout), " "), "nothing was trained: effects are integrated out in closed form")

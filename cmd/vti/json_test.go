@@ -199,8 +199,8 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree compares a certified run with trained q to the exact answer: the main promise,
-// at the size of a test. The tolerance is the certificate's at its default precision, 0.01.
+// TestAnswersAgree compares the certified answer of a run with a trained q to the exact answer, on
+// a small table. The tolerance is the default precision of a certificate, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -50,7 +50,8 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 	})
 }
 
-// Runs write exactly the files on the lists by which directories are refused.
+// Runs write exactly the files on the lists of files of a run. A directory with one of these files
+// is refused.
 func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -87,8 +87,8 @@ func TestHumanOutput(t *testing.T) {
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 
-// Probabilities that four decimals cannot tell from 0 or 1 say so. Intervals of only zero state
-// their probability.
+// A probability that four decimals cannot distinguish from 0 or 1 is printed as a bound, such as
+// <1e-4. An interval that holds only 0 is printed with its probability.
 func TestProbabilityText(t *testing.T) {
 	none := varsel.Number(math.NaN())
 	for _, test := range []struct {
@@ -109,7 +109,7 @@ func TestProbabilityText(t *testing.T) {
 	assert.Equal(t, "1", document.InThree(1, 0))
 }
 
-// Colours are for terminals, and there only without NO_COLOR.
+// Output is coloured only on a terminal, and only if NO_COLOR is not set.
 func TestColours(t *testing.T) {
 	var out strings.Builder
 	w := &console.Writer{W: &out, Colour: true}
@@ -138,7 +138,7 @@ func checkScreen(t *testing.T, command, text string) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	assert.LessOrEqual(t, len(lines), mostLines, command)
 	for _, line := range lines {
-		longest := 0 // word, which is not broken
+		longest := 0 // length of the longest word, since words are not broken
 		for word := range strings.FieldsSeq(line) {
 			longest = max(longest, utf8.RuneCountInString(word))
 		}

@@ -231,7 +231,8 @@ func TestCertifyDraws(t *testing.T) {
 	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
 }
 
-// TestFloatType trains in both types: the record and a resumed run keep each, and numbers differ.
+// TestFloatType trains in float32 and in float64. The record and a resumed run keep the type, and
+// the numbers of the two runs differ.
 func TestFloatType(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", collider(40))
@@ -248,7 +249,7 @@ func TestFloatType(t *testing.T) {
 		assert.Contains(t, readFile(t, narrow, "run.json"), `"dtype": "Float32"`)
 		assert.Contains(t, readFile(t, wide, "run.json"), `"dtype": "Float64"`)
 		assert.NotEqual(t, readFile(t, narrow, "trace.csv"), readFile(t, wide, "trace.csv"))
-		// Without its checkpoint a run starts again, in its type.
+		// Without its checkpoint a resumed run starts again, with the float type in its record.
 		whole := readFile(t, wide, "posterior.vti")
 		require.NoError(t, os.Remove(wide+"/posterior.vti"))
 		mustRun(t, command, "--resume", wide, "--quiet")
@@ -265,7 +266,8 @@ func TestFloatType(t *testing.T) {
 	}
 }
 
-// TestStepsPerLaunch: it changes no numbers, and a resumed run can change it.
+// TestStepsPerLaunch checks that the number of steps in a launch changes no numbers, and that a
+// resumed run can have another value.
 func TestStepsPerLaunch(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", collider(40))

@@ -254,7 +254,8 @@ func schemaCommands(t *testing.T) [][]string {
 	}
 }
 
-// TestEveryCommandWithJSONIsValidated finds commands missing from schemaCommands.
+// TestEveryCommandWithJSONIsValidated fails if a command with the flag --json is missing from
+// schemaCommands.
 func TestEveryCommandWithJSONIsValidated(t *testing.T) {
 	tested := map[string]bool{}
 	root := rootCommand(&shell.App{})
@@ -282,7 +283,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile("grouped.csv", []byte(grouped), 0o644))
 	require.NoError(t, os.WriteFile("plan.toml", []byte(studyOfTables), 0o644))
-	t.Setenv(mainVariable, "1") // tasks of studies, and what is timed, are processes
+	t.Setenv(mainVariable, "1") // studies and timings start processes
 	commands := schemaCommands(t)
 	seen := map[string]bool{}
 	for _, args := range commands {
@@ -302,7 +303,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 			args = []string{"show", args[at+1]}
 		}
 		if args[0] == "describe" || args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[0] == "calibrate" && args[1] != "varsel" {
-			continue // which say little, or take time
+			continue // these print little text, or take long
 		}
 		if args[0] == "compare" {
 			args = append(slices.Clone(args), "--out", args[len(args)-1]+"-text")
@@ -310,7 +311,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		args = slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--json" })
 		checkScreen(t, strings.Join(args, " "), mustRun(t, args...).stdout)
 	}
-	// Objects outside the schema are found.
+	// An object that does not match the schema is rejected.
 	schema, err := jsonschema.NewCompiler().Compile(schemaPath("runs"))
 	require.NoError(t, err)
 	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/1", "runs": []any{}, "more": 1}))

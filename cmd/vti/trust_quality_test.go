@@ -60,7 +60,8 @@ func TestExamples(t *testing.T) {
 			return result.Certificate.Verdict, list
 		}
 	}
-	// exact sds are nil if the only reference is a sum of squares of many draws of another program
+	// The exact standard deviations are nil if the only reference for them is draws of another
+	// program.
 	groups := func(exact float64, sds map[string][2]float64) func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 		return func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 			a := decodeHbm(t, json)

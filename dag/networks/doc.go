@@ -1,5 +1,5 @@
-// Package networks estimates the evidences of families whose mechanisms are networks with one
-// hidden layer.
+// Package networks estimates the evidences of families, nodes with a set of parents, whose
+// mechanisms are neural networks with one hidden layer.
 //
 // Particles, each of which is a first layer of the network, are tempered from the prior to the
 // posterior, with the output layer integrated out. An island is an independent group of such

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// networkFamily is the posterior of the first layer of the network of a family and of its noise.
-// Given these, the node is a linear function of the outputs Φ [n,H'] of the hidden units, with
-// normal weights that are integrated out,
+// networkFamily is the posterior of the first layer of the network of a family, a node j with a set
+// of parents, and of its noise σ. W1 holds the weights of the first layer, b1 its biases, and σ0 is
+// their prior standard deviation. Given W1, b1 and σ, the node is a linear function of the outputs
+// Φ [n,H'] of the hidden units, with normal weights that are integrated out,
 //
 //	p(x_j | W1, b1, σ) = N(x_j; 0, σ² I + σ0² ΦΦᵀ),
 //

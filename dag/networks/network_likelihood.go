@@ -6,13 +6,15 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// unresolved is the least share of the squares of a node that its unexplained rest is taken to
-// have. Below it, products of float32 are rounding errors. Units that interpolate few rows leave a
-// smaller or even a negative rest, which would give an arbitrarily large likelihood for small σ.
+// unresolved is the smallest unexplained rest of the squares of a node, as a share of the squares;
+// a smaller rest is replaced by it. Smaller differences of products in float32 are rounding errors.
+// Units that interpolate few rows leave a rest that is smaller or even negative by rounding. It
+// would give an arbitrarily large likelihood for small σ.
 const unresolved = 1e-7
 
-// networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ; it is −Inf where
-// rounding errors dominate. It keeps the parts that do not change when one unit is replaced.
+// networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ, with the symbols
+// of [networkFamily]: Φ [n,H'] holds the outputs of the hidden units. It is −Inf if rounding errors
+// dominate. It keeps the parts that do not change when one unit is replaced.
 type networkLikelihood struct {
 	rows    float64
 	squares float64 // |x_j|²

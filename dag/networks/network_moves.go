@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// networkMover draws and moves states of a family. Only one goroutine may use it.
+// networkMover draws and moves states, first layers of the network of a node with its parents (see
+// [networkFamily] for the symbols). Only one goroutine may use it.
 type networkMover struct {
 	*networkFamily
 	random     *rand.Rand

@@ -22,12 +22,13 @@ const (
 // island is the result of one run of an independent group of particles for a family.
 type island struct {
 	LogEvidence float64
-	Level       int         // level of the length of its moves, see islandCost
+	Level       int         // from 0; moves are levelSweeps times as long as one level below
 	Thetas      [][]float64 // draws of the parameters with equal weights
 }
 
 // moves returns the length of the moves of an island, relative to the first island of a family.
-// place is the index of the island in its level; every second island moves twice as long.
+// place is the index of the island among the islands of its level. Islands with odd indices move
+// twice as long.
 func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
 
 // temper moves particles from the prior to the posterior of a family through prior · likelihood^β
@@ -92,8 +93,8 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 	return out
 }
 
-// riseOf returns the rise of β after which a share keptShare of the particles is effective. The
-// rise is limited to most.
+// riseOf returns the rise of β after which the fraction keptShare of the particles is effective,
+// but at most most.
 func riseOf(logLik []float64, most float64) float64 {
 	effective := func(rise float64) float64 {
 		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))

@@ -9,10 +9,12 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// spreads holds the results of scatter by node and number of parents, summed over families.
+// spreads holds the results of scatter [node][number of parents], summed over families (sets of
+// parents of the node).
 type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
 
-// spreads returns the sums over all families with fine islands.
+// spreads returns the sums over all families with fine islands, independent groups of particles of
+// which each gives one estimate of the log evidence.
 func (s *Scores) spreads() *spreads {
 	out := new(spreads)
 	for f := range s.islands {
@@ -39,10 +41,10 @@ func (s *spreads) variance(f dgraph.Family) float64 {
 	return (priorIslands*all/count + nodeSquares) / (priorIslands + degrees)
 }
 
-// scatter returns the sum of squares of the log evidences of islands of one level around their
-// means, with its degrees of freedom. Islands with short and with long moves have separate means.
-// Variances are inversely proportional to the length of moves, so that each square is multiplied by
-// this length and stands for moves of length one.
+// scatter returns the sum of squares of the log evidences of islands of one level (the length of
+// their moves) around their means, with its degrees of freedom. Islands with short and with long
+// moves have separate means. Variances are inversely proportional to the length of moves, so that
+// each square is multiplied by this length and stands for moves of length one.
 func scatter(islands []island) (squares, degrees float64) {
 	var kinds [2][]float64
 	for k, one := range islands {
@@ -102,10 +104,10 @@ func (s *Scores) settling() (mean, se float64) {
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences returns, for families with islands of short and of long moves, the log evidence of
-// long moves less the log evidence of short moves, and the numbers of parents of these families.
-// Half of the variance is added to each log evidence, since otherwise log evidences of longer moves
-// would be larger even without a lag.
+// differences returns, for families whose settled islands have short and long moves, the log
+// evidence by the long moves less the log evidence by the short moves, and the numbers of parents
+// of these families (sizes). Half of the variance is added to each log evidence, since otherwise
+// log evidences of longer moves would be larger even without a lag.
 func (s *Scores) differences() (sizes, differences []float64) {
 	spreads := s.spreads()
 	for f := range s.islands {

@@ -20,27 +20,28 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Evidences of networks are estimated in two stages. A pilot run of a family is cheap and has an
-// error of some nats. Fine islands are more precise, and their scatter gives an error. All these
-// sizes are chosen for answers within minutes. They determine the speed, and the verdict shows the
-// remaining errors.
+// Evidences of families, nodes with a set of parents, are estimated in two stages. A pilot run of a
+// family is cheap and has an error of some nats. Fine islands, independent groups of particles, are
+// more precise, and their scatter gives an error. All these sizes are chosen for answers within
+// minutes. They determine the speed, and the verdict shows the remaining errors.
 const (
 	pilotChains = 1
 	pilotSweeps = 12
-	// moreSweeps is the number of sweeps added to a pilot run for each parent beyond pilotSize,
-	// where families are on a list that grows. The growth of the list follows the pilot runs, which
-	// would otherwise be too small by one or two nats with five parents and by twenty with twelve.
+	// moreSweeps is the number of sweeps added to a pilot run for each parent beyond pilotSize, if
+	// families are on a list that grows. Pilot runs decide how the list grows. Without these sweeps
+	// their log evidences are too small by one or two nats with five parents, and by twenty with
+	// twelve.
 	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
 	firstIslands = 2 // number of fine islands of a family before its error is known
 	// If levelIslands islands of a family have log evidences with a standard deviation of more than
 	// levelSpread nats, the next islands belong to the next level, with moves levelSweeps times as
-	// long. For a list that grows, levelCounts islands with twice this deviation are enough. With a
-	// large deviation a few islands dominate the mean, and fewer islands with longer moves are more
-	// precise. Moves four times as long halve the standard deviation s, and exp(s²) − 1, the
-	// relative variance of the evidence of one island, falls by a factor of more than four for s
-	// above 0.5.
+	// long. If families are on a list that grows, levelCounts islands with twice this deviation are
+	// enough for the next level. With a large deviation a few islands dominate the mean, and fewer
+	// islands with longer moves are more precise. Moves four times as long halve the standard
+	// deviation s, and exp(s²) − 1, the relative variance of the evidence of one island, falls by a
+	// factor of more than four for s above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
@@ -50,7 +51,7 @@ const (
 	levelCounts = 4
 )
 
-// settled returns the islands of a family that its evidence is computed from, see the function
+// settled returns the islands from which the evidence of family f is computed, by the function
 // settled.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
@@ -98,7 +99,8 @@ const (
 	mostPilots    = 300 // largest number of rounds
 	unseenShare   = 0.05
 	// pilotRows is the number of rows above which log evidences are multiplied by pilotRows/rows
-	// before families are chosen by them, because the errors of pilot runs grow with the rows.
+	// before they decide which families get runs, because the errors of pilot runs grow with the
+	// rows.
 	pilotRows = 1000
 	// optimism is the number of nats added to a predicted log evidence when it decides about a
 	// pilot run, because an unnecessary run costs little.
@@ -110,22 +112,23 @@ const (
 const (
 	wantedSpread = 0.01
 	fineRounds   = 150
-	// repeatSpread is the error of a single pilot run, in standard errors, that is allowed for
-	// before the run is relied on alone. One of some thousands of families was 13 nats too small,
-	// which is 3 standard errors.
+	// repeatSpread is the number of standard errors by which a single pilot run may be too small.
+	// If its family would be probable with so much more, the run is repeated. For one of some
+	// thousands of families the run was 13 nats too small, which is 3 standard errors.
 	repeatSpread = 2
-	// certainShare is the weight of the error of a family that is certain. Such an error changes no
-	// probability, but it changes the evidence summed over all graphs.
+	// certainShare times the probability of a family times the error of its log evidence is the
+	// smallest spread that worst gives to a family. The error of a family with probability 1
+	// changes no probability, but it changes the evidence summed over all graphs.
 	certainShare = 0.01
 )
 
-// Scores holds the evidences of families of networks that have been estimated so far.
+// Scores holds the evidences, estimated so far, of families whose mechanisms are neural networks.
 type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // part of this process; nil for all of the work
-	// Listed states that the families are on a list that grows. Part is the share of the fine
-	// islands that may have begun so far; 0 stands for all.
+	// Listed states that the families are on a list that grows. Part is the fraction of all fine
+	// islands that may begin until the list grows again; 0 stands for all.
 	Listed bool
 	Part   float64
 	// Kept, if not nil, stores the results of runs, for a process that continues from them. Only
@@ -270,9 +273,10 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick returns the most probable families for which kind reports true, at most limit, such that the
-// families not picked have a probability of less than half of left together. It returns nil if all
-// families of the kind have less than left together.
+// pick returns the most probable families for which kind reports true, at most limit of them. It
+// stops before limit if the probabilities of the remaining families of the kind sum to less than
+// half of left. It returns nil if the probabilities of all families of the kind sum to less than
+// left.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -293,8 +297,8 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	return batch[:min(limit, len(batch))]
 }
 
-// worst returns the families whose errors change their probabilities most, each of them repeated
-// once for each further island that it should get. It returns nil if no error is large or if no
+// worst returns the families whose errors change their probabilities most. A family that should get
+// several further islands is repeated in the list. It returns nil if no error is large or if no
 // islands are left.
 func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
@@ -323,9 +327,9 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	return batch
 }
 
-// doubts returns families whose probability would be substantial if their only pilot run was too
-// small by repeatSpread standard errors. Chains that stay in a poor mode make the lower tail of the
-// errors heavy.
+// doubts returns families without fine islands whose probability would be substantial if their only
+// pilot run was too small by repeatSpread standard errors. Chains that stay in a poor mode make the
+// lower tail of the errors heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
@@ -336,8 +340,8 @@ func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	return families
 }
 
-// repeatPilots makes another pilot run of each family and keeps the mean of the two evidences,
-// which one poor run lowers by at most log 2.
+// repeatPilots makes another pilot run of each family and keeps the logarithm of the mean of the
+// two evidences. One poor run lowers it by at most log 2.
 func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
 	again := make([]float64, len(s.pilot))
 	if err := s.runPilotsInto(ctx, again, "repeated pilot", batch); err != nil {
@@ -402,7 +406,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		// Every second island moves twice as long. The difference shows whether the particles had
 		// settled.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
-		if s.Listed { // for many parents one long chain is more precise, for few rows two chains
+		if s.Listed { // one long chain is more precise for many parents, two chains for few rows
 			chains, sweeps = 1, fineChains*sweeps
 		}
 		return newNetworkFamily(p, f).temper(random, l, f, chains, sweeps*islandCost(levels[k]))

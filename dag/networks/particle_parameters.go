@@ -15,10 +15,11 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Judge lowers the verdict for three faults. The first is rough, the share of drawn graphs with a
-// family whose evidence comes from a pilot run only. The second is settling, the mean rise of log
-// evidences, in nats, when particles move twice as long. The third is a probable family that is
-// saturated, see saturated. shares holds the probabilities of the families.
+// Judge lowers the verdict for three faults. The first is rough, the fraction of drawn graphs with
+// a family (a node with its parents) whose evidence comes from a cheap pilot run only. The second
+// is settling, the mean rise of log evidences, in nats, when particles move twice as long. The
+// third is a probable family whose network can nearly reproduce the rows, see saturated. shares
+// holds the probabilities of the families.
 func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float64) (rough, settling float64) {
 	total := 0.0
 	for _, d := range draws {
@@ -51,8 +52,8 @@ func (s *Scores) weights(f dgraph.Family) int {
 // saturated returns the family whose probability would grow most if its log evidence rose by
 // saturatedNats. It considers only families with unknown noise and at least as many weights as
 // rows, and returns −1 if the growth does not matter for any of them. Such a network can nearly
-// reproduce the rows with almost no noise. For x1 in testdata/hald.csv with four parents, the log
-// evidence was −10 in nine of ten islands, and −7 and −4 in others.
+// reproduce the rows with almost no noise, which particles may miss. For x1 in testdata/hald.csv
+// with four parents, the log evidence is −10 in nine of ten islands, but −7 or −4 in the others.
 func (s *Scores) saturated(shares []float64) int {
 	largest, at := verdict.DoubtfulEventSE, -1
 	for f, share := range shares {
@@ -67,7 +68,8 @@ func (s *Scores) saturated(shares []float64) int {
 	return at
 }
 
-// Drawn returns the numbers of particles and of fine islands so far.
+// Drawn returns the numbers of particles and of fine islands (independent groups of particles) so
+// far.
 func (s *Scores) Drawn() (particles, islands int) {
 	return s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, s.fine
 }
@@ -133,9 +135,9 @@ const (
 	// saturatedNats is the log evidence that particles may miss in a network that can reproduce its
 	// rows: twice the difference between islands for testdata/hald.csv.
 	saturatedNats = 12
-	// SettlingSteps is the gain expected from ever longer moves, in units of the gain from moves
-	// twice as long. The part of the evidence that is missing falls about inversely with the length
-	// of moves. It is therefore one unit for the half of the islands that move twice as long, and
-	// two units for the other half.
+	// SettlingSteps is the gain of a log evidence expected from ever longer moves of particles, in
+	// units of the gain from moves twice as long. The part of the evidence that is missing falls
+	// about inversely with the length of moves. It is therefore one unit for the half of the
+	// islands that move twice as long, and two units for the other half.
 	SettlingSteps = 1.5
 )

@@ -9,12 +9,13 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Scores returns the estimates for all families: from fine islands where they exist, otherwise from
-// the pilot run, and otherwise predicted from families with fewer parents. Estimates by pilot runs
-// are corrected by the mean difference between fine islands and second pilot runs for the same
-// number of parents. First pilot runs would bias this difference, because families with lucky first
-// runs got islands. If optimistic is set, predictions are raised. Families on a list that grows are
-// pooled.
+// Scores returns the log evidences of all families, nodes with a set of parents. The estimate comes
+// from fine islands (independent groups of particles) if the family has some, otherwise from its
+// cheap pilot run, and otherwise from families with fewer parents (predict). Estimates by pilot
+// runs are corrected by the mean difference between fine islands and second pilot runs for the same
+// number of parents. First pilot runs would bias this difference, because a large first run is a
+// reason for a family to get islands. If optimistic is set, predictions are raised by optimism.
+// Families on a list that grows are pooled (pool).
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -54,9 +55,10 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 	return out
 }
 
-// pilotError returns the standard error of pilot runs whose log evidences are too small by gap.
-// Unbiased estimates whose logarithms are normal with standard deviation s have a mean logarithm
-// that is s²/2 too small. The error is at least the scatter of the gaps.
+// pilotError returns the standard error of pilot runs whose log evidences are too small by gap on
+// average, where scatter is the standard deviation of these gaps. Unbiased estimates whose
+// logarithms are normal with standard deviation s have a mean logarithm that is s²/2 too small. The
+// error is at least the scatter of the gaps.
 func pilotError(gap, scatter float64) float64 {
 	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
@@ -110,8 +112,9 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 
 // fitGaps fits a line to the gaps between fine islands and pilot runs as a function of the number
 // of parents. It returns the line and the standard deviation around it. A pilot run with one parent
-// finds nearly all of the evidence; with many parents it misses more, and the more the more rows
-// there are. One gap for all numbers of parents would favour families with only a pilot run.
+// finds nearly all of the evidence. With many parents it misses more, and the gap also grows with
+// the number of rows. One gap for all numbers of parents would favour families with only a pilot
+// run.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)

@@ -12,18 +12,19 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Families of a node are pooled if their log evidence is at most pooledWindow nats below the best
-// of the node. effectSDs and deviationSDs are the candidates for the standard deviations of effects
-// and of deviations, in nats; results are averaged over them with weights by their likelihoods.
+// Families of a node, its sets of parents, are pooled if their log evidence is at most pooledWindow
+// nats below the largest one of the node. effectSDs and deviationSDs are the candidates for the
+// standard deviations of effects and of deviations, in nats; results are averaged over them with
+// weights by their likelihoods.
 const pooledWindow = 25
 
 var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 
 // pool replaces the estimates for the probable families of each node by their posterior given the
 // estimates for all of them. In this model a log evidence is a sum of effects of the parents and a
-// deviation of the family. Pilot runs have errors of some nats, and the best of hundreds has the
-// largest error: without pooling such families would have most of the probability. With 5 to 13
-// parents, deviations from sums of effects are about a nat.
+// deviation of the family. Pilot runs have errors of some nats, and the largest of hundreds of
+// estimates has one of the largest errors. Without pooling, families with such errors would have
+// most of the probability. With 5 to 13 parents, deviations from sums of effects are about a nat.
 func pool(scores *score.Scores, nodes int) {
 	for j := range nodes {
 		best, families := math.Inf(-1), []int(nil)

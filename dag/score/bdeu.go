@@ -10,21 +10,22 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// BDeu is the closed form of categories with conditional probability tables. Given each combination
-// of values of the parents, the node has a probability for each of its levels, with an independent
-// Dirichlet prior. All parameters of the prior are α/(q r), with α the imaginary sample size, q the
-// number of combinations and r the number of levels of the node. This is the BDeu score (Heckerman,
-// Geiger and Chickering 1995, equation 35), which is the same for all graphs of an equivalence
-// class. Rows in which the node was set from outside do not count (Cooper and Yoo 1999).
+// BDeu computes the evidence of a node j with a set of parents (a family), for categories with
+// conditional probability tables, in closed form. Given each combination of values of the parents,
+// the node has a probability for each of its levels, with an independent Dirichlet prior. All
+// parameters of the prior are α/(q r), with α the imaginary sample size, q the number of
+// combinations and r the number of levels of the node. This is the BDeu score (Heckerman, Geiger
+// and Chickering 1995, equation 35), which is the same for all graphs of an equivalence class. Rows
+// in which the node was set by an intervention do not count for it (Cooper and Yoo 1999).
 type BDeu struct {
 	node   int
 	Size   float64   // α, the imaginary sample size
 	levels []int     // number of levels of every node [N]
-	codes  [][]int32 // codes of every node, in the n rows that count for this node [N][n]
-	risen  sync.Map  // by a: the slice of LogRising(a, k) for k from 0 to n
+	codes  [][]int32 // level of every node as an index, in the n rows that count for this node [N][n]
+	risen  sync.Map  // for each a that was used, the slice of LogRising(a, k) for k from 0 to n
 }
 
-// NewBDeuForm returns the form of a node. size is the imaginary sample size.
+// NewBDeuForm returns the BDeu of a node. size is the imaginary sample size α.
 func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	b := &BDeu{node: node, Size: size, codes: make([][]int32, d.Nodes())}
 	for j, levels := range d.Levels {
@@ -36,9 +37,9 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	return b
 }
 
-// combinations returns the number of the combination of values of the parents in each row, where
-// combinations are numbered in the order of their first rows. It also returns how many combinations
-// were seen and how many are possible.
+// combinations returns for each row the number of its combination of values of the parents.
+// Combinations are numbered from 0 in the order of their first rows. combinations also returns how
+// many of them occur in some row (seen) and how many are possible.
 func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, possible float64) {
 	combination, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {
@@ -58,8 +59,8 @@ func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, 
 	return combination, seen, possible
 }
 
-// count returns the number of rows with each combination that was seen and each level of the node
-// [seen][r], and how many combinations are possible.
+// count returns the number of rows with each combination of values of the parents that occurs and
+// each level of the node [seen][r], and how many combinations are possible.
 func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	combination, seen, possible := b.combinations(parents)
 	counts = make([][]int, seen)
@@ -97,11 +98,12 @@ func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	return counts, nil
 }
 
-// mostDense is the largest number of cells of a table whose cells are all counted, including cells
-// without rows. Larger tables are assumed to have fewer rows than cells.
+// mostDense is the largest number of cells for which LogEvidence counts the rows in all cells of a
+// table, including empty ones. In a larger table it counts only the combinations that occur.
 const mostDense = 1 << 12
 
-// LogEvidence returns the BDeu score. Combinations that occur in no row contribute nothing.
+// LogEvidence returns the BDeu score, log p(x_j | x_pa). Combinations of values of the parents that
+// occur in no row contribute 0.
 func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	levels, possible := b.levels[b.node], 1
 	for i := range parents.Nodes() {
@@ -165,7 +167,7 @@ func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
 
 // LogRising returns log Γ(a + n) − log Γ(a), without loss of digits for small a.
 func LogRising(a float64, n int) (sum float64) {
-	const direct = 16 // number of factors up to which a product is as exact and as fast
+	const direct = 16 // largest number of factors for which a product is as exact and as fast as Lgamma
 	if n <= direct {
 		product := 1.0
 		for k := range n {

@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// BGe is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score (Geiger
-// and Heckerman 2002, as corrected by Kuipers, Moffa and Heckerman 2014). All graphs of an
-// equivalence class have the same evidence. The N nodes together are normal with mean μ ~ N(0,
-// Σ/α_μ) and precision Σ⁻¹ ~ W(α_w, T⁻¹), where α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ
-// (α_w − N − 1) / (α_μ + 1).
+// BGe computes the evidence of a node j with a set of parents (a family), for linear mechanisms
+// under the normal-Wishart prior, in closed form: the BGe score (Geiger and Heckerman 2002, as
+// corrected by Kuipers, Moffa and Heckerman 2014). All graphs of an equivalence class have the same
+// evidence. The N nodes together are normal with mean μ ~ N(0, Σ/α_μ) and precision Σ⁻¹ ~ W(α_w,
+// T⁻¹), where α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ (α_w − N − 1) / (α_μ + 1).
 //
 // For a node j with k parents this is a regression with an intercept. With S = α_w − N + k + 1 its
 // prior is
@@ -28,8 +28,9 @@ type BGe struct {
 	node, rows int
 	layout     sem.Layout
 	// root is the upper triangular R with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ,
-	// over the n rows x that count for the node. It is computed from the rows and not from RᵀR, and
-	// so loses no digits of the table.
+	// where the sum is over the n rows x that count for the node (in which it was not set by an
+	// intervention), and x̄ is their mean. R is computed from the rows and not from RᵀR, and so
+	// loses no digits of the table.
 	root  *mat.Dense
 	data  *mat.Dense // triangular factor of the same sum without T
 	gram  []float64  // RᵀR [N·N]
@@ -48,7 +49,7 @@ func newBGeForm(p *Problem, node int) *BGe {
 	return b
 }
 
-// bgeFormOf returns the form of a node, given the rows that count for it.
+// bgeFormOf returns the BGe of a node, given the rows that count for it.
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])
 	means := make([]float64, nodes)
@@ -76,7 +77,7 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	return b
 }
 
-// forNode returns the form of another node for which the same rows count. The two forms share their
+// forNode returns the BGe of another node for which the same rows count. The two forms share their
 // matrices.
 func (b *BGe) forNode(node int) *BGe {
 	ofNode := *b
@@ -100,9 +101,9 @@ func rootOf(columns [][]float64, rows int) *mat.Dense {
 	return root
 }
 
-// regression returns the triangular factor of the regression of the node on the columns of, by
-// columns [k][k], the projections of the node on the orthonormal basis of these columns [k], and
-// the root of the residual sum of squares.
+// regression regresses the node on the columns of its parents. It returns the triangular factor of
+// these columns, by columns [k][k] (left), the projections of the node on their orthonormal basis
+// [k] (right), and the root of the residual sum of squares (rest).
 func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest float64) {
 	columns := make([][]float64, 0, len(parents)+1)
 	for _, i := range append(append([]int(nil), parents...), b.node) {
@@ -112,7 +113,7 @@ func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest
 	return columns[:len(parents)], columns[len(parents)][:len(parents)], math.Abs(columns[len(parents)][len(parents)])
 }
 
-// degrees returns S of a family with the given number of parents.
+// degrees returns S (see [BGe]) for a node with the given number of parents.
 func (b *BGe) degrees(parents int) float64 { return bgeExcess + float64(parents) + 1 }
 
 // LogEvidence returns log p(x_j | x_pa).
@@ -139,13 +140,15 @@ func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
-// leastOutside is the least share of the squares of a node that its parents must leave unexplained
-// for the Gram matrix to be used. At this share, less than 1e-9 nats are lost with 1,000 rows.
+// leastOutside is the smallest share of the squares of a column, unexplained by the columns before
+// it, at which the evidence is computed from the Gram matrix RᵀR. At this share, the error of the
+// log evidence is below 1e-9 nats with 1,000 rows. With a smaller share it is computed from R.
 const leastOutside = 1e-3
 
-// fromGram returns the log determinant of the factor of the parents, and the root of the residual
-// sum of squares, from a Cholesky factor of entries of RᵀR. This takes a fifth of the time of
-// regression. ok is false where the entries do not have enough digits.
+// fromGram returns what evidenceOf needs of the regression of the node on some columns: the log
+// determinant of the triangular factor of these columns, and the root of the residual sum of
+// squares. It uses the Cholesky factor of entries of RᵀR, in a fifth of the time of regression. ok
+// is false if the entries do not have enough digits (leastOutside).
 func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 	nodes, size := len(b.means), len(columns)+1
 	gram := make([]float64, 0, size*size)
@@ -238,8 +241,8 @@ func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	return means, variances
 }
 
-// Intercept draws the intercept of a family given its other parameters. It is normal around the
-// least-squares intercept, which the prior shrinks towards zero.
+// Intercept draws the intercept of the node given its parents and the other parameters theta. It is
+// normal around the least-squares intercept, which the prior shrinks towards zero.
 func (b *BGe) Intercept(parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	return b.interceptGiven(ResidualMean(b.means, b.node, parents, theta), math.Exp(theta[b.layout.Weights()]), random)
 }

@@ -2,9 +2,10 @@ package score
 
 import dgraph "github.com/transdim/vti/dag/graph"
 
-// changedForm is the closed form of a node with soft interventions: it has several mechanisms with
-// the same parents, each in some of the rows. The parameters of the mechanism without intervention
-// are part of the answer. The parameters of the other mechanisms are integrated out.
+// changedForm is the [Form] of a node with soft interventions, that is, with several mechanisms of
+// the same parents, each of which holds in some of the rows. The embedded Form is the mechanism
+// without intervention, whose parameters are part of the answer. The parameters of the other
+// mechanisms are integrated out.
 type changedForm struct {
 	Form
 	others []Form
@@ -25,7 +26,8 @@ func (p *Problem) withRegimes(node int, form Form) Form {
 	return &changedForm{form, others}
 }
 
-// Usual returns the form of the rows without soft interventions.
+// Usual returns the form of the mechanism without soft intervention, which is form itself if the
+// node has no others.
 func Usual(form Form) Form {
 	if changed, ok := form.(*changedForm); ok {
 		return changed.Form

@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Form computes evidences and posteriors of the families of one node j.
+// Form computes evidences and posteriors of one node j given sets of parents pa. The node together
+// with a set of parents is called a family.
 type Form interface {
-	// LogEvidence returns log p(x_j | x_pa) in nats, or NaN where squares of values in the table
+	// LogEvidence returns log p(x_j | x_pa) in nats, or NaN if squares of values in the table
 	// overflow.
 	LogEvidence(parents dgraph.Set) float64
 	// bic returns the maximum of the log likelihood less ½ log n for each parameter, in nats, with
@@ -24,14 +25,14 @@ type Form interface {
 	// the problem, with zeros in coordinates that the family does not use.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
 	// Moments returns the posterior means and variances of the weights of the parents, in ascending
-	// order of the parents. It returns nil where parents have no such weights, as for categories.
+	// order of the parents. It returns nil if parents have no such weights, as for categories.
 	Moments(parents dgraph.Set) (means, variances []float64)
 	// LogJoint returns log p(x_j, θ | x_pa).
 	LogJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// ClosedForm returns the form of a node for the rows without soft interventions. For networks it
-// returns the form of linear mechanisms, as a first approximation.
+// ClosedForm returns the form of a node for the rows without soft interventions. For mechanisms
+// that are neural networks it returns the form of linear mechanisms, as a first approximation.
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:
@@ -60,7 +61,7 @@ func (p *Problem) Forms() []Form {
 func (p *Problem) newForms() []Form {
 	forms := make([]Form, p.Data.Nodes())
 	for j := range forms {
-		switch first := forms[0].(type) { // nodes for which the same rows count share their factors
+		switch first := forms[0].(type) { // if all rows count for all nodes (Counted is nil), nodes share the matrices of the first
 		case *BGe:
 			if p.Data.Counted == nil {
 				forms[j] = first.forNode(j)
@@ -77,7 +78,8 @@ func (p *Problem) newForms() []Form {
 	return forms
 }
 
-// CheckClosedForm returns an error unless the evidences of families have a closed form.
+// CheckClosedForm returns an error if the log evidences of a node given its parents have no closed
+// form.
 func (p *Problem) CheckClosedForm() error {
 	if !p.Model.Mechanism.Closed() {
 		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear, bge, or those of categories", p.Model.Mechanism)
@@ -85,9 +87,9 @@ func (p *Problem) CheckClosedForm() error {
 	return nil
 }
 
-// ExactScores returns the log evidences of all families, by closed forms. An unknown noise scale σ
-// of linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
-// the number of families done.
+// ExactScores returns the log evidences of p.Families, all nodes with all possible sets of parents,
+// by closed forms. An unknown noise scale σ of linear mechanisms is integrated by quadrature over
+// log σ. progress, if not nil, is called with the number of families done.
 func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
 	if err := errors.Join(p.CheckClosedForm(), p.Data.CheckComplete()); err != nil {
 		return Scores{}, err
@@ -97,7 +99,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
 	}
 	forms := p.Forms()
-	if p.Weighs() { // computed in parallel and kept, because importance weights take long
+	if p.Weighs() { // computed in parallel first, because importance weights take long; the forms keep the evidences
 		if err := p.weighFamilies(ctx, forms, progress); err != nil {
 			return Scores{}, err
 		}
@@ -136,7 +138,8 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 	})
 }
 
-// ExactParameters returns a source that draws the parameters of families from their posterior.
+// ExactParameters returns a source that draws parameters from their posterior given a family, a
+// node with a set of parents. The argument of the source is an index of families.
 func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
 	forms := p.Forms()
 	known := map[int]func(*rand.Rand) []float64{}

@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless bounds the share of the squares of a column that remains after regression on other
-// columns. A smaller share is taken for rounding.
+// noiseless is the largest share of the squares of a column, left by the regression on other
+// columns, that is taken for rounding. The other columns then determine the column.
 const noiseless = 1e-20
 
 // checkNoise returns an error if other columns determine a column without noise, such as a copy, a
 // column in another unit, or a sum. An unknown noise scale would then be the scale of rounding.
-// Linear functions of nearly as many columns as there are rows are not refused, since they can
-// reproduce any column.
+// With n rows, only columns up to index n − 2 are checked against all columns before them, since a
+// linear function of more columns can reproduce any column.
 func checkNoise(d *tables.Data) error {
 	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
 	columns := make([][]float64, d.Nodes())
@@ -43,8 +43,8 @@ func checkNoise(d *tables.Data) error {
 	return nil
 }
 
-// checkNumbers calls checkNoise for the columns of numbers. Beside categories, it also returns an
-// error for a number that has one value in each level of a category.
+// checkNumbers calls checkNoise for the columns of numbers. If the table also has categories, it
+// returns an error for a column of numbers that has only one value within each level of a category.
 func checkNumbers(d *tables.Data) error {
 	if d.Levels == nil {
 		return checkNoise(d)
@@ -96,14 +96,15 @@ func without(x, direction []float64) []float64 {
 	return rest
 }
 
-// involved lists the columns that have a weight in the linear combination that gives x.
+// involved returns the indices of the columns that have a weight in the linear combination that
+// equals x.
 func involved(columns [][]float64, x []float64) (list []int) {
 	left := mat.NewDense(len(x), len(columns), nil)
 	for k, column := range columns {
 		left.SetCol(k, column)
 	}
 	var weights mat.VecDense
-	// an ill-conditioned solution at worst names too many columns
+	// The error of an ill-conditioned system is ignored: at worst the list has too many columns.
 	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x))
 	for k, column := range columns {
 		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {

@@ -9,10 +9,11 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Sample holds draws of graphs with the parameters of all nodes.
+// Sample holds draws of graphs with the parameters of all nodes. A node with a set of parents is
+// called a family below.
 type Sample struct {
 	Parents [][]dgraph.Set // [draw][node]
-	Thetas  [][][]float64  // parameters [draw][node], for the working columns, zero where not in use
+	Thetas  [][][]float64  // parameters [draw][node], for the working columns; 0 if not used
 	Chain   []int32        // number of the chain of each draw, from 1; nil for independent draws
 }
 
@@ -22,8 +23,8 @@ func (d Sample) Count() []Draw {
 	return CountDraws(m, families)
 }
 
-// Thin keeps about most draws of chains, evenly spread. Draws are ordered by time, and at each time
-// by chain.
+// Thin returns a part of the draws of chains, evenly spread. The argument most is about the number
+// of draws that it keeps. Draws are ordered by time, and at each time by chain.
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
@@ -40,8 +41,8 @@ func (d Sample) Each(every int) Sample {
 	return Sample{Parents: EachOf(d.Parents, every), Thetas: EachOf(d.Thetas, every), Chain: EachOf(d.Chain, every)}
 }
 
-// Split returns the families in the draws, with their shares of the draws, and a source of
-// parameters that picks at random among the parameters drawn with a family.
+// Split returns the families that occur in the drawn graphs, with the fraction of draws that have
+// each, and a source of parameters that picks at random among the parameters drawn with a family.
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	m, families := FamiliesOf(d.Parents)
 	thetas := make([][][]float64, len(m.Families))
@@ -53,8 +54,8 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
 }
 
-// FamiliesOf returns the families in graphs with their shares, and for each graph and node the
-// place of the family in this list.
+// FamiliesOf returns the families that occur in graphs, with the fraction of graphs that have each.
+// byGraph holds for each graph and node the index of the family in m.Families.
 func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {
@@ -83,8 +84,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// SampleFrom draws the parameters of graphs, node by node. Each graph is a list of places in
-// families.
+// SampleFrom draws the parameters of graphs, node by node. Each graph is a list of indices of
+// families, one for each node.
 func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
 	for _, graphFamilies := range graphs {
 		parents, thetas := make([]dgraph.Set, len(graphFamilies)), make([][]float64, len(graphFamilies))
@@ -96,8 +97,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws returns the different graphs, the most frequent first. Each graph is a list of places
-// among the families of m.
+// CountDraws returns the different graphs, the most frequent first. Each graph is a list of indices
+// of m.Families, one for each node.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
@@ -107,7 +108,7 @@ func CountDraws(m Mixture, graphs [][]int) []Draw {
 		if !seen {
 			at = len(draws)
 			place[key] = at
-			// standard errors of chains are computed elsewhere, for edges
+			// SE stays NaN: for chains only edges have standard errors
 			draws = append(draws, Draw{Graph: m.Graph(graphFamilies), Families: graphFamilies, SE: math.NaN()})
 		}
 		draws[at].Count++

@@ -11,18 +11,19 @@ import (
 )
 
 // GreedyBIC returns a graph at a local maximum of the BIC: the maximum of the log likelihood less ½
-// log n for each parameter, with n the number of rows. Networks are replaced by linear mechanisms,
-// and each node has its own noise variance. The error wraps the error of ctx.
+// log n for each parameter, with n the number of rows. Mechanisms that are neural networks are
+// replaced by linear ones. Each node has its own noise variance. GreedyBIC returns an error only if
+// ctx is cancelled, and then wraps the error of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 	forms := p.Forms()
 	return p.climb(ctx, func(j int, parents dgraph.Set) float64 { return forms[j].bic(parents) })
 }
 
 // SplineGain finds a graph with spline mechanisms by greedy search. It returns by how many nats the
-// log evidence of this graph exceeds the log evidence of the given graph with the mechanisms of the
-// problem. Where all graphs have the same prior probability, splines raise the log evidence of all
-// graphs together by at least gain + log p, with p the posterior probability of the given graph.
-// The error wraps the error of ctx.
+// log evidence of the graph found exceeds the log evidence of the given graph with the mechanisms
+// of the problem. If all graphs have the same prior probability, splines raise the log evidence of
+// all graphs together by at least gain + log p, with p the posterior probability of the given
+// graph. SplineGain returns an error only if ctx is cancelled.
 func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain float64, err error) {
 	curved := *p
 	curved.Model.Mechanism = sem.Spline
@@ -58,8 +59,9 @@ func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgrap
 		return value
 	}
 	parents := slices.Clone(s.Required)
-	// gains[j][i] is the gain of node j when parent i is added or removed, −Inf where that is not
-	// allowed
+	// gains[j][i] is the gain of the score of node j if parent i is added (if it is no parent yet)
+	// or removed, and −Inf if the constraints do not allow it. stale is the set of nodes j whose
+	// gains must be computed again.
 	gains, stale := dgraph.Zeros(s.Nodes), dgraph.Below(s.Nodes)
 	for {
 		for j := range stale.Nodes() {

@@ -11,24 +11,27 @@ import (
 )
 
 // Joint is the joint distribution of columns with the parameters integrated out. With L(S) the log
-// evidence of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa). One
-// value of L serves all nodes of a set, and sets that differ in one column are evaluated together.
-// Joint is exact for BDeu and BGe. Linear mechanisms with independent weights and mixed tables have
-// no such distribution. For these, BGe of standardised columns and contrasts takes its place to
-// guide a search. Splines are replaced by lines.
+// evidence of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa) for a
+// node j with the parents pa. One value L(S) serves for every node j in S. Sets that differ in one
+// column are evaluated together (JointStack.Evidences). Joint is exact for BDeu and BGe. Linear
+// mechanisms with independent weights and mixed tables have no such distribution. For both, the BGe
+// of standardised columns, with contrasts for the levels of categories, is used in its place to
+// guide a search. Spline mechanisms are replaced by linear ones.
 type Joint interface {
-	// Stack returns a stack that holds the columns of base, and L of these columns. Further columns
-	// are chosen from items and named by their places in items.
+	// Stack returns a stack that holds the columns of the nodes in base, and L of these columns
+	// (evidence). items lists the nodes whose columns may be pushed; the methods of the stack name
+	// them by their index in items (place).
 	Stack(base dgraph.Set, items []int) (stack JointStack, evidence float64)
 }
 
-// JointStack is a set of columns that grows by columns of items. Each pushed place must be lower
-// than the place before.
+// JointStack is a set of columns to which Push adds the columns of a node and from which Pop
+// removes the last ones. A place is an index of the items given to [Joint.Stack]. Each pushed place
+// must be lower than the place pushed before it.
 type JointStack interface {
 	Push(place int)
 	Pop()
-	// Evidences sets out[k] to L of the set with the column at place k in addition, for the first
-	// len(out) places.
+	// Evidences sets out[k] to L of the set with the columns of place k in addition, for each k
+	// below len(out). These places must be lower than all pushed places.
 	Evidences(out []float64)
 }
 
@@ -71,9 +74,9 @@ func standardized(rows [][]float64) [][]float64 {
 	return out
 }
 
-// JointCost returns about the time in nanoseconds to compute L of a set with size columns in
-// addition to base. The numbers were measured on one machine; they only decide how far a search
-// goes.
+// JointCost returns about the time in nanoseconds to compute L, the log evidence of a set of
+// columns, for size columns in addition to the columns of base. The constants were measured on one
+// machine; the result only limits how far a search goes.
 func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	if p.Model.Mechanism != sem.Categorical {
 		return 25 + 2*float64(size+base.Len())

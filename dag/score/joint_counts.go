@@ -7,29 +7,31 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// jointCounts is the joint distribution of BDeu: a Dirichlet distribution over the cells of a table
-// of all columns in a set. Its parameters are all a = α divided by the number of cells, and L(S) is
-// the sum of log Γ(a + n) − log Γ(a) over cells with n rows.
+// jointCounts is the [Joint] distribution of BDeu. A set S of columns has a table with a cell for
+// each combination of their levels. The probabilities of the cells have a Dirichlet prior with all
+// parameters a = α/(number of cells), where α is the imaginary sample size. L(S), the log evidence
+// of the set, is the sum over cells of log Γ(a + n) − log Γ(a), for n rows in the cell.
 type jointCounts struct{ form *BDeu }
 
 // countStack counts the rows in the cells of a table. Cells of base and the first two pushed
-// columns are counted row by row. If it is worth it, the rows are then sorted by these cells into
-// 64-bit words, such that a word holds rows of one cell only. Each level of every other column
-// becomes a bit mask over these rows (a plane). Cells of more columns are then counted 64 rows at a
-// time, as long as this takes fewer steps than there are rows.
+// columns are counted row by row. The rows are then sorted by these cells into 64-bit words, one
+// bit for each row, such that a word holds rows of one cell only. This is not done if it takes more
+// than one word for four rows. Each level of every column that can still be pushed becomes a bit
+// mask over these rows (a plane). Cells of more columns are then counted 64 rows at a time, as long
+// as this takes fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int
 	frames []countFrame
 	depth  int
 
-	starts []int    // first words of the cells of two columns, and their number W
-	rowBit []int32  // bit of each row
-	planes []uint64 // of the levels of each column before them [W] each
-	first  []int    // first plane of each place
+	starts []int    // first word of each cell of base and two columns, then the number of words W
+	rowBit []int32  // index of the bit of each row, counted over all words
+	planes []uint64 // bit masks, W words each, of the levels of each column at a lower place than the two
+	first  []int    // index of the first plane of each place
 
 	counts []int32
-	known  map[int][]float64 // result of rising by the number of cells
+	known  map[int][]float64 // results of rising, by the number of cells of the table
 }
 
 // countFrame holds the combinations of values of the columns pushed so far.
@@ -37,14 +39,15 @@ type countFrame struct {
 	place       int
 	cells       int     // number of possible combinations, at most moreCells
 	rows        bool    // whether combination and seen are known
-	combination []int32 // number of the combination in each row, in order of first rows
-	seen        int     // number of combinations in some row
+	combination []int32 // number of the combination in each row; combinations are numbered from 0 by their first rows
+	seen        int     // number of combinations that occur in some row
 	sorted      bool    // whether masks and totals are known
 	masks       []uint64
 	totals      []int32
 }
 
-// moreCells stands for every larger number of cells. With it no cell has more than a few rows.
+// moreCells takes the place of every larger number of cells, which could overflow. In so large a
+// table hardly any cell has more than a few rows.
 const moreCells = 1 << 40
 
 func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -73,8 +76,8 @@ func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	return sum
 }
 
-// table returns the result of rising for a table with the given number of cells, or nil if there
-// are more than mostDense cells.
+// table returns a slice with log Γ(a + n) − log Γ(a) for each n (the result of rising), with a = α
+// divided by the given number of cells, or nil if there are more than mostDense cells.
 func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil
@@ -135,7 +138,8 @@ func (s *countStack) cleared(size int) []int32 {
 	return s.counts[:size]
 }
 
-// sort arranges the rows such that each combination has words of its own, if this takes few words.
+// sort arranges the rows such that each combination of values of base and the two pushed columns
+// has words of its own, unless this takes more than one word for four rows.
 func (s *countStack) sort() {
 	f := s.combinationsOf(s.depth)
 	f.totals = append(f.totals[:0], make([]int32, f.seen)...)
@@ -177,8 +181,8 @@ func (s *countStack) sort() {
 	}
 }
 
-// split divides the masks by the levels of the column pushed last, if this takes fewer steps than
-// there are rows.
+// split divides the masks of the frame below by the levels of the column pushed last, if this takes
+// fewer steps than there are rows.
 func (s *countStack) split() {
 	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
 	levels := s.levels[s.items[f.place]]
@@ -237,8 +241,8 @@ func (s *countStack) sumRows(place, levels, cells int) float64 {
 	return s.sum(counts, cells)
 }
 
-// sumWords returns L with one column more, counting word by word. Only levels from the second on
-// are counted; the remaining rows of a cell have the first level.
+// sumWords returns L of the set with the column at place in addition, counting word by word. It
+// counts the levels from the second on; the remaining rows of a cell have the first level.
 func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64) (sum float64) {
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
 	ends := s.starts[1:]

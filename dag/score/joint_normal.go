@@ -7,16 +7,18 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// jointNormal is the joint distribution of BGe: log p(x_S) = c_|S| − (n + |S| + 2)/2 log D. D is
-// the determinant of the rows and columns S of RᵀR (see [BGe]), n the number of rows of the data,
-// and c_|S| a constant that depends on the number of columns |S|.
+// jointNormal is the [Joint] distribution of BGe. The log evidence of a set S of columns is L(S) =
+// log p(x_S) = c_|S| − (n + |S| + 2)/2 log D. D is the determinant of the rows and columns S of RᵀR
+// (see [BGe]), n the number of rows of the data, and c_|S| a constant that depends on the number of
+// columns |S|.
 type jointNormal struct {
 	form    *BGe
 	columns [][]int // columns of each node; nil if each node has one column
 }
 
-// normalStack is a Cholesky factor that grows by columns, with the residual squares of the other
-// columns.
+// normalStack is a Cholesky factor of rows and columns of RᵀR to which columns are added, with the
+// residual squares of the columns that are not in the factor. An item is a node whose columns can
+// be pushed; its place is its index.
 type normalStack struct {
 	*jointNormal
 	gram   []float64 // RᵀR of the columns of items followed by the columns of base [M·M]

@@ -14,9 +14,9 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// LinearForm is the closed form of linear mechanisms of one node: a regression of the node on its
-// parents without intercept, whose weights are N(0, σ0²). It is computed by the singular values of
-// package exact. An unknown noise scale is integrated out.
+// LinearForm is the [Form] of a node with linear mechanisms: a regression of the node on its
+// parents without intercept, whose weights are N(0, σ0²). Package exact computes it by a singular
+// value decomposition. An unknown noise scale is integrated out.
 type LinearForm struct {
 	node, rows int
 	layout     sem.Layout
@@ -39,7 +39,7 @@ func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64)
 	return l
 }
 
-// Family returns the posterior of log σ and of the weights of parents. It returns an error where
+// Family returns the posterior of log σ and of the weights of parents. It returns an error if
 // squares of values overflow.
 func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	m, err := l.model(parents)
@@ -86,7 +86,7 @@ func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []flo
 	columns, weights := parents.List(), make([]float64, parents.Len())
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, l.layout.Dim())
-		if err != nil { // the evidence of this family has been refused before
+		if err != nil { // cannot happen: CheckScore has refused the evidence
 			floats.AddConst(math.NaN(), theta)
 			return theta
 		}

@@ -20,10 +20,10 @@ import (
 // for the intercept, for the slope of a number, and for a contrast of the levels of a category. The
 // difference of two levels of the node has twice the variance. In a regression on a number, it
 // therefore has a standard deviation of 2 per standard deviation of the number. This equals the
-// prior of [groupsForm], where a number depends on a category, in noise standard deviations. Hence
-// a weak dependence of a number and a category gives little evidence of its direction, and neither
-// does any dependence of two categories. The difference of two intercepts has a standard deviation
-// of 4, so that levels of one percent are no surprise.
+// prior of [groupsForm] for a number that depends on a category, in units of the standard deviation
+// of the noise. Hence a weak dependence of a number and a category gives little evidence of its
+// direction, and neither does any dependence of two categories. The difference of two intercepts
+// has a standard deviation of 4, so that levels of one percent are no surprise.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale
@@ -31,9 +31,10 @@ const (
 )
 
 // logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l) with η = H Θ
-// x. H holds the orthonormal contrasts of the levels, and Θ independent normal coefficients. x is a
-// one followed by the columns of the parents, less their means over the rows that count. The log
-// posterior of Θ is strictly concave. Evidences are importance weights of draws around its mode.
+// x. H holds the orthonormal contrasts of the levels, and Θ coefficients with independent normal
+// priors. x is a one followed by the columns of the parents, less their means over the rows that
+// count (in which the node was not set by an intervention). The log posterior of Θ is strictly
+// concave. Evidences are means of importance weights of draws around the mode of Θ.
 type logisticForm struct {
 	columns  *MixedColumns
 	node     int
@@ -67,7 +68,7 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 	return l
 }
 
-// evidence returns the evidence of a family. It is computed only once.
+// evidence returns the evidence of the node with a set of parents. It is computed only once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
 	l.lock.Lock()
 	estimate, ok := l.known[parents]
@@ -100,8 +101,9 @@ func (l *logisticForm) LogJoint(parents dgraph.Set, _ []float64) float64 {
 	return l.LogEvidence(parents)
 }
 
-// logisticFamily is the posterior of the coefficients Θ [K,D] of a family, for K contrasts of the
-// node and D columns.
+// logisticFamily is the posterior of the coefficients Θ [K,D] of a node with a set of parents (a
+// family), for K contrasts of the levels of the node and D columns: a one, then the columns of the
+// parents.
 type logisticFamily struct {
 	form     *logisticForm
 	columns  [][]float64 // x [D][n]
@@ -168,7 +170,7 @@ func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 }
 
 // mode returns the coefficients with the largest posterior density, and the Cholesky factor of the
-// negative Hessian there. found is false where values overflow.
+// negative Hessian at them. found is false if values overflow.
 func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
 	theta = make([]float64, len(f.columns)*f.form.response.Predictors())
 	var linear []float64

@@ -11,12 +11,13 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// logisticRays integrates the posterior f of a family along random rays from a center, in
-// coordinates z in which the posterior is about round. With d the number of coefficients, the
-// evidence is the surface of the unit sphere times the mean, over directions u, of ∫ r^(d−1) f(z =
-// r u) dr. Regions far from the center, where importance weights of draws have their tail, are part
-// of the integrals. The integrals are bounded for every posterior, since the posterior is
-// log-concave and has the tails of its prior.
+// logisticRays integrates the unnormalised posterior density f of the coefficients of a
+// logisticFamily along random rays, half-lines from the center, its mode. z are coordinates in
+// which the posterior is about round. With d the number of coefficients, the evidence is the
+// surface of the unit sphere times the mean, over directions u, of ∫ r^(d−1) f(z = r u) dr. Regions
+// far from the center, where importance weights of draws have their tail, are part of the
+// integrals. The integrals are bounded for every posterior, since the posterior is log-concave and
+// has the tails of its prior.
 type logisticRays struct {
 	family *logisticFamily
 	center []float64
@@ -32,8 +33,8 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - gamma - precision.LogDet()/2}
 }
 
-// pair appends the integrals along a random direction and along the opposite direction. In their
-// mean the skewness of the posterior cancels.
+// pair appends to logs the logs of the integrals along a random direction and along the opposite
+// direction. In the mean of the two integrals the skewness of the posterior cancels.
 func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	step := make([]float64, len(q.center))
 	for k := range step {
@@ -50,10 +51,10 @@ func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	return logs
 }
 
-// These set the accuracy of the integral along a ray over log r. The integral ends where the
-// integrand is rayDepth nats below its largest value. Steps are halved until sums over every second
-// node differ from the full sums by at most rayAgreement, relatively; the error is then about the
-// square of rayAgreement.
+// These constants set the accuracy of the integral along a ray over log r. The integral ends on
+// both sides where the log of the integrand is rayDepth below its largest value. Steps are halved
+// until sums over every second node differ from the full sums by at most rayAgreement, relatively;
+// the error is then about the square of rayAgreement.
 const (
 	rayDepth     = 16.0
 	rayAgreement = 0.02
@@ -78,7 +79,8 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 	return over.Log + q.logSurface
 }
 
-// estimateEvidence takes pairs of rays until they are enough, or most.
+// estimateEvidence takes pairs of rays, least at first, and doubles their number until the estimate
+// is accurate enough or there are at least most pairs.
 func (q *logisticRays) estimateEvidence(random *rand.Rand, least, most int) (estimate logisticEvidence) {
 	var logs, pairs []float64
 	for count := least; ; count *= 2 {

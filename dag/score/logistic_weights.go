@@ -13,9 +13,10 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// These limit the work for one evidence. The number of pairs of draws begins with startRows divided
-// by the number of rows, but at least fewestPairs and at most mostStart, and is doubled up to
-// modePairs. The number of pairs of rays begins with fewestRays and is doubled up to mostRays.
+// These constants limit the work for one evidence of a category given a set of parents. The number
+// of pairs of draws begins with startRows divided by the number of rows, but at least fewestPairs
+// and at most mostStart, and is doubled up to modePairs. The number of pairs of rays begins with
+// fewestRays and is doubled up to mostRays.
 const (
 	startRows   = 1 << 14
 	fewestPairs = 32
@@ -25,23 +26,24 @@ const (
 	mostRays    = 256
 )
 
-// These define a sufficiently accurate evidence.
+// These constants define a sufficiently accurate evidence.
 const (
-	// leastError is added to every standard error, since few draws do not show their error: errors
-	// of one coefficient have been 2.7 times a stated error of 0.006.
+	// leastError is added in squares to every standard error of a log evidence, since few draws do
+	// not show their error: with one coefficient, errors have been 2.7 times a stated error of
+	// 0.006.
 	leastError = 0.004
-	// enoughError is the largest sufficient standard error. Ten families with it give the
-	// probability of an edge an error of at most 0.01.
+	// enoughError is the largest sufficient standard error of a log evidence. If ten sets of
+	// parents have it, the error of the probability of an edge is at most 0.01.
 	enoughError = 0.015
-	// enoughMissed is the largest sufficient share of the evidence that draws may have missed. A
-	// family changes the probability of an edge by at most a quarter of this share. Where weights
-	// are bounded, fewestPairs pairs suffice for it.
+	// enoughMissed is the largest sufficient share of the evidence that draws may have missed. The
+	// share missed for one set of parents changes the probability of an edge by at most a quarter
+	// of this share. If weights are bounded, fewestPairs pairs suffice.
 	enoughMissed = 0.016
 )
 
-// moreDegrees is the number of degrees of freedom of the t distribution of draws beyond the number
-// of coefficients. The t distribution has heavier tails than the posterior, which has the tails of
-// its normal prior, so that weights are bounded. Half and twice give the same answers
+// moreDegrees is the excess of the degrees of freedom of the t distribution of draws over the
+// number of coefficients. The t distribution has heavier tails than the posterior, which has the
+// tails of its normal prior, so that weights are bounded. Half and twice give the same answers
 // (docs/benchmarks/constants.md).
 const moreDegrees = 20
 
@@ -100,8 +102,8 @@ func (q *logisticProposal) estimateEvidence(random *rand.Rand, most int) (eviden
 	}
 }
 
-// newLogisticEvidence returns the evidence as the mean of weights, given the logs of the weights
-// and of the means of pairs.
+// newLogisticEvidence returns the evidence as the mean of weights. logs holds the log weights of
+// the draws, and pairs the logs of the mean weights of each two draws of a pair.
 func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 	evidence.value, evidence.se = psis.LogMeanExp(pairs)
 	evidence.se = math.Hypot(evidence.se, leastError)
@@ -112,9 +114,9 @@ func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
-// evidence returns the mean weight of draws around the mode. Where these draws do not suffice,
-// because with few rows the posterior is far from normal, it returns the mean of integrals along
-// rays.
+// evidence returns the mean weight of draws around the mode. If these draws do not suffice
+// (enough), as with few rows, for which the posterior is far from normal, it returns the mean of
+// integrals along rays (logisticRays).
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	center, factor, found := f.mode()
 	if !found { // values overflow

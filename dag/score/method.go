@@ -13,14 +13,15 @@ import (
 type Method int
 
 const (
-	// Auto stands for Exact where it is possible, and else for Chains.
+	// Auto stands for Exact if Exact is possible, and otherwise for Chains.
 	Auto Method = iota
-	// Exact computes the evidence of every family and sums over all graphs.
+	// Exact computes the evidence of every node with every possible set of parents (a family), and
+	// sums over all graphs.
 	Exact
 	// Chains runs Markov chains over graphs.
 	Chains
-	// GraphFlow is the method of the paper: one flow over the parameters of all nodes, and a
-	// learned q(m) over orders of the nodes and edges along them.
+	// GraphFlow is the method of the VTI paper (Davies et al. 2025): one flow over the parameters
+	// of all nodes, and a learned q(m) over orders of the nodes and edges along them.
 	GraphFlow
 )
 
@@ -35,9 +36,9 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 // UnmarshalText reads auto, exact, chains or flow.
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
-// mostNetworks is the largest number of families of networks for which Auto stands for Exact: the
-// families of 11 nodes. With more families, the sums are repeated for minutes while evidences
-// become finer.
+// mostNetworks is the largest number of families for which Auto stands for Exact if mechanisms are
+// neural networks. Graphs over up to 11 nodes have fewer families. With more families, the sums are
+// repeated for minutes while the estimates of evidences become more precise.
 const mostNetworks = 1 << 14
 
 // Resolve returns the method that m stands for with this problem. The error states why the method
@@ -70,8 +71,8 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 	return m, p.CheckClosedForm()
 }
 
-// Listable returns an error when graphs have too many nodes for sums over graphs, or when there are
-// more than most families.
+// Listable returns an error if graphs have too many nodes for sums over graphs, or if there are
+// more than most families, nodes with a possible set of parents.
 func (p *Problem) Listable(most float64) error {
 	s := p.Structure
 	if limit := s.ExactLimit(); s.Nodes > limit {

@@ -25,9 +25,9 @@ type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int           // columns of each node
 	Contrasts [][][]float64     // contrasts of the levels of each category; nil for numbers
-	curves    []*spline.Natural // spline of each node; nil for none
-	products  [][2]int          // the two columns whose product a further column is
-	pairs     map[[2]int][]int  // places of the product columns for each pair of nodes
+	curves    []*spline.Natural // spline of each node; nil for a straight line only
+	products  [][2]int          // for each product, the indices of its two factors
+	pairs     map[[2]int][]int  // indices of the products of each pair of nodes
 	width     int               // number of columns that are not products
 	Rows      [][]float64       // the table [n][M]
 }
@@ -36,9 +36,9 @@ type MixedColumns struct {
 // edges in four tables of smooth functions differed by at most 0.02.
 const mostKnots = 10
 
-// For splines of two parents together there are products of pairedFunctions functions of each
-// parent, its line and its smoothest curve. With more than mostPaired nodes there are none, because
-// one table would have too many of them.
+// For the joint effect of two parents with splines, a table has products of pairedFunctions
+// functions of each parent, its line and its smoothest curve. With more than mostPaired nodes there
+// are no products, because there would be too many.
 const (
 	pairedFunctions = 2
 	mostPaired      = 20
@@ -162,12 +162,12 @@ func newMixedForm(p *Problem, node int) Form {
 	return &groupsForm{columns, bgeFormOf(columns.rowsFor(node), columns.Of[node][0])}
 }
 
-// groupsForm is the closed form of a number of a mixed table: the regression of [BGe] with an
-// intercept that every category among the parents shifts by level. The shifts are independent and
-// have the variance of a weight, σ²/t. For a table of numbers only it is BGe. With spline
-// mechanisms the coefficients of curves have the same variance, so that a curve has a standard
-// deviation of σ/√t around its line. The products of two parents are either all present or all
-// absent, with probability ½ each.
+// groupsForm is the [Form] of a number in a mixed table: the regression of [BGe] with an intercept
+// that every category among the parents shifts by level. The shifts are independent and have the
+// prior variance of a weight in BGe, σ²/t. For a table without categories groupsForm equals BGe.
+// With spline mechanisms the coefficients of curves have the same variance, so that a curve has a
+// standard deviation of σ/√t around its line. The products of two parents are either all present or
+// all absent, with probability ½ each.
 type groupsForm struct {
 	columns *MixedColumns
 	form    *BGe
@@ -194,7 +194,7 @@ func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	return sums, 1 / (1 + math.Exp(all-sums)), all
 }
 
-// degrees returns S of a family, which counts only the parents that are numbers.
+// degrees returns S (see [BGe]) for a set of parents, of which only numbers count.
 func (g *groupsForm) degrees(parents dgraph.Set) float64 {
 	numbers := 0
 	for i := range parents.Nodes() {
@@ -215,8 +215,8 @@ func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return n
 // LogJoint returns the log evidence, because the parameters are integrated out.
 func (g *groupsForm) LogJoint(parents dgraph.Set, _ []float64) float64 { return g.LogEvidence(parents) }
 
-// ScoreErrors returns a posterior that holds the errors of the scores of the families in drawn
-// graphs.
+// ScoreErrors returns a Posterior that holds the errors of the log evidences of families, the nodes
+// with sets of parents that occur in drawn graphs, but not the log evidences themselves.
 func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	count := len(posterior.Families)
 	scores := Scores{Families: posterior.Families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
@@ -228,11 +228,11 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 }
 
 // weightsError is the accuracy of a log evidence from importance weights: its standard error, k̂,
-// and about the share of the evidence that no draw showed. For exact evidences these are 0, −Inf
-// and 0.
+// and about the share of the evidence that no draw showed. For exact evidences the three are 0,
+// −Inf and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
-// scoreError returns the accuracy of the score of a family.
+// scoreError returns the accuracy of the log evidence of the node with a set of parents.
 func scoreError(form Form, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
@@ -248,7 +248,7 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError stores the accuracy of the score of a family.
+// setError stores the accuracy of the log evidence of the family with this index.
 func (s *Scores) setError(family int, stated weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = stated.se, stated.kHat, stated.missed
 }

@@ -24,7 +24,8 @@ type MixedMechanism struct {
 	Levels  [][]float64
 }
 
-// Mechanism returns the mechanism of a family with the given parameters.
+// Mechanism returns the mechanism of a family, a node with a set of parents, with the given
+// parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
 	made := &MixedMechanism{columns: m, Node: f.Node, parents: m.withProducts(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
@@ -108,8 +109,8 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 // Coefficients are drawn in batches of batchPairs pairs from a t distribution with batchDegrees
 // degrees of freedom, and batchKept of each batch are kept, at random in proportion to their
 // weights. The t distribution has heavy tails, because a batch of nearly normal draws would not
-// show the long side of a skew posterior; where parents separated the levels, this shifted results
-// by 3% of a standard deviation. Half and twice give the same answers
+// show the long side of a skew posterior; if parents separate the levels, results with nearly
+// normal draws are wrong by 3% of a standard deviation. Half and twice give the same answers
 // (docs/benchmarks/constants.md).
 const (
 	batchPairs   = 64

@@ -8,8 +8,9 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// ParameterSource draws the parameters of a family from their posterior, with zeros for parameters
-// not in use.
+// ParameterSource draws the parameters of a family, a node with a set of parents, from their
+// posterior. The argument is the index of the family in a list. Parameters that the family does not
+// use are 0.
 type ParameterSource func(family int) []float64
 
 // Mixture is a list of families with the posterior probability of each family. For every node the
@@ -29,9 +30,9 @@ func (m Mixture) Graph(families []int) *dgraph.Graph {
 	return dgraph.FromParents(parents)
 }
 
-// Draws returns a function that draws the place of a family among the families that satisfy a
-// condition, in proportion to their probabilities. It returns nil if no family satisfies the
-// condition.
+// Draws returns a function that draws one of the families that satisfy a condition, in proportion
+// to their probabilities, and returns its index in m.Families. It returns nil if no family
+// satisfies the condition.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
 	var shares []float64

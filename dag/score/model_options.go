@@ -42,8 +42,8 @@ type ModelOptions struct {
 	// ImaginarySampleSize is α for categories: the weight of the prior, in rows, spread evenly over
 	// all combinations of values; 0 stands for 1.
 	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
-	// Orders asks for the prior over orders of the nodes and edges along them, as in the paper, in
-	// which a graph counts as often as it has orders.
+	// Orders selects the prior over orders of the nodes and edges along them, as in the VTI paper
+	// (Davies et al. 2025). In this prior a graph counts as often as it has topological orders.
 	Orders bool `json:"orders"`
 }
 
@@ -123,7 +123,7 @@ func (o ModelOptions) penalty(nodes int) (float64, error) {
 	if o.ExpectedDegree == 0 {
 		return o.EdgePenalty, nil
 	}
-	// In an order, node t of 0 to N−1 can have t parents: (N−1)/2 on average.
+	// In an order, the node at position t, from 0 to N−1, can have t parents, (N−1)/2 on average.
 	share := o.ExpectedDegree / (float64(nodes-1) / 2)
 	if share >= 1 {
 		return 0, fmt.Errorf("expected-degree: got %g parents per node, want less than %g in graphs over %d nodes", o.ExpectedDegree, float64(nodes-1)/2, nodes)

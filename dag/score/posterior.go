@@ -12,16 +12,17 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Scores holds the log evidences of families [F], in the order of Families.
+// Scores holds the log evidences of F families, nodes with a set of parents. All slices have length
+// F, in the order of Families.
 type Scores struct {
 	// Families holds the families that have scores.
 	Families []dgraph.Family
 	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa) in nats, and SE its standard error, which is zero
 	// for exact scores.
 	LogEvidence, SE []float64
-	// KHat is the Pareto shape of the importance weights behind an estimate, and Missed about the
-	// share of the evidence that lies where no draw fell (psis.TailShare). They are nil for exact
-	// scores.
+	// KHat is the Pareto shape of the importance weights behind an estimate, and Missed an estimate
+	// of the share of the evidence beyond the largest weight (psis.TailShare). They are nil for
+	// exact scores.
 	KHat, Missed []float64
 }
 
@@ -91,8 +92,8 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 }
 
 // EstimatedPosterior returns the posterior that follows from a sum over some of the graphs, or from
-// draws of graphs in place of a sum. drawn is the number of independent draws that the draws are
-// worth; draws give no evidence.
+// draws of graphs in place of a sum. drawn is the effective number of draws, and 0 for a sum. From
+// draws LogEvidence is NaN.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
 	p.drawn = drawn
@@ -111,11 +112,12 @@ func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marg
 // Draw is one of the different graphs that were drawn from the posterior.
 type Draw struct {
 	Graph    *dgraph.Graph
-	Families []int // place of each node's family in the list of scores
+	Families []int // index in Scores.Families of the family of each node
 	Count    int   // number of times it was drawn
 	// Probability is the posterior probability of the graph, and SE its standard error from the
-	// errors of the scores. Where draws take the place of a sum, and for the prior over orders with
-	// more than mostCounted nodes, Probability is the share of draws.
+	// errors of the scores. If draws take the place of a sum, and for the prior over orders with
+	// more than mostCounted nodes, Probability is instead the fraction of draws that are this
+	// graph.
 	Probability, SE float64
 }
 
@@ -144,8 +146,9 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 // Counting them takes some hundredths of a second for each graph.
 const mostCounted = 20
 
-// describe sets the probability and the standard error of a draw. The probability stays the share
-// of draws where the total of the sum is unknown or orders are not counted.
+// describe sets the probability and the standard error of a draw. The probability stays the
+// fraction of draws if the total of the sum is unknown, or if topological orders are needed but not
+// counted.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
 	// Errors dℓ_f of scores change p(A): d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
@@ -170,8 +173,8 @@ func (p *Posterior) describe(d *Draw, count int) {
 	d.SE *= d.Probability
 }
 
-// Probability returns the share of draws whose graph satisfies event. Its standard error covers the
-// number of draws and the errors of the scores. An error of the score of a family changes the
+// Probability returns the fraction of draws whose graph satisfies event. Its standard error covers
+// the number of draws and the errors of the scores. An error of the score of a family changes the
 // probability by the error times the covariance of the event with the family.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
@@ -185,9 +188,9 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 
 // scoreVariance returns the variance of the probability of an event due to the errors of the scores
 // of all nodes except the node but; −1 excludes none. It is Σ_f Cov(event, f)² SE_f², with
-// covariances from the share of draws that have both the event and family f. A large error of a
-// score can move the probability of a family only between 0 and 1, so that a change by [Swing] is
-// used where it is smaller.
+// covariances from the fraction of draws that have both the event and family f, a node with a set
+// of parents. A large error of a score can move the probability of a family only between 0 and 1,
+// so that a change by [Swing] is used where it is smaller.
 func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {
@@ -245,8 +248,9 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	return errors
 }
 
-// Missed returns about the share of the posterior that lies where no draw of a family fell. It adds
-// up the shares missed by the families, times their probabilities, as independent errors.
+// Missed returns about the share of the posterior that the draws behind the log evidences missed:
+// the root of the sum of squares, over the families, of Scores.Missed times the probability of the
+// family.
 func (p *Posterior) Missed() (share float64) {
 	for f, probability := range p.Marginals {
 		if probability > 0 {
@@ -256,15 +260,16 @@ func (p *Posterior) Missed() (share float64) {
 	return share
 }
 
-// MissedEdges returns the possible errors of edge probabilities due to the shares that the families
-// missed. Each share is taken for the error of a score.
+// MissedEdges returns the possible errors of edge probabilities [N][N] due to the shares of
+// evidences that draws missed (Scores.Missed). It takes each share for the error of a log evidence.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
 	missed := *p
 	missed.Scores.SE, missed.drawn = p.Scores.Missed, 0
 	return missed.EdgeErrors(draws)
 }
 
-// Weighted returns the graphs of draws with the shares of their counts as probabilities.
+// Weighted returns the graphs of draws; the probability of each is its count divided by the sum of
+// all counts.
 func Weighted(draws []Draw) []dgraph.Weighted {
 	var total float64
 	for _, d := range draws {
@@ -277,10 +282,10 @@ func Weighted(draws []Draw) []dgraph.Weighted {
 	return out
 }
 
-// Swing returns the root mean square of the change of a probability p when its log odds have a
-// normal error with standard deviation se, by a Gauss–Hermite rule with five points. For a small
-// error it is p (1 − p) se. A family with probability 0.0005 by a pilot run may, however, have
-// probability 0.05 if its score is off by several nats.
+// Swing returns the root mean square of the change of a probability p if its log odds have a normal
+// error with standard deviation se, by a Gauss–Hermite rule with five points. For a small se it is
+// p (1 − p) se. For a large se it differs from that product: an estimated probability of 0.0005 may
+// be 0.05 if the log evidence behind it is off by several nats.
 func Swing(p, se float64) float64 {
 	if p <= 0 || p >= 1 {
 		return 0
@@ -294,9 +299,9 @@ func Swing(p, se float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// ShareError returns the standard error of a share of independent draws. A share nearer to 0 or 1
-// than half a draw has the error of half a draw: an event is not certain because no draw
-// contradicts it.
+// ShareError returns the standard error of the fraction share of independent draws. A fraction
+// nearer to 0 or 1 than half a draw is replaced by half a draw, since an event is not certain only
+// because no draw contradicts it.
 func ShareError(share, draws float64) float64 {
 	draws = math.Max(draws, 1)
 	half := 0.5 / (draws + 1)

@@ -19,8 +19,8 @@ type Problem struct {
 	Structure dgraph.Structure
 	// Constraints are the constraints that Structure expresses.
 	Constraints tables.Constraints
-	// Centers holds, for each node, the values of all columns that its mechanism subtracts as an
-	// intercept [N][N]; nil for none.
+	// Centers holds, for each node, a value of each column that its mechanism subtracts from the
+	// column in place of an intercept [N][N]; nil if nothing is subtracted.
 	Centers [][]float64
 	// Mixed holds the forms of all nodes for mixed mechanisms, which keep the evidences that they
 	// computed; nil for other mechanisms.
@@ -29,8 +29,8 @@ type Problem struct {
 	AllModels bool
 	// Asked holds the pairs of nodes whose total effects were requested.
 	Asked []dgraph.Edge
-	// Families holds the families that the structure allows, in the order of its scores; nil when
-	// there are too many to list.
+	// Families holds the families, nodes with a set of parents, that the structure allows, in the
+	// order of Scores; nil if there are too many to list.
 	Families []dgraph.Family
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ShareOf returns a function that computes the share of draws with an event, and the standard error
-// of this share. independent is the number of independent draws that the draws are worth.
+// ShareOf returns a function that computes the probability of an event, as the fraction of draws
+// whose graph satisfies it, with its standard error. independent is the effective number of draws.
 func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
 	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		for _, d := range draws {
@@ -22,12 +22,14 @@ func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Gr
 	}
 }
 
-// comparedGraphs is the largest number of graphs that are compared one by one. They are evenly
-// spread over all draws. Their number is limited because equivalence classes take long to find.
+// comparedGraphs is about the number of graphs that Some returns, for comparisons one by one. They
+// are evenly spread over all draws. Their number is limited because equivalence classes take long
+// to find.
 const comparedGraphs = 3000
 
-// Some returns all draws as a mixture of families. For evenly spaced draws it also returns the
-// places of their families in the mixture, and the numbers of their chains.
+// Some returns the families (nodes with a set of parents) in all draws, with the fraction of draws
+// that have each. For about comparedGraphs evenly spaced draws it also returns the index of the
+// family of each node in posterior.Families, and the number of the chain, from 1.
 func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
 	all := slices.Concat(s.Graphs...)
 	posterior, families = score.FamiliesOf(all)
@@ -57,8 +59,8 @@ type Edges struct {
 	Worst rjmcmc.Summary
 }
 
-// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge,
-// because R-hat of a few visits is noise.
+// rareEdge is the distance of the probability of an edge from 0 or 1 below which diagnostics ignore
+// the edge, because the R-hat of an edge that occurs in few draws is noise.
 const rareEdge = 0.02
 
 // Summarise combines the summaries of the log density and of every edge. The autocorrelation of an

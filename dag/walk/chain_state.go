@@ -15,7 +15,7 @@ import (
 // exactly the result of an uninterrupted chain.
 type walkState struct {
 	Parents []dgraph.Set
-	Order   []int // part of the state for the prior over orders
+	Order   []int // the order of the nodes, which the prior over orders needs
 	Random  []byte
 	Wide    bool
 	Cells   []float64 // values of the missing cells
@@ -33,7 +33,8 @@ type chainRun struct {
 	before     string      // text about the round before, for the status
 }
 
-// initialise chooses candidates, and restores the chains after their start, which is one piece.
+// initialise chooses candidates, the likely parents of each node. It then starts the chains, or
+// restores them if another process or an earlier run has started them.
 func (r *chainRun) initialise(ctx gocontext.Context, status func(string)) (err error) {
 	start := r.start
 	if r.problem.Data.Missing != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// doubtfulPairs holds the pairs of nodes with the doubt whether they are joined by an edge, p(1−p)
-// for a probability p. In large sparse graphs nearly all pairs are certainly joined or certainly
+// doubtfulPairs holds pairs of nodes, each with the doubt whether an edge joins them: p(1−p) for an
+// edge of probability p. In large sparse graphs nearly all pairs are certainly joined or certainly
 // not. Steps that pick all pairs with the same probability almost never pick the doubtful ones. The
 // doubts do not change during a round, so that a step and its reverse are proposed with the same
 // probability. They affect only the speed of chains.
@@ -43,8 +43,8 @@ func doubt(logOdds float64) float64 {
 	return p * (1 - p)
 }
 
-// doubtsOf returns, for each other node, the doubt whether it is a parent of j given the other
-// parents of j, averaged over graphs.
+// doubtsOf returns, for each node i, the doubt whether i is a parent of j given the other parents
+// of j, averaged over graphs. It is 0 for i = j and for edges that are required or forbidden.
 func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }
@@ -61,8 +61,8 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	return doubts
 }
 
-// findDoubts sets the doubts about pairs for all walks, given the graphs of the walks at the start
-// of a round.
+// findDoubts computes the doubts about pairs from the present graphs of all walks, at the start of
+// a round, and gives them to all walks.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
 	var graphs [][]dgraph.Set

@@ -21,23 +21,24 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ChainConfig configures chains over graphs. The zero value is usable.
+// ChainConfig sets the number, the length and the proposals of chains over graphs. The zero value
+// is usable.
 type ChainConfig struct {
 	// Chains is the number of independent chains, each of which starts at random; 0 stands for 6.
 	Chains int
 	// Rounds is the largest number of rounds; 0 stands for 6. The first round keeps 500 graphs of
-	// each chain, with a sweep between two of them. Further rounds follow until the chains agree.
-	// Each takes twice as many sweeps as the round before, and its graphs replace the graphs of
-	// earlier rounds.
+	// each chain, with a sweep (a number of steps in proportion to the number of nodes) between two
+	// graphs. Further rounds follow until the chains agree. Each takes twice as many sweeps as the
+	// round before, and its 500 graphs replace the graphs of earlier rounds.
 	Rounds int
 	// MaxTime, if not 0, limits the time: no round begins that would take longer than the time
 	// left.
 	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
-	// addition to required parents; 0 stands for 12, or 7 with missing cells. If chains visit other
-	// parents of a node, these become candidates for the next round, with up to two more
-	// candidates. Candidates affects the speed of the chains, not the distribution to which they
-	// converge.
+	// addition to required parents; 0 stands for 12, or 7 with missing cells. If in a round a node
+	// often has parents that are not among its candidates, it gets new candidates for the next
+	// round, at most two more than before. Candidates affects the speed of the chains, not the
+	// distribution to which they converge.
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
@@ -140,8 +141,8 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	}
 }
 
-// Measured returns the diagnostics of chains for package verdict. draws is the number of draws of
-// each chain.
+// Measured returns the diagnostics that package verdict judges. chains is the number of chains,
+// draws the number of draws of each chain, and worst the worst summary of a quantity.
 func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
 	return verdict.Measured{
 		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
@@ -176,9 +177,9 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 	return nil
 }
 
-// refine chooses new candidates after a round. The graphs of this round are dropped, so that the
-// choice may depend on them. Wide walks are slow, and are used only after a round in which chains
-// differed much.
+// refine chooses new candidates after a round whose graphs are dropped, so that the choice may
+// depend on them. If wide is true, the walks become wide: their sweeps have additional, slow steps
+// of many nodes. It is true only after a round in which chains differed much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err
@@ -210,8 +211,8 @@ func (w *walk) sweep() {
 	w.rescore()
 }
 
-// wideStep draws the order of many nodes at once: of neighbours in the order where the order is
-// part of the state, and otherwise of a block of nodes anywhere in the graph.
+// wideStep draws the order of many nodes at once. For the prior over orders, these are neighbours
+// in the order. For the prior over graphs they are a block of nodes anywhere in the graph.
 func (w *walk) wideStep(width int) {
 	if w.tables.problem.Structure.Orders {
 		w.orderWindow(width)
@@ -272,7 +273,7 @@ func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 	return nil
 }
 
-// visits returns the share of draws in which each node had each other node as a parent
+// visits returns the fraction of draws in which each node had each other node as a parent
 // [node][parent].
 func (s *Graphs) visits() [][]float64 {
 	shares := dgraph.Zeros(s.nodes)
@@ -309,9 +310,9 @@ func (s *Graphs) Edges() Edges {
 	})
 }
 
-// oneScore reports whether all but a few draws have the same score, up to rounding: the score of
-// one graph, or of an equivalence class with equal scores. A few visits of other graphs give no
-// information about autocorrelation, and neither do rounding errors of equal scores.
+// oneScore reports whether all but a few draws have the same log posterior weight, up to rounding:
+// the score of one graph, or of an equivalence class with equal scores. A few visits of other
+// graphs give no information about autocorrelation, and neither do rounding errors of equal scores.
 func (s *Graphs) oneScore() bool {
 	const digits = 1e-8
 	counts, most, total := map[float64]int{}, 0, 0

@@ -8,22 +8,25 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// outside marks a node that has parents which are not among its candidates.
+// outside, in place of a mask of candidates, marks a node with parents that are neither among its
+// candidates (its likely parents) nor required.
 const outside = -1
 
 // walk is a Markov chain over acyclic graphs A. Its distribution converges to π(A) ∝ Π_j p(pa_j)
 // exp(β ℓ_j(pa_j)), or for the prior over orders to the corresponding distribution over pairs of an
 // order and a graph along it.
 //
-// A large step moves a node in an order and draws all affected families anew. Given an order ≺ the
-// families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺). Here w(pa_j) is the weight of a
-// family, and α_j(≺) the sum of the weights over all sets of candidates that come before j. For the
-// prior over orders, a new order ≺' is therefore accepted with probability Π_j α_j(≺') / α_j(≺).
-// For the prior over graphs the order is not part of the state. It is drawn first, by a random sort
-// of A with a known probability u(≺ | A). The acceptance probability Π_j α_j(≺') u(≺' | A') / Π_j
-// α_j(≺) u(≺ | A) corrects for the number of orders of a graph. A node with parents outside the
-// candidates keeps its parents in a large step. A wide walk also draws the order of several
-// neighbours at once, see orderWindow.
+// ℓ_j(pa_j) is the log evidence of node j with its parents pa_j (its family), p(pa_j) the prior
+// weight, and β an inverse temperature. A large step moves a node in an order of the nodes, and
+// draws anew the parents of all nodes between its old and its new position. Given an order ≺ the
+// families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺). Here w(pa_j) = p(pa_j) exp(β
+// ℓ_j(pa_j)), and α_j(≺) is the sum of these weights over all sets of candidates, likely parents of
+// j, that come before j. For the prior over orders, a new order ≺' is therefore accepted with
+// probability Π_j α_j(≺') / α_j(≺). For the prior over graphs the order is not part of the state.
+// It is drawn first, by a random sort of A with a known probability u(≺ | A). The acceptance
+// probability Π_j α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A) corrects for the number of orders of a
+// graph. A node with parents outside the candidates keeps its parents in a large step. A wide walk
+// also draws the order of several neighbours in the order at once, see orderWindow.
 //
 // Steps that change single edges are in graph_walk_edges.go.
 type walk struct {
@@ -39,15 +42,15 @@ type walk struct {
 	window  window
 }
 
-// change is the change of the family of a node in a large step.
+// change is the change of the parents of a node in a large step.
 type change struct {
-	node, mask int        // mask is the set of candidates before the node
+	node, mask int        // mask has a bit for each candidate before the node in the order
 	parents    dgraph.Set // parents before the change
 	local      int        // parents before the change, as a mask
 }
 
-// newWalk returns a walk with a random order that the required edges allow, and families drawn
-// along this order.
+// newWalk returns a walk with a random order that the required edges allow, and with parents of all
+// nodes drawn given this order.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
 	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}}
@@ -68,7 +71,7 @@ func (w *walk) use(tables *orderTables) {
 	w.tables = tables
 }
 
-// rescore recomputes the score, because rounding errors add up in sums of differences.
+// rescore recomputes w.score, because it is a sum of differences, in which rounding errors add up.
 func (w *walk) rescore() {
 	w.score = 0
 	for j := range w.parents {
@@ -114,7 +117,7 @@ func (w *walk) maskBefore(j int) (mask int) {
 	return mask
 }
 
-// draw draws the family of a node from the sets of candidates within a mask.
+// draw draws the parents of a node from the sets of candidates within a mask.
 func (w *walk) draw(j, mask int) {
 	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
 }
@@ -125,7 +128,7 @@ func (w *walk) setLocal(j, mask int) {
 	w.setParents(j, w.tables.parentsOf(j, mask))
 }
 
-// step is a large step that moves a node by up to reach places in the order.
+// step is a large step that moves a node by up to reach positions in the order.
 func (w *walk) step(reach int) {
 	orders := w.tables.problem.Structure.Orders
 	logRatio := 0.0

@@ -10,14 +10,14 @@ import (
 // size takes twice the time of a step of a single node.
 const blockWidth = 6
 
-// block is a large step that draws the families and the order of a node and some of its candidates,
-// wherever they are in the graph A. The set B of these nodes is drawn independently of the graph.
-// Let P be the nodes outside B that have no ancestors in B, and W the nodes of B whose ancestors
-// are all in P and W. An order that puts P first, then W, and then the rest can be an order of A,
-// and also of every graph that differs from A only in families of W within P and W. P and W are the
-// same for these graphs. The order of W is therefore drawn like the order of a window
-// (orderWindow). The acceptance ratio is u(≺′ | A′) / u(≺ | A), where u is the probability of the
-// order ≺ within W in a random sort, and primes mark the state after the step.
+// block is a large step that draws the parents (the families) and the order of a node and some of
+// its candidates, its likely parents, wherever they are in the graph A. The set B of these nodes is
+// drawn independently of the graph. Let P be the nodes outside B that have no ancestors in B, and W
+// the nodes of B whose ancestors are all in P and W. An order that puts P first, then W, and then
+// the rest can be an order of A, and also of every graph that differs from A only in families of W
+// within P and W. P and W are the same for these graphs. The order of W is therefore drawn like the
+// order of a window (orderWindow). The acceptance ratio is u(≺′ | A′) / u(≺ | A), where u is the
+// probability of the order ≺ within W in a random sort, and primes mark the state after the step.
 func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
@@ -62,8 +62,9 @@ func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	return before
 }
 
-// sortBlock goes through an order of the window, whose nodes next picks one by one among the nodes
-// that are ready, and returns the log probability of this order in a random sort.
+// sortBlock builds an order of the nodes of the window, one by one. next picks the node for each
+// position among the nodes that are ready, those whose parents all come before. sortBlock returns
+// the log probability of this order in a random sort, which picks with equal probabilities.
 func (w *walk) sortBlock(before dgraph.Set, next func(ready []int, place int) int) float64 {
 	placed, product := before, 1.0
 	for place := range w.window.nodes {

@@ -6,7 +6,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// edge picks one of the edges with equal probabilities. There must be at least one.
+// edge picks one of the edges of the graph with equal probabilities. The graph must have an edge.
 func (w *walk) edge() dgraph.Edge {
 	k := w.random.IntN(w.edges)
 	for to, set := range w.parents {
@@ -48,10 +48,11 @@ func (w *walk) turn() {
 
 // reverse turns an edge i → j and draws the other parents of i and j (Grzegorczyk and Husmeier
 // 2008). Let G0 be the graph in which i and j have no parents. First the parents of i are drawn
-// from the sets with j that close no cycle in G0; the sum of their weights is Z*_i. Then the
-// parents of j are drawn from all sets that close no cycle after that; the sum of their weights is
-// Z_j. With E edges before and E′ edges after the step, it is accepted with probability E Z*_i Z_j
-// / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the reverse step.
+// from the sets that contain j and close no cycle in G0; Z*_i is the sum of the weights of these
+// sets. Then the parents of j are drawn from all sets that close no cycle in G0 with the new
+// parents of i; Z_j is the sum of the weights of these sets. With E edges before and E′ edges after
+// the step, the step is accepted with probability E Z*_i Z_j / (E′ Z*_j Z_i), where Z*_j and Z_i
+// are the sums of the reverse step.
 func (w *walk) reverse() {
 	if w.tables.problem.Structure.Orders || w.edges == 0 {
 		return
@@ -109,8 +110,8 @@ func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
 }
 
-// toggle is a small step for a pair of nodes that is picked with equal probabilities. The tables
-// must have β = 1.
+// toggle is a small step that changes the edge between two nodes (togglePair), an ordered pair that
+// is picked with equal probabilities. The tables must have the inverse temperature β = 1.
 func (w *walk) toggle() {
 	nodes := len(w.parents)
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
@@ -120,7 +121,8 @@ func (w *walk) toggle() {
 	w.togglePair(from, to)
 }
 
-// toggleDoubtful is a step like toggle, for a pair picked in proportion to its doubt.
+// toggleDoubtful is a step like toggle, for a pair picked in proportion to its doubt
+// (doubtfulPairs).
 func (w *walk) toggleDoubtful() {
 	if w.pairs != nil {
 		pair, turn := w.pairs.pairs[w.pairs.table.Index(w.random.Float64())], w.random.IntN(2)

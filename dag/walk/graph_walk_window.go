@@ -18,9 +18,10 @@ const windowWidth = 10
 type window struct {
 	nodes []int
 	masks []int // candidates that come before the node [width][2^width]
-	// sums holds the sum of weights over the families of a node, relative to this sum with the
-	// whole window before the node. It is zero where the node must come later [width][2^width].
-	// logs holds the logarithms, for very small sums.
+	// sums holds the sum of weights over the possible sets of parents of a node (its families),
+	// divided by this sum with the whole window before the node [width][2^width]. It is 0 if a
+	// required parent does not come before the node. logs holds the logarithms, for very small
+	// sums.
 	sums, logs []float64
 	total      []float64 // sum over the orders of each subset of the window [2^width], or its logarithm
 	old        []change  // families before the step, in the order drawn, from the last place to the first
@@ -28,13 +29,13 @@ type window struct {
 }
 
 // orderWindow is a large step for the prior over orders, where the order is part of the state. It
-// draws the order of several neighbours in the order from all their orders at once. Given an order
-// families are independent. With the nodes before the window fixed, the sum of weights over all
-// orders of a subset S of the window is therefore Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). Here α_j(S)
-// is the sum of the weights w(pa_j) over the families of j with parents before the window or in S.
-// An order is drawn backwards from these sums, and families are drawn along it. The result has the
-// probability Π_j w(pa_j) / Z, with Z the sum for the whole window. The reverse step has the same
-// Z, so that every step is accepted.
+// draws the order of several neighbours in the order from all their orders at once. Given an order,
+// the parents of different nodes (their families) are independent. With the nodes before the window
+// fixed, the sum of weights over all orders of a subset S of the window is therefore Z(S) = Σ_{j∈S}
+// Z(S − j) α_j(S − j). Here α_j(S) is the sum of the weights w(pa_j) over the families of j with
+// parents before the window or in S. An order is drawn backwards from these sums, and families are
+// drawn along it. The result has the probability Π_j w(pa_j) / Z, with Z the sum for the whole
+// window. The reverse step has the same Z, so that every step is accepted.
 func (w *walk) orderWindow(width int) {
 	start := w.random.IntN(len(w.parents) - width + 1)
 	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
@@ -143,8 +144,8 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 	}
 }
 
-// leastTotal is the least sum over orders that has full precision. With it, terms that are lost by
-// underflow are negligible.
+// leastTotal is the smallest sum over orders that has full precision. In a sum of at least this
+// size, terms that underflow to 0 are negligible.
 const leastTotal = 1e-200
 
 // addOrders fills total with sums over orders, and reports whether these have full precision.

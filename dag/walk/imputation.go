@@ -37,8 +37,9 @@ type imputer struct {
 // imputeBurnIn is the number of steps before the first round. Not tuned.
 const imputeBurnIn = 200
 
-// imputeCandidates is the default number of candidates of a node if cells are missing. It is small
-// because all sets of candidates are scored again in every step.
+// imputeCandidates is the default number of candidates of a node, its likely parents, if cells are
+// missing. It is small because the evidences of all sets of candidates are computed again in every
+// step.
 const imputeCandidates = 7
 
 // newImputer completes the table with values from other rows of the same column.

@@ -9,22 +9,25 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// listedFamilies holds the families of each node that are on a list, by descending log weight.
-// Chains run over graphs made of these families.
+// listedFamilies holds, for each node, the sets of parents that are on a list, by descending log
+// weight. A node with a set of parents is called a family. Chains run over the graphs made of these
+// families.
 type listedFamilies struct {
 	structure dgraph.Structure
 	byNode    [][]listedFamily // [N]
 }
 
 // listedFamily is a family with its log weight. share is its weight divided by the largest weight
-// of the node's families, and place the index of its score.
+// of the families of the node, and place its index in [score.Scores].
 type listedFamily struct {
 	parents          dgraph.Set
 	logWeight, share float64
 	place            int
 }
 
-// newListedFamilies returns the families of scores with the weights p(pa) exp(β ℓ(pa)).
+// newListedFamilies returns the families of scores with the weights p(pa) exp(β ℓ(pa)), where p(pa)
+// is the prior weight of the set of parents pa, ℓ(pa) the log evidence and β an inverse
+// temperature.
 func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *listedFamilies {
 	l := &listedFamilies{s, make([][]listedFamily, s.Nodes)}
 	for i, f := range scores.Families {
@@ -41,8 +44,8 @@ func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *l
 	return l
 }
 
-// leastOfList bounds the share of a sum that the families left out of it may have. The errors of
-// their scores are much larger.
+// leastOfList is the largest share of a sum of weights of families that the terms left out may
+// have. The errors of the log evidences change the sum by much more.
 const leastOfList = 1e-6
 
 // sum returns the log of the sum of the weights of the families of node j whose parents are all in

@@ -16,9 +16,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ListedGraphs computes the posterior over the graphs whose families are all on a list, which may
-// grow. It sums over all these graphs, or runs chains, which continue from their last graphs when
-// scores change.
+// ListedGraphs computes the posterior over the graphs in which every node with its parents (its
+// family) is on a list. The list may grow from call to call. ListedGraphs sums over all these
+// graphs, or runs chains, which continue from their last graphs if log evidences change.
 type ListedGraphs struct {
 	structure dgraph.Structure
 	sums      bool
@@ -51,8 +51,8 @@ func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGra
 }
 
 // Posterior is a score.SumOfScores. It computes the posterior by a sum, or by one round of chains,
-// over the graphs made of the families in scores. For each node the family with only the required
-// parents must be among them.
+// over the graphs made of the families in scores. For each node, scores must contain the family
+// with only the required parents.
 func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scores score.Scores, _ func(string)) (*score.Posterior, error) {
 	if !l.sums {
 		_, sum, err := l.round(ctx, scores, fewDraws)
@@ -88,8 +88,8 @@ func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status
 	}
 }
 
-// estimate returns the posterior that follows from a sum. The sum is worth drawn independent draws;
-// if drawn is 0, it is over all graphs and exact.
+// estimate returns the posterior that follows from a sum over graphs. If chains estimated the sum,
+// drawn is their effective number of draws; if drawn is 0, the sum is exact.
 func (l *ListedGraphs) estimate(scores score.Scores, sum dgraph.Sum, drawn float64) *score.Posterior {
 	return score.EstimatedPosterior(l.structure, scores, sum, l.logMass, drawn)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// orderTables holds, for each node, sums of weights over the sets of candidates that come before it
-// in an order, at one inverse temperature β of the likelihood.
+// orderTables holds sums of weights over the sets of candidates, the likely parents of a node, that
+// come before the node in an order, for each node and one inverse temperature β of the likelihood.
+// A mask is a set of candidates with a bit for each.
 type orderTables struct {
 	*candidates
 	beta   float64
@@ -29,7 +30,8 @@ type weightedMask struct {
 	mask  int32
 }
 
-// newTables returns the sums of the weights p(pa_j) exp(β ℓ_j(pa_j)).
+// newTables returns the sums of the weights p(pa_j) exp(β ℓ_j(pa_j)), where p(pa_j) is the prior
+// weight of a set of parents pa_j of node j, and ℓ_j(pa_j) the log evidence.
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
 	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
@@ -74,8 +76,8 @@ func (t *orderTables) weight(j, mask int) float64 {
 	return t.beta*t.scores[j][mask] + t.priors[j][mask]
 }
 
-// farBelow is the distance below the largest log weight, in nats, at which shares of the largest
-// weight lose precision.
+// farBelow is the distance below the largest log weight, in nats, from which on a weight divided by
+// the largest weight loses precision.
 const farBelow = 600
 
 // pick returns the set of candidates of node j at which the cumulative probability reaches u, among
@@ -100,14 +102,15 @@ func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) 
 	return chosen
 }
 
-// These limits keep the relative error of the sum over sets with a certain candidate below 1e-9. No
-// number of steps that is practicable shows such an error.
+// These limits keep the relative error of the result of containing, a sum over the sets that
+// contain one candidate, below 1e-9. No practicable number of steps of a chain shows such an error.
 const (
-	// leastDifference is the least share of these sets in the sum over all sets for which the sum
-	// is computed as a difference.
+	// leastDifference is the smallest share of the sets with the candidate in the sum over all sets
+	// at which their sum is computed as the difference of two sums. Below it, the sets are added up
+	// one by one.
 	leastDifference = 1e-4
-	// leastAddition bounds the share of the remaining sets together in the sum so far, below which
-	// the sum ends.
+	// leastAddition is a bound of the sum of all remaining sets, divided by the sum so far; the
+	// addition ends below it.
 	leastAddition = 1e-10
 )
 

@@ -32,8 +32,8 @@ func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
 	return w
 }
 
-// move draws a place of the order and a second place at most reach places away, and reports whether
-// the second place is inside the order.
+// move draws a position in the order and a second position at most reach positions away. inside
+// reports whether the second position is within the order.
 func (w *orderedGraph) move(reach int) (from, to int, inside bool) {
 	from, to = w.random.IntN(len(w.order)), 1+w.random.IntN(reach)
 	if w.random.IntN(2) == 0 {

@@ -21,8 +21,8 @@ type candidates struct {
 	forms   []score.Form           // form of each node
 	failed  *atomic.Pointer[error] // first error in computing a score
 	parents [][]int                // candidates of each node, the most likely first
-	// ℓ_j of the required parents and the candidates in a mask [N][2^K], for K candidates; −Inf
-	// where forbidden
+	// log evidence ℓ_j of the required parents together with the candidates in a mask [N][2^K], for
+	// K candidates; −Inf if the set is forbidden
 	scores [][]float64
 	priors [][]float64   // prior log weights of the same sets
 	joints []score.Joint // joint distribution over the rows that count for each node
@@ -32,10 +32,11 @@ type candidates struct {
 }
 
 // newCandidates chooses likely parents of each node and scores their sets. A parent of node j ranks
-// by its largest gain in ℓ_j when added to one of a few sets: the empty set, good single parents,
-// and the parents of j in a greedy search. It also ranks by its gain together with other parents.
-// The neighbours of j in the graph of the greedy search come first, together with the set of
-// parents with the largest joint gain.
+// by its largest gain in ℓ_j if it is added to one of these sets: the empty set, good single
+// parents, and the parents of j in the graph of a greedy search. It also ranks by its gain in a set
+// of parents that have an effect only together (findTogether). The first candidates are the
+// neighbours of j in the graph of the greedy search, and the parents in the set with the largest
+// joint gain. limit is the number of candidates of a node.
 func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := candidatesOf(p, make([][]int, nodes))
@@ -155,17 +156,17 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 }
 
 const (
-	// missedVisits is the share of graphs in which a node has a certain parent that is not a
-	// candidate, above which the node gets new candidates.
+	// missedVisits is the largest fraction of graphs in which a node may have a parent that is not
+	// a candidate. If this parent occurs more often, the node gets new candidates.
 	missedVisits = 0.05
 	moreRefined  = 2 // largest number of additional candidates
 )
 
 // refined returns new candidates for nodes that often have a parent which is not a candidate. The
-// new candidates are the most frequent parents. Their number grows where a frequent parent would
-// otherwise be left out. This finds parents that have an effect only together with certain others
-// and that the first choice missed. Many rare parents outside the candidates, as in large sparse
-// graphs, do not lead to new candidates, because steps of single edges find such parents.
+// new candidates are the most frequent parents. Their number grows if a frequent parent would
+// otherwise be left out. This finds parents that have an effect only together with certain other
+// parents, and that newCandidates missed. Many rare parents outside the candidates, as in large
+// sparse graphs, do not lead to new candidates, because steps of single edges find such parents.
 func (c *candidates) refined(ctx gocontext.Context, part *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
 	err := r.scoreNodes(ctx, part, "refined", visits, func(j int) {

@@ -45,16 +45,17 @@ func (t *together) add(parents dgraph.Set, gain float64) {
 }
 
 // setSearch searches for sets of parents of some nodes for which the same rows count. It goes
-// through all sets of columns by size. From L of the joint distribution of a set and of its subsets
-// (see [score.Joint]) follow the weight of the set without one of its nodes, as parents of this
-// node, and the weights of all subsets of these parents.
+// through all sets of columns by size. For a set S of columns it computes L(S), the log evidence of
+// the columns jointly (see [score.Joint]). The log evidence of a node j of S with the rest of S as
+// parents is L(S) − L(S − j), and follows in the same way for all subsets of these parents. An item
+// is a column of the search, and a place the index of an item.
 type setSearch struct {
 	problem *score.Problem
 	base    dgraph.Set
 	items   []int // columns of the search; the nodes come last
 	nodes   int
 	sizes   int                     // size of the largest sets
-	ranks   [][mostTogether + 3]int // binomial coefficients, place over k
+	ranks   [][mostTogether + 3]int // binomial coefficients [place][k]: place over k
 	values  [][]float64             // L by size and colexicographic rank of the set; not stored for the largest sets
 }
 
@@ -88,8 +89,8 @@ func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	return size
 }
 
-// findTogether searches for sets of parents of nodes that, added to a base, have an effect only
-// together. It stops when ctx is cancelled.
+// findTogether searches for sets of parents of nodes that have an effect only together if they are
+// added to the parents base. It returns the sets found by node. It stops when ctx is cancelled.
 func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, nodes []int, base dgraph.Set) (map[int]*together, error) {
 	s := &setSearch{problem: p, base: base, items: searchItems(p, nodes, base), nodes: len(nodes), sizes: searchSize(p, nodes, base) + 1}
 	s.ranks = make([][mostTogether + 3]int, len(s.items))
@@ -146,7 +147,7 @@ func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, no
 	return found[0], nil
 }
 
-// noPlace stands for leaving no member out of a set.
+// noPlace, in place of an index, says that no member is left out of a set.
 const noPlace = -1
 
 // without returns the colexicographic rank of a set of places. The set consists of the ascending
@@ -163,8 +164,8 @@ func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	return rank
 }
 
-// with returns L of the sets that consist of places, except those at the indices first and second,
-// and one lower place, by this lower place.
+// with returns a slice with L of the sets that consist of one lower place and of places, except
+// places[first] and places[second]. Element k is for the lower place k.
 func (s *setSearch) with(places []int, first, second int) []float64 {
 	size := len(places) + 1
 	for _, out := range [...]int{first, second} {
@@ -192,8 +193,8 @@ type searcher struct {
 	found  map[int]*together
 }
 
-// searchFrom goes through the sets with the last places, a lower one, and more that are lower
-// still.
+// searchFrom goes through the sets that consist of the size last entries of s.places, the lower
+// place given by place, and more places that are lower still.
 func (s *searcher) searchFrom(size, place, more int) {
 	s.stack.Push(place)
 	defer s.stack.Pop()
@@ -217,8 +218,8 @@ func (s *searcher) searchFrom(size, place, more int) {
 
 // look compares the sets S that consist of places and one lower place, given their L. The joint
 // gain of j and i in addition to the rest of S is L(S) + L(S − i − j) − L(S − i) − L(S − j). Only
-// where it exceeds the cost of an additional parent in the prior, for all i, is S compared with all
-// its subsets.
+// if this gain exceeds the cost of an additional parent in the prior, for a j and all other members
+// i, is S compared with all its subsets. out holds L(S) by the lower place.
 func (s *searcher) look(places []int, out []float64) {
 	count := len(places)
 	whole := s.values[count][s.without(places, noPlace, noPlace, 0)]
@@ -287,8 +288,8 @@ func (s *searcher) price(parents int) (price float64) {
 	return price
 }
 
-// compareSubsets compares the weight of a set less a member, as parents of the member, with all its
-// subsets.
+// compareSubsets compares, for each member j of a set S that has a bit in members, the weight of
+// the parents S − j of j with the weights of all their subsets. value is L(S).
 func (s *searcher) compareSubsets(places []int, members uint, value float64) {
 	values, sets := make([]float64, 1<<len(places)), make([]dgraph.Set, 1<<len(places))
 	all := len(values) - 1
@@ -327,7 +328,7 @@ func (s *searcher) compareSubsets(places []int, members uint, value float64) {
 }
 
 // SearchedParents returns the size up to which all sets of parents were searched for effects that
-// they have only together, or 0 where constraints allow no larger sets.
+// they have only together, or 0 if all sets that the constraints allow were searched.
 func SearchedParents(p *score.Problem) (least int) {
 	for _, group := range sameRows(p) {
 		base := p.Structure.Required[group[0]]

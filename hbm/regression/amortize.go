@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Shape is the structure that a table must share with the table of an amortized family.
+// Shape is the structure of a table. A family (a kind of variational approximation, see package
+// hbm) that was trained for one table's Shape answers only for tables with the same Shape.
 type Shape struct {
 	Columns []string        `json:"columns"`
 	Groups  []GroupingShape `json:"groups,omitempty"`
@@ -42,7 +43,8 @@ func (r *Regression) Shape() *Shape {
 	return s
 }
 
-// fit returns the nesting that the shape asks for, or an error if the table does not have it.
+// fit returns the nesting of the groupings of the shape, as lists of groupings in which each
+// grouping is nested, or an error if the table of r does not have this nesting.
 func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	differ := func(part string, was, is []string) error {
 		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, part, was, is)
@@ -70,9 +72,10 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	return above, nil
 }
 
-// amortized returns the model with plates for inference from any table of the same shape. above
-// lists for each grouping the groupings in which it is nested. Inference starts at the prior. The
-// variables of the model and their order do not depend on the numbers of groups.
+// amortized returns the model with plates (sets of exchangeable members, such as groups and rows)
+// for inference from any table of the same shape. above lists for each grouping the groupings in
+// which it is nested. Inference starts at the prior. The variables of the model and their order do
+// not depend on the numbers of groups.
 func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
@@ -97,17 +100,18 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 // InferCommand is the command of a result of [Regression.Infer].
 const InferCommand = "hbm infer"
 
-// InferRun configures [Regression.Infer].
+// InferRun holds the settings of [Regression.Infer]: the trained model, the certificate and the run
+// directory.
 type InferRun struct {
 	// Model is the run directory of the [Regression.RunFamily] that trained the family, with
 	// Fit.Amortize set. Shape is the shape of the tables in its training. Fit is the configuration
-	// of its training; only a selection of terms needs it.
+	// of this training; only a selection of terms needs it.
 	Model string
 	Shape *Shape
 	Fit   hbm.Config
 	// Seed is the root of every random stream.
 	Seed uint64
-	// Certify configures the certification of the answer.
+	// Certify holds the number of draws of the certificate and its time limit.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
@@ -123,8 +127,8 @@ func (r *Regression) CheckInfer(shape *Shape) error {
 }
 
 // Infer answers for a table in one pass of a family that was trained on simulated tables. It
-// certifies the answer and writes the files of [Regression.RunFamily], without training. If ctx is
-// cancelled, its error wraps ctx.Err().
+// certifies the answer and writes the files that [Regression.RunFamily] writes, without training.
+// If ctx is cancelled, the error of Infer wraps ctx.Err().
 func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferRun) (*Result, error) {
 	clock := run.NewClock()
 	above, err := cfg.Shape.fit(r)

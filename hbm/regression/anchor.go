@@ -14,9 +14,9 @@ import (
 )
 
 // Prepare sets the unit of each standard deviation, the number that its coordinate is relative to,
-// from an approximation of the posterior. It leaves the units if there are more coordinates than a
-// flow can couple, or more than quickModels models. It must be called before [Regression.Target]; a
-// second call does nothing.
+// from an approximation of the posterior. It leaves the units as they are if there are more
+// coordinates than a flow can couple (cosmic.MaxCoupledDim), or more than quickModels models. It
+// must be called before [Regression.Target]; a second call does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	if r.prepared || r.Dim() > cosmic.MaxCoupledDim || len(r.space.masks) > quickModels {
 		return nil
@@ -25,22 +25,22 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	return r.fitUnits(ctx, device)
 }
 
-// quickModels is the largest number of models for which the full model gives the units of standard
-// deviations.
+// quickModels is the largest number of models of a selection for which Prepare sets the units of
+// standard deviations.
 const quickModels = 1024
 
 // unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so
 // small that the posterior ends sharply at zero, and importance weights are bounded there.
 // unitRounds is the number of searches for widths, each in the coordinates of the previous one.
-// narrowestUnit is the least unit, relative to the scale of the prior.
+// narrowestUnit is the smallest unit, relative to the scale of the prior of the standard deviation.
 const (
 	unitShare     = 1.0 / 3
 	unitRounds    = 3
 	narrowestUnit = 1e-3
 )
 
-// fitUnits sets the unit of each standard deviation from the width of its posterior in the full
-// model.
+// fitUnits sets the unit of each standard deviation from the width of its posterior in the model
+// with all terms. If no mode of this posterior is found, the units stay as they are.
 func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	full := make([]int32, len(r.space.cards))
 	for s, card := range r.space.cards {

@@ -19,14 +19,14 @@ const (
 	mostDraws    = 4000
 	fewestDraws  = 500     // for a regression with many levels
 	drawnEffects = 2 << 20 // about this number of effects is drawn in all
-	drawChunk    = 64      // draws that one stream of random numbers serves
+	drawChunk    = 64      // number of draws that share a stream of random numbers
 )
 
 // posteriorSample holds equally weighted draws in the units of the table. Effects that the model of
 // a draw lacks are zero.
 type posteriorSample struct {
-	// moments are weighted draws for the means and standard deviations of the quantities in them,
-	// or nil
+	// moments holds weighted draws, from which the means and standard deviations of the quantities
+	// in them are computed; nil if there are none
 	moments    *momentDraws
 	ess        float64 // effective size of the weighted draws from which these were chosen
 	codes      [][]int32
@@ -36,7 +36,7 @@ type posteriorSample struct {
 	varying    []*mat.Dense // effects of each grouping [N, M·q·J], plane by plane, column by column, level by level
 	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
 	predictors *keptPredictors
-	rough      float64 // the share of draws whose density rounding has changed by more than roughRounding
+	rough      float64 // fraction of draws whose log density has a rounding error above roughRounding
 }
 
 // chooseDraws picks equally weighted draws from a weighted sample, for summaries. A regression with

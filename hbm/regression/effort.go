@@ -15,9 +15,9 @@ import (
 )
 
 // Limits of the integration without training, beyond which a flow is trained. A gaussian regression
-// may have pilotModels models, of which those that do not matter get only a few draws if there are
-// more than exactModels. Other regressions may have exactModels models. A model may have
-// exactHyperparameters hyperparameters. They bound time: an answer within these limits takes at
+// may have pilotModels models. If it has more than exactModels, models with a negligible
+// probability get only a few draws. Other regressions may have exactModels models. A model may have
+// exactHyperparameters hyperparameters. The limits bound the time: an answer within them takes at
 // most a few minutes on two processors.
 const (
 	exactModels          = 128
@@ -27,8 +27,8 @@ const (
 	dearWork             = 1e9 // multiplications for one factor of a single model, which gets fewer draws
 )
 
-// leastESS is the effective number of draws that every answer aims at. A verdict asks for a little
-// less, verdict.DoubtfulESS.
+// leastESS is the smallest effective number of draws that an answer aims at. It is a tenth above
+// verdict.DoubtfulESS, below which a verdict is at most doubtful.
 const leastESS = 1.1 * verdict.DoubtfulESS
 
 // effort says how many draws of its hyperparameters a model gets: first to begin with, and at most
@@ -45,20 +45,21 @@ type effort struct {
 	// time, until the moments are known well, and proposals whose weights have a heavy tail are
 	// mended
 	sharp bool
-	// problem configures the search for the proposal of a model. Its PerRound, times the number of
-	// hyperparameters plus one, is the number of draws in a round of the adaptation, and its Noise
-	// is the error of a log density
+	// problem holds the settings of the search for the proposal of a model. Its PerRound, times the
+	// number of hyperparameters plus one, is the number of draws in a round of the adaptation, and
+	// its Noise is the error of a log density
 	problem integrate.Problem
 	// time is the time after which no more draws begin
 	time budget.Time
 }
 
-// The efforts of three kinds of regressions, chosen by hand.
+// The efforts of three kinds of regressions, chosen by hand. A pilot is a first, small number of
+// draws of a model.
 //
-// exactEffort is for effects integrated out in closed form. It knows Bayes factors to half a
-// percent, a fifth of the precision that a comparison of models can use. Models get pilots if there
-// are pilotEffects effects, with which a model takes seconds, or more than exactModels models, most
-// of which do not matter.
+// exactEffort is for effects integrated out in closed form. Its standard error of Bayes factors is
+// half a percent, a fifth of the error that a comparison of models would notice. Models get pilots
+// if there are pilotEffects effects, with which a model takes seconds, or more than exactModels
+// models, most of which do not matter.
 //
 // dearEffort is for a Cholesky factor of more than exactWork multiplications, which takes a tenth
 // of a second. An answer starts from about a thousand draws, and their number grows by half each
@@ -66,7 +67,8 @@ type effort struct {
 // the 4,100 effects of the table InstEval.
 //
 // laplaceEffort is for responses that are not gaussian, each density of which searches for modes.
-// It knows log evidences to a thirtieth of a nat, and standard deviations to 2.5 percent.
+// Its standard errors are a thirtieth of a nat for log evidences, and 2.5 percent for standard
+// deviations.
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
@@ -94,9 +96,9 @@ func (r *Regression) effort() effort {
 	return e
 }
 
-// asked returns the effort for the Precision and the MaxTime of a run, if they are set. A
-// probability of one half then has a standard error of at most Precision: this determines the
-// number of effective draws and the error of the log odds of models.
+// asked returns e changed for the Precision and the MaxTime of a run, if they are set. With
+// Precision, the effective number of draws and the error of the log odds of models are chosen such
+// that a probability of one half has a standard error of at most Precision.
 func (e effort) asked(cfg Run) effort {
 	if p := cfg.Precision; p > 0 {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
@@ -105,9 +107,9 @@ func (e effort) asked(cfg Run) effort {
 	return e
 }
 
-// opened returns the effort of an answer by a family that was trained on simulated tables, which
-// should take about a second. Standard deviations are known to 3 percent, and fewer draws find a
-// proposal.
+// opened returns the effort of an answer by an amortized family, an approximation that was trained
+// on simulated tables. The answer should take about a second. Standard deviations are known to 3
+// percent, and fewer draws find a proposal.
 func (e effort) opened() effort {
 	e.apart, e.pilots = !e.pilots, true
 	e.ess, e.se, e.sharp = math.Min(e.ess, 1<<9), math.Max(e.se, laplaceSE), false
@@ -115,8 +117,8 @@ func (e effort) opened() effort {
 	return e
 }
 
-// Methods that integrate effects out without training. ClosedForm does so exactly, and Laplace by
-// draws from a Laplace approximation that importance weights correct.
+// Methods that integrate effects out without training. ClosedForm integrates exactly. Laplace draws
+// effects from a Laplace approximation, which importance weights correct.
 const (
 	ClosedForm = "closed form"
 	Laplace    = "laplace"
@@ -139,10 +141,11 @@ func (r *Regression) integrable() bool {
 // weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
 // approximation without training. If the density of a row is not log-concave, the population
 // effects may have several modes; then a regression with one grouping trains a flow instead. With
-// the Student likelihood the flow finds second modes that the approximation misses
-// (TestSecondModeOfASlope). Of 50 difficult tables with the beta likelihood it answers four of the
-// five on which the approximation fails. With a zero-inflated likelihood it is the flow that misses
-// a tail (TestZerosOfEitherSourceInGroups), so the approximation is used.
+// the Student likelihood the flow finds second modes that the Laplace approximation misses
+// (TestSecondModeOfASlope). Of 50 difficult tables with the beta likelihood the Laplace
+// approximation fails on five, of which the flow answers four. With a zero-inflated likelihood the
+// flow misses a tail (TestZerosOfEitherSourceInGroups), so that the Laplace approximation is used
+// even then.
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	flow := !kind.LogConcave() && kind != likelihood.ZeroInflatedKind
@@ -153,7 +156,8 @@ func (r *Regression) weighable() bool {
 }
 
 // fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters.
-// Shares of the steps of monotonic effects are not counted, nor is the given number of others.
+// The shares of the steps of monotonic effects are not counted. The argument others is a number of
+// further hyperparameters that are not counted either.
 func (r *Regression) fewHyperparameters(others int) bool {
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
@@ -167,16 +171,17 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // glanceDraws draws. Models whose log posterior probability is less than hopelessNats below the
 // largest get pilotDraws in all. Models that may matter get effort.first/notableShare in all.
 //
-// A proposal suits a model if the share pilotESS of its draws is effective. A log evidence from a
-// proposal that does not suit may be too small, by missedNats more than mayMatter allows for. Then
-// the proposal is refined, at most mostRefined times.
+// A proposal suits a model if at least the fraction pilotESS of its draws is effective. A log
+// evidence from a proposal that does not suit may be too small, by missedNats more than mayMatter
+// allows for. If the model may matter with this addition, its proposal is refined, at most
+// mostRefined times.
 //
 // Some models would cost many draws later, so that their proposal is refined once more: a model
 // with a notable probability whose weights have a tail heavier than mendedK, and a model with a
 // large probability of whose draws less than the share preciseESS is effective.
 //
 // Chosen by hand: on the table verbagg the proposal of the largest model suits few other models,
-// and left log evidences up to 7 nats too small.
+// and log evidences from it are up to 7 nats too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6
@@ -189,10 +194,10 @@ const (
 )
 
 // pilots makes the first draws of every model, only a few for models that cannot matter. It finds
-// the proposal of the last model, which has all hyperparameters, and other models take it over:
-// their hyperparameters are about as far from zero, with similar modes. If the proposal does not
-// suit a model that may matter, it is refined for that model. Models with monotonic effects have
-// their own proposals.
+// the proposal of the last model, which has all hyperparameters. The other models take over this
+// proposal for their hyperparameters, whose posteriors have similar modes and widths. If the
+// proposal does not suit a model that may matter, it is refined for that model. Models with
+// monotonic effects have their own proposals.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
 	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {
@@ -271,8 +276,8 @@ func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
 	m.proposal = neighbour.proposal.Of(places, f.problem(m, e).LogDensity)
 }
 
-// suited reports whether the proposal of a pilot suits its model: the tail of its weights is
-// reliable, and the share pilotESS of its draws is effective.
+// suited reports whether the proposal of a pilot suits its model: the k̂ of the weights is
+// reliable, and at least the fraction pilotESS of the draws is effective.
 func (m *modelIntegral) suited() bool {
 	return len(m.free) == 0 || m.weights.K <= psis.Reliable && m.weights.ESS >= pilotESS*float64(len(m.sample.Points))
 }

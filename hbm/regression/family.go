@@ -21,17 +21,19 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// FamilyRun configures [Regression.RunFamily].
+// FamilyRun holds the settings of [Regression.RunFamily]: of training, of certification and of
+// files.
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. Progress is
-	// called with the loss for the response in the units of the table; with Amortize, with the mean
-	// loss of simulated tables.
+	// Fit holds the settings of the family, a kind of variational approximation of package hbm, and
+	// of its training. RunFamily sets Checkpoint and Batch. Progress is called with the loss for
+	// the response in the units of the table; with Amortize, with the mean loss of simulated
+	// tables.
 	Fit hbm.Config
-	// Members is the number of groups in a training step, of the grouping in which all other
-	// groupings are nested. Without such a grouping it is the number of rows. 0 stands for all.
-	// With Fit.Amortize each step uses whole simulated tables.
+	// Members is the number of groups in a training step. They are groups of the grouping in which
+	// all other groupings are nested. Without such a grouping it is the number of rows. 0 stands
+	// for all. With Fit.Amortize each step uses whole simulated tables.
 	Members int
-	// Certify configures the check of the trained family by importance weights.
+	// Certify holds the settings of the check of the trained family by importance weights.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
@@ -45,9 +47,9 @@ type FamilyRun struct {
 // elboDraws is the number of draws behind the ELBO of an answer.
 const elboDraws = 500
 
-// RunFamily fits a family of package hbm to the regression written with plates (see
-// [Regression.Plates]), certifies it, and writes the files that [Regression.Run] writes. It resumes
-// and stops as Run does.
+// RunFamily fits a family of package hbm to the regression written with plates, sets of
+// exchangeable members such as groups and rows (see [Regression.Plates]), certifies it, and writes
+// the files that [Regression.Run] writes. It resumes and stops as Run does.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
@@ -115,7 +117,8 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	return err
 }
 
-// CheckFamily returns an error if a family cannot be fitted with this number of members in a step.
+// CheckFamily returns an error if a family cannot be fitted with this number of members (groups or
+// rows, as in FamilyRun.Members) in a training step.
 func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if r.Options.Select && len(r.space.masks) > mostPlateModels {
 		return fmt.Errorf("the terms of the formula make %d models to select from: with family %v at most %d, leave terms out or use --family %s", len(r.space.masks), family, mostPlateModels, MarginalFamily)
@@ -273,7 +276,8 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	s.moments, s.ess = p.momentsOfDraws(draws, seed), ess
 	for _, at := range rows {
 		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
-		// effects of a level are picked from several draws, so that draws have no density
+		// A draw combines effects of levels from several draws of the family, and so has no
+		// density.
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {

@@ -15,16 +15,17 @@ import (
 )
 
 // selectionDraws is the number of draws in a training step of a selection, relative to a step of a
-// single model, because each model has only a share of the draws. Chosen by hand: of twelve models,
-// two had 0.3 and 0.5 percent of their draws effective with the number of draws of a single model,
-// and 0.9 and 1.0 percent with seven times that number.
+// single model, because each model gets only a part of the draws. Chosen by hand: of twelve models,
+// two have 0.3 and 0.5 percent of their draws effective with the value 1, and 0.9 and 1.0 percent
+// with the value 7.
 const selectionDraws = 4
 
 // openedDraws is the number of draws of an answer by a family that was trained on simulated tables.
 // It gives standard deviations to 3 percent. Chosen by hand, for answers in about a second.
 const openedDraws = 4000
 
-// selected is a selection of terms as a Target, with a family of plates as its flow.
+// selected is a selection of terms as a vti.Target, whose flow is a family of package hbm over the
+// model with plates (groupings and rows).
 type selected struct {
 	*PlateModel
 	target *hbm.Target
@@ -44,7 +45,7 @@ func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Ti
 	if err != nil {
 		return nil, err
 	}
-	target.LogConcave = true // or nearly, as Target.Unimodal says
+	target.LogConcave = true // at least nearly: no second mode that matters is known, see Target.Unimodal
 	if cfg.Thin && device != nil {
 		if cfg.Simulate, err = p.simulator(device, target); err != nil {
 			return nil, err
@@ -66,8 +67,8 @@ func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Ti
 	}}, nil
 }
 
-// runSelection implements RunFamily for a selection of terms, as a Target with a model for each
-// selection. With Amortize the model with plates has more rows than the table of r.
+// runSelection implements RunFamily for a selection of terms, as a vti.Target with a model for each
+// choice of terms. With Amortize the model with plates has more rows than the table of r.
 func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, plates *PlateModel, cfg FamilyRun, fit hbm.Config, training *run.Training, clock *run.Clock) (*Result, error) {
 	s, err := plates.selection(device, fit, cfg.Certify.Until)
 	if err != nil {

@@ -303,7 +303,8 @@ func TestSelectionByFamilies(t *testing.T) {
 // A standard deviation at its bound, times the millionth that a correlation of nearly one leaves,
 // does not round away in a sum with a coefficient of one. Otherwise distances of effects from their
 // mean in standard deviations would be zero, and a draw would have another weight for each group.
-// This once made the log evidence of radon by pavi-e 16 nats too large.
+// Before there was this bound, the log evidence of the table radon by the family pavi-e was 16 nats
+// too large.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()

@@ -18,7 +18,7 @@ type innerRule struct {
 	members [][]int     // rows of each level
 	largest int         // the largest number of rows of a level
 	y       [][]float64 // responses of these rows
-	times   [][]float64 // how many rows each stands for; nil for one
+	times   [][]float64 // number of rows for which each row stands; nil if always 1
 	rules   [mostPerLevel + 1]nodeRule
 }
 
@@ -45,7 +45,7 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 type innerPoint struct {
 	*innerRule
 	nodeRule
-	active   []int     // the effects of a level that change a predictor: a rule for these is enough
+	active   []int     // indices of the effects of a level that change a predictor; only these are integrated
 	eta      []float64 // [M·n] without the inner effects
 	unit     []float64 // [n, q], the same in every plane
 	response response
@@ -188,8 +188,8 @@ const (
 
 // start returns the start of the search for the mode of the effects u of a level: zero, or the
 // least squares on the scale of the predictor if the rows ask for effects many standard deviations
-// from zero. If the expected count is e³⁰⁰ times too large, a search from zero comes closer by only
-// one unit of the predictor in a step.
+// from zero. For example, if at zero the expected count is e³⁰⁰ times too large, each step of a
+// search from zero changes the predictor by only one unit.
 func (p *innerPoint) start(level int) []float64 {
 	r, q := p.r, len(p.r.inner.Columns)
 	start := make([]float64, r.perLevel())
@@ -355,8 +355,9 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 	return integral
 }
 
-// The number of candidates for the effects of a level, and the width of their distribution relative
-// to the normal approximation at their mode. The width bounds weights in the tails.
+// These constants are the number of candidates from which draw picks the effects of a level, and
+// the width of their distribution relative to the normal approximation at the mode of the effects.
+// The larger width bounds weights in the tails.
 const (
 	effectCandidates = 16
 	effectStretch    = 1.2

@@ -17,8 +17,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// integrator integrates all effects out given the hyperparameters h of a model: in closed form
-// (jointEffects), or by a Laplace approximation and weights of draws from it (laplaceEffects).
+// integrator integrates all effects out given the hyperparameters h (standard deviations,
+// correlations and noise) of a model: in closed form (jointEffects), or by a Laplace approximation
+// and weights of draws from it (laplaceEffects).
 type integrator interface {
 	// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ, as a smooth function
 	// of h; −Inf if it cannot be computed.
@@ -30,9 +31,10 @@ type integrator interface {
 	tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
-// keptEffects holds the effects that are stored for a point of hyperparameters, so that no density
-// is computed twice. In closed form these are the distribution of all effects, without its factor,
-// and a draw; for other responses they are draws of the outer effects.
+// keptEffects holds the results about effects that are stored for a point of hyperparameters, so
+// that no density is computed twice. In closed form these are the distribution of all effects,
+// without its Cholesky factor, and a draw. For responses that are not gaussian they are draws of
+// the outer effects, all effects but those of the grouping with the most effects.
 type keptEffects struct {
 	conditional *conditional
 	drawn       []float64
@@ -126,12 +128,12 @@ func (f *integral) drawFirst(ctx gocontext.Context, m *modelIntegral, e effort, 
 }
 
 // keptEffectDraws bounds the number of drawn effects that a model keeps, in some tens of megabytes.
-// Further draws are computed again where they are needed, unless the factor is dear
+// The effects of further draws are computed again if they are needed, unless this takes long
 // (jointEffects.dear).
 const keptEffectDraws = 1 << 20
 
-// improve adds draws until evidences and moments are as accurate as e asks, or until draws or time
-// are used up.
+// improve adds draws until evidences and moments are as accurate as the effort e requires, or until
+// the largest number of draws or the time limit in e is reached.
 func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
 	for round := 0; ; round++ {
 		f.combine()
@@ -263,8 +265,8 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 // logScales returns a function that computes the logarithms of the standard deviations among the
 // hyperparameters h of a model, or nil if there are none. The posterior variances of effects, and
 // of standard deviations, are in proportion to the squares of these standard deviations. It leaves
-// out standard deviations whose prior has no second moment, as a posterior of few groups has none
-// either.
+// out standard deviations whose prior has no second moment, because with few groups the posterior
+// has none either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
@@ -299,10 +301,10 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
 // mostUncertain lists the models that more draws help most, among the models with fewer than most
-// draws. The part of a model is its probability times the error of its log evidence, or times the
-// inverse root of its effective size if that is larger. With tails it is its probability times the
-// share of its posterior that weights may have missed. A model is listed if its part is at least
-// half of the largest part.
+// draws. The part of a model in the error of the answer is its probability times the larger of two
+// numbers: the standard error of its log evidence, and the inverse root of its effective number of
+// draws. If tails is true, it is its probability times the share of its posterior that weights may
+// have missed. A model is listed if its part is at least half of the largest part.
 func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {
@@ -356,7 +358,7 @@ func (f *integral) certificate() *vti.Certificate {
 type integralDraws struct {
 	weight []float64
 	model  []*modelIntegral // the model of each draw
-	place  []int            // the place of each draw in the sample of its model
+	place  []int            // the index of each draw in the sample of its model
 }
 
 // weighted collects the draws with positive weight.

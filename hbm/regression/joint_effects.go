@@ -53,8 +53,8 @@ const (
 	// largest one in a trusted answer. Chosen by hand.
 	tolerableRounding = 1e-4
 	roughRounding     = 0.01
-	// mostOrthogonal bounds the products in one least squares problem. It bounds time: they take
-	// some milliseconds.
+	// mostOrthogonal is the largest number of multiplications in one least squares problem, which
+	// then takes some milliseconds.
 	mostOrthogonal = 1e7
 )
 
@@ -303,7 +303,7 @@ func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 	return logDensity
 }
 
-// tuneAt is e: it searches for nothing.
+// tuneAt returns e, because jointEffects makes no searches.
 func (e *jointEffects) tuneAt([]bool, []float64, *rand.Rand) integrator { return e }
 
 // estimate returns logMarginal. If random is not nil, it also returns the distribution of the

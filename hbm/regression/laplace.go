@@ -31,7 +31,7 @@ type laplaceEffects struct {
 	rule       *innerRule // for weights
 	coarse     *innerRule // for the approximation
 	constants  float64    // constants in the log densities of the rows
-	start      []float64  // where the search for v̂ starts: F v at another h
+	start      []float64  // effects F v at which the search for v̂ starts, from another h
 	first      int        // the place of the first inner effect
 	inner      int        // the index of the inner grouping
 	outside    []bool     // whether each effect is an outer effect
@@ -92,7 +92,7 @@ func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 	return list
 }
 
-// startAtMode is l with searches for modes that start at the mode of a model given the
+// startAtMode returns a copy of l whose searches for modes start at the mode of a model given the
 // hyperparameters in θ. This saves a few steps: effects that the rows determine well hardly depend
 // on hyperparameters.
 func (l *laplaceEffects) startAtMode(mask []bool, theta []float64) *laplaceEffects {
@@ -160,8 +160,8 @@ const (
 	wideFactor   = 3.0
 )
 
-// wideAll returns the factor by which the noise of all outer effects is wider. It falls with their
-// number, because otherwise no draw would be near the posterior.
+// wideAll returns the factor by which the noise of all outer effects is wider. The factor is
+// smaller for more effects, because otherwise no draw would be near the posterior.
 func (l *laplaceEffects) wideAll() float64 {
 	return 1 + (wideFactor-1)/math.Sqrt(float64(len(l.outer)))
 }
@@ -289,11 +289,11 @@ const (
 type outerDraws struct {
 	theta      [][]float64 // coordinates of each draw
 	logP, logQ []float64   // log densities of the coordinates beside the hyperparameters, given these
-	share      []float64   // the share of each draw in the weight of all
+	share      []float64   // weight of each draw divided by the sum of the weights
 }
 
-// tuneAt is l with searches for modes that start at the modes given the hyperparameters in θ, and
-// with the number of pairs that estimates need there.
+// tuneAt returns a copy of l whose searches for modes start at the modes given the hyperparameters
+// in θ, and which uses the number of pairs of draws that estimates at θ need (laplaceVariance).
 func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator {
 	nearby := *l.startAtMode(mask, theta)
 	nearby.drawnPairs = laplaceMostPairs

@@ -13,7 +13,7 @@ import (
 func (p *outerProposal) leastSquaresEffects() []float64 {
 	l := p.l
 	if l.r.unordered != nil {
-		return make([]float64, l.effects) // slopes are bounded: no row asks for effects far away
+		return make([]float64, l.effects) // the log densities of rows have bounded slopes, so that the mode is not far from zero
 	}
 	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
 	none := make([]float64, l.effects)
@@ -48,11 +48,11 @@ const (
 	longestClimb  = 3
 )
 
-// climb moves the centre near the mode of all effects. A first search starts from a mode nearby.
-// This search may fail if rows take effects many standard deviations from their prior; then a
-// second search starts at leastSquares. The second search may fail if rows contradict each other;
-// then a third search starts at the prior, with bounded steps. The third search arrives, as the
-// density is log-concave.
+// climb moves the centre near the mode of all effects. A first search starts at the mode for other
+// hyperparameters (laplaceEffects.start). This search may fail if rows move effects many standard
+// deviations from their prior; then a second search starts at leastSquaresEffects. The second
+// search may fail if rows contradict each other; then a third search starts at the prior, with
+// bounded steps. The third search arrives, as the density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {

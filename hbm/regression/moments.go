@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// mostMoments bounds the entries of the matrices behind the means and standard deviations of an
-// answer: draws times quantities. It bounds memory: two such matrices take 256 MiB.
+// mostMoments is the largest number of entries, draws times quantities, of each of the two matrices
+// from which the means and standard deviations of an answer are computed. Together they take at
+// most 256 MiB.
 const mostMoments = 1 << 24
 
 // momentDraws holds weighted draws of the summarised quantities, in the units of the table:
@@ -174,9 +175,9 @@ func (m *momentDraws) sharp(quantities int) bool {
 }
 
 // unresolved returns a sentence that names a quantity whose posterior standard deviation the
-// weighted draws do not resolve, though its prior has one; "" if there is none. Draws of untrained
-// flows have lighter tails than the posterior of standard deviations of groups: the weights can be
-// good, but their products with squares are not.
+// weighted draws do not resolve, though its prior has one; "" if there is none. This occurs if
+// draws of a flow with little training have lighter tails than the posterior of standard deviations
+// of groups: the weights can be reliable, but not their products with squares.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
 	m := r.momentsOfSample(sample, seed)
@@ -200,7 +201,8 @@ func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) 
 	}
 	n, _ := draws.Dims()
 	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)
-	// the draws come from a sample with fewer effective draws, whose error adds to theirs
+	// The n draws were chosen from weighted draws with the effective size s.ess, whose error adds
+	// to theirs.
 	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
 	return m

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// SDPrior is the family of the prior of the standard deviation of a varying effect.
+// SDPrior is the kind of prior of the standard deviation of a varying effect, an effect that varies
+// by group.
 type SDPrior int
 
 // The priors of standard deviations, with density p(s) on s > 0 and scale c.
@@ -75,10 +76,11 @@ type Options struct {
 	Terms []TermPrior `json:"terms,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
-	// Models is the prior over models if Select is set. Whether a term is in a model, and whether a
-	// term that is in varies by a grouping, are decisions. A decision is yes with a given
-	// probability, or with a probability that is Beta(a, b), shared by all decisions of its kind;
-	// or all models have the same probability. The zero value is betabinomial:1,1.
+	// Models is the prior over models if Select is set. A model makes decisions of two kinds:
+	// whether it contains a term, and whether a term that it contains varies by a grouping. By the
+	// prior a decision is yes with a given probability, or with an unknown probability with the
+	// prior Beta(a, b), which all decisions of a kind share; or all models have the same
+	// probability. The zero value is betabinomial:1,1.
 	Models space.Prior `json:"models"`
 }
 

@@ -18,11 +18,13 @@ import (
 //
 //	η_im = x_i β_m + Σ_g z_gi b_gjm,   b_gjm = Λ_g u_gjm,   u_gjm ~ N(0, I).
 //
-// Standard deviations and correlations are the same in all planes. Planes are coordinates of K
-// scores that treat categories alike (see [likelihood.UnorderedCategories]). So the prior of the
-// log odds of any two categories is the same, and is the prior of logistic regression.
-// Coefficients, effects and predictors are stored plane by plane; so are the effects within a
-// level.
+// Here x_i and z_gi are the row of the columns of the population and of the varying columns, β_m
+// and b_gjm the coefficients and effects, and Λ_g the Cholesky factor of the covariance of the
+// effects of a level. Standard deviations and correlations are the same in all planes. Planes are
+// coordinates of K scores that treat categories alike (see [likelihood.UnorderedCategories]). So
+// the log odds of any two categories have the same prior, which is the prior of logistic
+// regression. Coefficients, effects and predictors are stored plane by plane; so are the effects
+// within a level.
 
 // useUnordered makes the regression one of categories without an order.
 func (r *Regression) useUnordered() error {

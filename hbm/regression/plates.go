@@ -14,10 +14,11 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// PlateModel is a regression as a model with plates, on the working scale. Every grouping is a
-// plate, and the rows are a plate nested in the groupings. Nothing is integrated out. The effects
-// b_ja of column a of a grouping, in its levels j, are a variable on its plate, normal given the
-// effects of the columns before it,
+// PlateModel is a regression as a model with plates, sets of exchangeable members (see package
+// hbm), on the working scale, on which response and columns are centred and scaled. Every grouping
+// is a plate whose members are its levels, and the rows are a plate nested in the groupings.
+// Nothing is integrated out. The effects b_ja of column a of a grouping, in its levels j, are a
+// variable on its plate, normal given the effects of the columns before it,
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
@@ -61,8 +62,8 @@ func HasPlates(response likelihood.Kind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
-// The model has all terms of the formula; the other models of a selection lack some of them (see
-// platesSpace).
+// The model has all terms of the formula; in a selection the other models lack some of the terms
+// (see platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) {
 	return r.plates(r.nesting(), r.start(), r.inner, func(g *plateGroup) int { return len(g.Levels) })
 }
@@ -280,7 +281,7 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
-// orOne returns 1 for absent entries, where x is zero, and x for the others.
+// orOne returns x, with 1 in place of absent entries, for which x and present are 0.
 func orOne(x, present *Node) *Node { return Add(x, OneMinus(present)) }
 
 // factorTerms returns the standard deviations and partial correlations that rows 0 … a of Λ depend

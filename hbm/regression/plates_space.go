@@ -11,16 +11,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mostPlateModels bounds the models of a selection with families over all effects: each is weighed
-// by thousands of draws of all effects.
+// mostPlateModels is the largest number of models of a selection by a family over all effects,
+// because the evidence of each model takes thousands of draws of all effects.
 const mostPlateModels = 128
 
-// platesSpace is the space of a selection in the coordinates of the model with plates. Effects that
-// a model lacks are zero. If a term does not vary, the members of its plate have the effect of the
-// population, so that plates are the same for all models.
+// platesSpace is the space of the models of a selection, in the coordinates of the model with
+// plates (groupings and rows, see PlateModel). A code [S] names a model; B is a number of codes, D
+// of coordinates and C of features. Effects that a model lacks are zero. If a term does not vary,
+// the members of its plate have the effect of the population, so that plates are the same for all
+// models.
 type platesSpace struct {
 	*effectSpace
-	owner []int32 // of each coordinate: the coordinate of the regression with which it is in a model
+	owner []int32 // for each coordinate, the coordinate of the regression; a model has both or neither
 	// features are the coordinates of the regression that distinguish models and are in no plate
 	features []int32
 }

@@ -35,8 +35,9 @@ func (scaleLink) Dim(event []int) (int, error) {
 	return 1, nil
 }
 
-// leastRatio and leastRatio32 bound standard deviations from below, in units of their scale, in
-// float64 and in float32. The prior probability below a bound is about the bound itself.
+// leastRatio and leastRatio32 are lower bounds of standard deviations, in units of the scale of
+// their prior, in float64 and in float32. The prior probability of a standard deviation below the
+// bound is about the bound itself.
 const leastRatio, leastRatio32 = 1e-12, 1e-5
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {

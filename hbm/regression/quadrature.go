@@ -10,14 +10,15 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules.
-// The nodes of each level lie around the mode of its effects, in units of the curvature there.
-// Nodes are found anew for every draw. No gradient passes through them, as the integral does not
-// depend on their places.
+// quadratureRows integrates out the effects of the inner grouping, the grouping with the most
+// effects, by adaptive Gauss-Hermite rules. The nodes of each level lie around the mode of its
+// effects, scaled by the curvature at the mode. B is the number of draws, J the number of levels
+// and n the number of rows. Nodes are found anew for every draw. No gradient passes through the
+// nodes, as the integral does not depend on where they lie.
 type quadratureRows struct {
 	row    likelihood.Likelihood
 	y      []float64
-	times  []float64  // how many rows each stands for; nil for one
+	times  []float64  // number of rows for which each row stands; nil if always 1
 	offset []float64  // or nil
 	v      *mat.Dense // columns of Regression.wide [n, W], or nil
 	z      [][]float64

@@ -27,10 +27,10 @@ type Record struct {
 	Model Options       `json:"model"`
 	// Slices says that the table is a Parquet file, read one row group at a time.
 	Slices bool `json:"slices,omitempty"`
-	// Family is the name of the fitted family: MarginalFamily, for which "" stands too, or the name
-	// of an [hbm.Family].
+	// Family is the name of the variational family: MarginalFamily, for which "" stands too, or the
+	// name of an [hbm.Family].
 	Family string `json:"family,omitempty"`
-	// Flow configures the flow.
+	// Flow holds the settings of the flow q(θ | m).
 	Flow  cosmic.Config `json:"flow"`
 	DType dtypes.DType  `json:"dtype,omitempty"` // float type of flow and target; absent: chosen by FitConfig and FamilyRun
 	run.Budget
@@ -38,7 +38,8 @@ type Record struct {
 	// the defaults of FitConfig and FamilyRun.
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
-	// Encoding is the field of [hbm.Config], and Members the field of [FamilyRun].
+	// Encoding is the size of the encodings of a family (see [hbm.Config]), and Members the number
+	// of groups in a training step (see [FamilyRun]).
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
 	// Amortize is the number of simulated tables in a training step of a family for other tables,
@@ -47,12 +48,12 @@ type Record struct {
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
 	TrainedBy string `json:"trained_by,omitempty"`
-	// CertifyDraws is the number of draws that certify the answer. MarginalFamily adds them to a
-	// pilot run of every model.
+	// CertifyDraws is the number of draws that certify the answer. With MarginalFamily every model
+	// also has a pilot run, whose draws are not counted.
 	CertifyDraws int `json:"certify_draws,omitempty"`
 	// Seed is the root of every random stream.
 	Seed uint64 `json:"seed"`
-	// AllModels is the field of [Regression].
+	// AllModels makes the result list every model of a selection that was evaluated.
 	AllModels bool `json:"all_models,omitempty"`
 }
 
@@ -96,8 +97,8 @@ func (r *Record) frame(ctx gocontext.Context) (*frame.Frame, error) {
 	return frame, run.SameFingerprint(r.Data, frame.Fingerprint, &r.Fingerprint)
 }
 
-// FitConfig returns the training that the record asks for, without fields for its progress and
-// files. It sets zeros of the record to their defaults.
+// FitConfig returns the configuration of training that the record describes, without the fields
+// about progress and files. In the record it replaces zeros by their defaults.
 func (r *Record) FitConfig(regression *Regression) vti.Config {
 	fit := vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}
 	inRounds := r.Effort == run.AutoEffort && r.Steps == 0
@@ -115,7 +116,7 @@ func (r *Record) FitConfig(regression *Regression) vti.Config {
 	return fit
 }
 
-// PlateFamily returns the family of package hbm that the record asks for; ok is false for
+// PlateFamily returns the family of package hbm that the record names; ok is false for
 // MarginalFamily.
 func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 	if r.Family == "" || r.Family == MarginalFamily {
@@ -125,8 +126,8 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 	return family, err == nil, err
 }
 
-// FamilyRun returns the run of a family of package hbm that the record asks for. It sets zeros of
-// the record to their defaults.
+// FamilyRun returns the run of a family of package hbm that the record describes. In the record it
+// replaces zeros by their defaults.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 	// Effects of levels are centred at the population effects. If the posterior allows standard
 	// deviations near zero, float32 rounds away the distances of effects from their centres.

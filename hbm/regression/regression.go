@@ -97,10 +97,10 @@ type coordinate struct {
 	// prior is the prior of a standard deviation, and scale its scale on the working scale
 	prior SDPrior
 	scale float64
-	// A partial correlation of two columns is given the columns before both of them. later holds
-	// the coordinates of the standard deviations of the other columns that are correlated with the
-	// two. Each of these columns that a model lacks takes ½ from b, so that the model has the LKJ
-	// prior of its own columns.
+	// A partial correlation of two columns is given the columns that come before both. later holds
+	// the coordinates of the standard deviations of the other columns that come after the first of
+	// the two and are correlated with it. For each of these columns that a model lacks, b is
+	// smaller by ½, so that the model has the LKJ prior of its own columns.
 	later []int
 }
 
@@ -269,8 +269,8 @@ func (r *Regression) centre() float64 {
 // Dim returns D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 
-// LogJacobian returns the number to be added to log evidences of the working response for the units
-// of the table.
+// LogJacobian returns the number to be added to log evidences of the working response to get log
+// evidences of the response in the units of the table.
 func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 
 // Priors describes the likelihood and each prior in one line, in the units of the table.

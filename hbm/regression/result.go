@@ -31,7 +31,8 @@ type Result struct {
 	Seed    *uint64 `json:"seed,omitempty"`
 	Backend string  `json:"backend,omitempty"`
 	Family  string  `json:"family"`
-	// Integration is the method of a run without training: ClosedForm or Laplace.
+	// Integration is the method of a run without training: ClosedForm or Laplace. It is "" for a
+	// run with training.
 	Integration string `json:"integration,omitempty"`
 	// Data describes the table, and Effects are the population effects.
 	Data    FrameSummary `json:"data"`

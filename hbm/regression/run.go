@@ -50,14 +50,14 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 	return cosmic.Spline
 }
 
-// Run configures [Regression.Run].
+// Run holds the settings of [Regression.Run]: of training, of certification and of files.
 type Run struct {
-	// Fit configures training. Run sets Checkpoint, and the fields that [Regression.Training] sets.
-	// Progress is called with the loss for the response in the units of the table. If Steps is set
-	// and FirstRound is not, training takes Steps steps; otherwise it takes the steps that the
-	// answer needs (vti.Solve).
+	// Fit holds the settings of training. Run sets Checkpoint, and the fields that
+	// [Regression.Training] sets. Progress is called with the loss for the response in the units of
+	// the table. If Steps is set and FirstRound is not, training takes Steps steps; otherwise it
+	// takes the steps that the answer needs (vti.Solve).
 	Fit vti.Config
-	// Certify configures certification.
+	// Certify holds the settings of the certificate, such as its number of draws.
 	Certify vti.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string

@@ -120,8 +120,8 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// notableQuadrature is the change of log densities by a finer quadrature, in nats, from which a
-// result has a note. A result with a change above hopelessQuadrature is failed.
+// notableQuadrature is the mean change of log densities by a finer quadrature, in nats, above which
+// a result has a note. Above hopelessQuadrature the verdict is failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
@@ -162,9 +162,9 @@ const (
 )
 
 // compareExact compares the answer of an approximation, which has ess effective draws, with
-// independent integrals, if there are any, and lowers its verdict if they differ. Weights cannot
-// show that draws never come near a part of the posterior. Draws of a mean-field family miss parts
-// of it if effects depend on each other.
+// integrals by other draws, if the regression has them ([Regression.Trains] is false). It lowers
+// the verdict if the two differ. Weights cannot show that draws never come near a part of the
+// posterior. Draws of a mean-field family miss parts of it if effects depend on each other.
 func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
 	if !r.integrable() {
 		return nil

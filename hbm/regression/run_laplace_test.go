@@ -243,10 +243,10 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 }
 
 // Rows of one group contradict each other: counts of 18,557 and 10⁹, of which the larger decides.
-// No Newton step from nearby arrives at the effects of the groups, hundreds on the scale of
-// logarithms, and all log densities had been −Inf. Intercepts b_g are known to a thousandth of
-// their spread, so that the posterior of s is the posterior given fifteen numbers from N(0, s²),
-// with its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
+// The effects of the groups are hundreds on the scale of logarithms, and a search from effects near
+// zero does not reach them. Before searches had a second and third start, all log densities were
+// −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of s is the
+// posterior given fifteen numbers from N(0, s²), with its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

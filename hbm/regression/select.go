@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// question is the choice of a model about a term: whether the term is in, by which groupings it
-// varies, and whether it is a curve. Each question has one answer in the code of a model.
+// question is the choice of a model about a term: whether the model contains the term, by which
+// groupings the term varies, and whether it is a curve. The code of a model [S] holds one answer
+// (outcome) to each of S questions.
 type question struct {
 	name string
 	term formula.Term
@@ -37,7 +38,8 @@ func (q question) outcomes() int {
 	return count
 }
 
-// decode decodes an outcome: whether the term is in, and the groupings by which it varies, as bits.
+// decode returns whether the model contains the term by an outcome (in), and the set of groupings
+// by which the term varies, as bits by the index in groups (varies).
 func (q question) decode(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
@@ -83,7 +85,8 @@ func (q question) byGroups() int {
 	return len(q.groups)
 }
 
-// maxModels is the largest number of models of a selection: each is weighed on its own.
+// maxModels is the largest number of models of a selection. The limit exists because the evidence
+// of each model is computed by itself.
 const maxModels = 1 << 16
 
 // makeQuestions makes the questions and the space of their answers. Without Select there is one
@@ -169,9 +172,10 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 }
 
 // logPriorOf returns the log prior probability of a model, before models that lack a part of an
-// interaction are removed. Whether terms are in, whether present terms vary, and whether they are
-// curves, are three kinds of decision, each with its own common probability: predictors that matter
-// say nothing about differences of groups. An absent term decides nothing about how it varies.
+// interaction are removed. There are three kinds of decisions: whether a model contains a term,
+// whether a term in the model varies by a grouping, and whether it is a curve. The decisions of a
+// kind share a probability, but the kinds do not, because predictors that matter say nothing about
+// differences of groups. A term that is not in the model makes no decision of the other two kinds.
 func (r *Regression) logPriorOf(code []int32) float64 {
 	var in, varying, curved struct{ yes, no int }
 	for s, q := range r.questions {

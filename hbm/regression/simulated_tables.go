@@ -21,8 +21,8 @@ import (
 )
 
 // A simulated response is used if it could be the response of a table: not the same in every row,
-// counts within reason, and some noise beside the predictors. Without that bound a few tables with
-// next to no noise, whose posteriors are very narrow, would dominate training.
+// counts within reason, and some noise beside the predictors. Without the bound leastNoise, a few
+// tables with next to no noise, whose posteriors are very narrow, would dominate training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // relative to the standard deviation of the response

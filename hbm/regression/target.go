@@ -32,8 +32,8 @@ func (r *Regression) Target() vti.Target { return Target{r} }
 // Space returns the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
 
-// Unimodal reports that weights need no chains to check them: with the effects integrated out no
-// calibration study has found a second mode that matters.
+// Unimodal returns true: importance weights then need no check by chains. With the effects
+// integrated out, no calibration study has found a second mode that matters.
 func (Target) Unimodal() bool { return true }
 
 // LogPrior returns log p(m): codes [B, S] -> [B].
@@ -229,7 +229,8 @@ type partialMap struct {
 }
 
 // leave adapts the prior to models that lack some of the columns of coordinate.later: each of these
-// takes ½ from b. later is 1 for each of the columns that a model has, and 0 for the others.
+// makes b smaller by ½. later is 1 for each of the columns of coordinate.later that a model has,
+// and 0 for the others.
 func (m *partialMap) leave(c coordinate, later []*Node) {
 	if len(later) == 0 {
 		return

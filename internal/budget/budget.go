@@ -9,20 +9,21 @@ import (
 )
 
 // Part is a stage of a run, given as the fraction of the run's time limit at which the stage ends.
-// The rest of the time is for later stages. Not tuned: they divide the time, and certificates show
-// the result.
+// The rest of the time is for later stages. Not tuned: the parts divide only the time, and
+// certificates show whether it sufficed.
 type Part float64
 
 const (
-	// Collapsed is the search over models with parameters integrated out. It leaves time for all
-	// other methods.
+	// Collapsed is the certification by chains over models whose parameters are integrated out. The
+	// rest of the time is for all other methods, which follow if its result is not trusted.
 	Collapsed Part = 0.6
-	// Training is the training of a flow; it leaves time for a certificate. Births are reversible
-	// jump chains; they leave time for importance weights.
+	// Training is the training of a flow. The rest of the time is for a certificate. Births is the
+	// certification by birth-death chains, reversible jump chains that add a predictor or component
+	// to a model or remove one. The rest of the time is for importance weights.
 	Training Part = 0.7
 	Births   Part = 0.9
-	// FamilyTraining is the training of one flow for all effects of a hierarchy. It leaves the same
-	// time to the draws that certify it.
+	// FamilyTraining is the training of one flow for all effects of a hierarchy. The other half of
+	// the time is for the draws that certify the flow.
 	FamilyTraining Part = 0.5
 	// Whole is the whole time limit: after it no new work starts.
 	Whole Part = 1

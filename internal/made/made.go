@@ -86,19 +86,21 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Network is a residual MADE. It holds the architecture. The weights are variables of a context.
+// Network is the architecture of a residual MADE. Its weights are variables of a GoMLX context.
 type Network struct {
 	cfg     Config
 	degrees []int // [H], sorted
 }
 
-// New checks cfg and returns the network it describes.
+// New returns the network that cfg describes, or an error if cfg is not valid or the weights do not
+// fit into memory.
 func New(cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	hidden := float64(cfg.Hidden)
-	least := 4 * hidden * (float64(cfg.Inputs+cfg.Context) + 2*float64(cfg.Blocks)*hidden) // a lower bound of the bytes of the weights
+	// least is a lower bound of the memory of the weights in bytes, 4 each, without the heads.
+	least := 4 * hidden * (float64(cfg.Inputs+cfg.Context) + 2*float64(cfg.Blocks)*hidden)
 	if err := memory.Check(fmt.Sprintf("made: a network of %d hidden units", cfg.Hidden), least); err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 const Reliable = 0.7
 
 // FiniteVariance is the largest k̂ at which weights have a finite variance (Vehtari et al. 2024).
-// For a larger k̂ standard errors are too small, and averages are below their expectations in most
-// samples.
+// For a larger k̂ standard errors from the draws alone are too small, and averages of weights are
+// below their expectations in most samples.
 const FiniteVariance = 0.5
 
 // ReliableFor is the largest k̂ at which an estimate from n draws deserves trust: with fewer than
@@ -42,10 +42,12 @@ const minTail = 5
 // the cutoff. Differences this small are rounding errors of the log densities.
 const tieTolerance = 1e-10
 
-// A cutoff lies in the bulk of the weights if more than bulkShare of the weights above it exceed it
-// by less than bulkWidth of it: of a Pareto tail of shape k about bulkWidth/k do. The excesses
-// there span many orders of magnitude, and a fit takes them for a heavy tail, although no weight is
-// much larger than the mean. The cutoff is then raised by that width.
+// The cutoff, the largest weight that does not belong to the tail, lies in the bulk of the weights
+// if a share of more than bulkShare of the tail exceeds the cutoff by less than the fraction
+// bulkWidth. Of a Pareto tail of shape k only the share bulkWidth/k does. The excesses over a
+// cutoff in the bulk span many orders of magnitude. A fit of the tail takes them for a heavy tail,
+// although no weight is much larger than the mean. Smooth then raises the cutoff by the fraction
+// bulkWidth.
 const (
 	bulkWidth = 0.01
 	bulkShare = 0.25
@@ -64,14 +66,16 @@ type Result struct {
 	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
 	// included. LogMeanSE is its standard error, which includes Unreached.
 	LogMean, LogMeanSE float64
-	// Unreached is the share of the mean that the fitted tail expects of the one draw in N that
-	// lies beyond all others, less the share of an average draw. Where weights have no variance
-	// most samples lack that draw: their mean is too small, and its error too, for small and large
-	// K. It is 0 for a K up to 0, and at most 1.
+	// Unreached is the share of the mean that a sample lacks if it lacks its largest draw. The
+	// fitted tail gives the expected weight of a draw above the level that one draw in N exceeds.
+	// Unreached is the excess of this weight over the mean weight, divided by N times the mean
+	// weight. If the variance of the weights is infinite, most samples lack such a draw, and their
+	// mean and its standard error are too small. Unreached is 0 for K ≤ 0 and if no tail was
+	// fitted, and at most 1.
 	Unreached float64
 	// UnreachedAtMost is Unreached for a K that is larger by its standard error, (1 + K) √n / (n +
-	// 10) for a tail of n weights, if that K is above FiniteVariance. A sample that lacks the
-	// largest draws also has too small a K.
+	// 10) for a tail of n weights, if that K is above FiniteVariance; otherwise it equals
+	// Unreached. A sample that lacks the largest draws also has too small a K.
 	UnreachedAtMost float64
 	// N is the number of draws that are weights, Zero the number of draws with weight zero, and
 	// NonFinite the number of draws that are NaN or +Inf.
@@ -82,8 +86,9 @@ type Result struct {
 // input is not changed. If no weight is positive, LogMean is −Inf and ESS is 0.
 func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
 
-// SmoothAsPublished is Smooth with the cutoff where the paper places it, as in the packages loo and
-// ArviZ, for comparison with their results.
+// SmoothAsPublished is Smooth with the cutoff where Vehtari et al. (2024) place it, even in the
+// bulk of the weights. The packages loo and ArviZ do the same, and results can be compared with
+// theirs.
 func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
 
 func smooth(logWeights []float64, raise bool) Result {
@@ -105,8 +110,8 @@ func smooth(logWeights []float64, raise bool) Result {
 	return r
 }
 
-// largest returns at most most of the draws, with the largest positive weights, ascending. Draws of
-// equal weight keep their order.
+// largest returns the draws with the largest weights, at most most of them, by ascending weight.
+// draws lists draws of positive weight. Draws of equal weight keep their order.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
@@ -149,10 +154,12 @@ func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64)
 	return list
 }
 
-// smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
-// log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
-// where it has no mean; atMost is the same for UnreachedAtMost. With raise the cutoff is no weight
-// in the bulk.
+// smoothTail sets r.K, and replaces the largest weights by quantiles of the fitted tail; order
+// lists the draws of positive weight. beyond is the log of the mean weight above the level that one
+// draw in N exceeds, for a tail of shape r.K; atMost is the same for the larger shape of
+// UnreachedAtMost. They are −Inf if the shape is at most 0 or no tail was fitted, and +Inf if the
+// tail has no mean (shape 1 or more). If raise is true, a cutoff in the bulk of the weights is
+// raised (see bulkShare).
 func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	none := math.Inf(-1)
 	n := float64(r.N)
@@ -162,14 +169,15 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	}
 	order = r.largest(order, size+1)
 	largest := r.LogWeights[order[len(order)-1]]
-	// as a weight, relative to the largest; a draw of weight zero when few are positive
+	// The cutoff is a weight relative to the largest weight. It is 0 if no positive weight lies
+	// outside the tail.
 	cutoff := 0.0
 	if len(order) > size {
 		cutoff = math.Exp(r.LogWeights[order[len(order)-size-1]] - largest)
 	}
 	tail := order[max(0, len(order)-size):]
 	excess := r.excesses(tail, largest, cutoff)
-	// If many weights lie close above the cutoff, it is not at the edge of a tail.
+	// If many weights exceed the cutoff by little, the cutoff lies in the bulk of the weights.
 	if beyond := r.excesses(tail, largest, (1+bulkWidth)*cutoff); float64(len(beyond)) < (1-bulkShare)*float64(len(excess)) && len(beyond) >= minTail && raise {
 		cutoff, excess = (1+bulkWidth)*cutoff, beyond
 	}
@@ -258,7 +266,7 @@ func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float6
 		sum += weights[i]
 	}
 	average := sum / float64(n)
-	var deviations float64 // Σ (w − mean)², the left-out draws corrected for below
+	var deviations float64 // Σ (w − mean)², from which the terms of left-out draws are subtracted below
 	for _, w := range weights {
 		deviations += (w - average) * (w - average)
 	}

@@ -16,41 +16,52 @@ const (
 	// mostRelativeError is the largest relative standard error of a standard deviation that is
 	// reported. Above it, not even the first digit is known.
 	mostRelativeError = 0.2
-	// heavier is the excess of the k̂ of a moment over the k̂ of the weights that is allowed where
-	// the weights are not reliable themselves, which is for a verdict to report. It is the noise of
-	// k̂ of some thousand draws.
+	// heavier is the largest excess of the k̂ of a moment over the k̂ of the weights at which the
+	// moment is reported although its k̂ is above the limit. The weights are then unreliable
+	// themselves, which the verdict of the certificate reports. The value is the noise of k̂ for
+	// some thousand draws.
 	heavier = 0.1
-	// fewestEffective is the number of effective draws below which nothing is estimated: the spread
-	// of so few draws is no measure of the distance of their mean from the true mean. With 10
+	// fewestEffective is the number of effective draws below which MomentsOf estimates nothing. The
+	// spread of fewer draws is no measure of the distance of their mean from the true mean. With 10
 	// normal draws the mean is more than 4 standard errors off once in 300 times, and with 20
 	// hardly ever.
 	fewestEffective = 10
-	// fewDraws is the number of effective draws at which the draws' own fourth moment gets a weight
-	// of one half. Not tuned.
+	// fewDraws is the number of effective draws at which the standard error of a standard deviation
+	// rests in equal parts on the fourth moment of the draws and on the fourth moment of a normal
+	// distribution. Not tuned.
 	fewDraws = 400
 )
 
-// MomentsOf estimates moments from draws with weights, which need not sum to one. value is the
-// quantity in each draw, or its expectation given the draw; then within is an unbiased estimate of
-// its variance given the draw, and otherwise nil (Rao–Blackwell). group numbers the group of each
-// draw from 0, where only draws of different groups are independent, and is nil where all are.
+// MomentsOf estimates moments from draws with weights, which need not sum to one. value holds the
+// quantity in each draw. If within is not nil, value holds instead the expectation of the quantity
+// given the draw, and within an unbiased estimate of its variance given the draw (Rao–Blackwell).
+// group holds the number of the group of each draw, from 0; only draws of different groups are
+// independent. If group is nil, all draws are independent.
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
-// are reliable. Its standard error is then too small too. Each moment is therefore judged by
-// Pareto's k̂ of the weights times the values that it averages (Vehtari et al. 2024, section
-// 3.2.4). Standard errors have a part for the tail beyond the draws (psis.Result), which is most of
-// them where there is no variance. Squares often have none. A sample without the draws that make
-// most of their mean has too small a k̂ too, and a low limit of k̂ would choose such samples. So
-// the error of a standard deviation has the part of a k̂ larger by its own error where it can be
-// above ½, and the limit is the limit for means. Of 4,000 draws of a t distribution with three
-// degrees of freedom, 60 percent are resolved, with errors of the stated size; with a limit of ½
-// and the part of k̂ itself, 7 percent were, and a fifteenth of these was more than four errors
-// off. The standard error of a standard deviation rests on the fourth moment, which is too small in
-// most samples of some tens of independent draws. Where the standard error is below the error for n
-// effective normal draws, SD/√(2n), its square is moved towards the square of the latter, by the
-// share fewDraws/(fewDraws + n) of the distance. Many draws from a proposal with heavier tails than
-// the quantity have the right fourth moment, and the error for normal draws would be a quarter too
-// wide.
+// are reliable. Its standard error is then too small as well. MomentsOf therefore computes Pareto's
+// k̂, the shape of the tail, of the weights times the distances of the values from their mean, and
+// of the weights times the squared distances (Vehtari et al. 2024, section 3.2.4). The mean is NaN
+// if the former k̂ is above both psis.ReliableFor and the k̂ of the weights alone plus heavier. The
+// standard deviation is NaN if this holds for the larger of the two k̂, or if its relative standard
+// error is above mostRelativeError.
+//
+// Each standard error includes a part for the tail beyond the largest draw (psis.Result.Unreached).
+// If the averaged products have an infinite variance, as the squares often have, this part is most
+// of the error. A sample that lacks the draws that make most of the mean of the squares also has
+// too small a k̂. A limit of ½ for the k̂ of the squares would select such samples. So the limit is
+// the limit for means, and the error of the standard deviation has the larger part
+// psis.Result.UnreachedAtMost. For example, take samples of 4,000 draws of a t distribution with
+// three degrees of freedom. The standard deviation of 60 percent of the samples is reported, and
+// its errors have the stated size. With a limit of ½ and the part Unreached, 7 percent would be
+// reported, and one in 15 of these would be more than four standard errors off.
+//
+// The standard error of the standard deviation rests on the fourth moment, which is too small in
+// most samples of some tens of independent draws. If group and within are nil, and the standard
+// error is below SD/√(2n), the error for n effective normal draws, its square is moved towards the
+// square of SD/√(2n), by the fraction fewDraws/(fewDraws + n) of the distance. The fraction
+// decreases with n, because many draws from a proposal with heavier tails than the quantity have
+// the right fourth moment. For them SD/√(2n) would be a quarter too large.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
@@ -89,22 +100,25 @@ func sums(terms []float64, group []int) []float64 {
 
 // MomentsOfChains estimates moments from draws of several chains; chain numbers the chain of each
 // draw from 0. Standard errors come from the differences between chains, and are NaN for a single
-// one. R̂ and effective draws judge chains: k̂ would take a small mode far out, which some of them
-// have met, for a heavy tail. From 25 chains on, k̂ of sums over chains has its part in the errors.
+// chain. There is no limit for k̂, which would take a distant small mode that only some chains have
+// visited for a heavy tail; callers judge chains by R̂ and effective draws. With 25 chains or more,
+// the standard errors include a part for the tail beyond the draws, from the k̂ of sums over
+// chains.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
 
-// Plain estimates moments by groups as MomentsOf does, even if the draws are too few or too
-// unequal.
+// Plain estimates moments of grouped draws as MomentsOf does, but reports them even if the draws
+// are too few or too unequal, and without the part of the errors for the tail beyond the draws.
 func Plain(weight, value []float64, group []int) Moments {
 	m, _, _ := plain(weight, value, nil, group)
 	return m
 }
 
-// plain are moments, whatever the draws resolve, with the squared distance from the mean in each
-// draw and the sum of the weights. Draws of different groups are independent; without groups all
-// are.
+// plain returns the moments without a limit for k̂ and without errors for the tail beyond the
+// draws. square holds the squared distance of each draw from the mean, plus within if it is not
+// nil, and mass is the sum of the weights. Only draws of different groups are independent; if group
+// is nil all draws are.
 func plain(weight, value, within []float64, group []int) (m Moments, square []float64, mass float64) {
 	mean := 0.0
 	for i, w := range weight {
@@ -136,10 +150,12 @@ func plain(weight, value, within []float64, group []int) (m Moments, square []fl
 	return m, square, mass
 }
 
-// momentsOf estimates moments. They are reported if their k̂ is at most most.
+// momentsOf estimates moments with errors for the tail beyond the draws. A moment is NaN if its k̂
+// is above both most and the k̂ of the weights plus heavier.
 func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
 	m, square, mass := plain(weight, value, within, group)
-	// smoothed are the weights times a power of the squared distance, of each group
+	// smoothed smooths the sums over each group of the weights times a power of the squared
+	// distance.
 	smoothed := func(power float64) psis.Result {
 		products := make([]float64, len(weight))
 		for i, w := range weight {
@@ -167,20 +183,21 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 	return m
 }
 
-// unreached is the part of the mean of weights times values, under weights with sum mass, that the
-// largest may lack, if it is a share of the mean.
+// unreached returns the part of a mean that the tail beyond the draws may add to it. products holds
+// the terms of the mean, weights times values, mass is the sum of the weights, and share is this
+// part divided by the mean.
 func unreached(products psis.Result, share, mass float64) float64 {
 	if share == 0 {
-		return 0 // also where all are zero
+		return 0 // also if all products are 0, for which LogMean is −Inf
 	}
 	return share * math.Exp(products.LogMean) * float64(products.N) / mass
 }
 
 // groupedSum is a sum of terms of mean zero. Terms of different groups are independent.
 type groupedSum struct {
-	group   []int // of each term, from 0; nil where all are independent
-	sums    map[int]float64
-	squares float64 // of all terms, without groups
+	group   []int           // number of the group of each term, from 0; nil if all are independent
+	sums    map[int]float64 // sum of the terms of each group, by number
+	squares float64         // sum of the squared terms, if group is nil
 }
 
 func newGroupedSum(group []int) *groupedSum {

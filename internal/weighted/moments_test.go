@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// TestMomentsErrors checks standard errors: over many samples from a wider normal distribution with
-// weights, the errors of mean and sd divided by them have an sd of one. With the expectation given
-// the draw and a variance about it, they are right too, and smaller.
+// TestMomentsErrors checks standard errors of weighted draws from a normal distribution that is
+// wider than the target. Over many samples the errors of the mean and of the sd, divided by their
+// standard errors, must have an sd of 1. This must also hold if MomentsOf gets expectations and
+// variances given the draws.
 func TestMomentsErrors(t *testing.T) {
 	const samples, draws = 400, 1000
 	for name, expectationSD := range map[string]float64{"draws": 0, "expectations": 0.8} {
@@ -33,15 +34,17 @@ func TestMomentsErrors(t *testing.T) {
 				m := MomentsOf(weight, value, within, nil)
 				means, sds = append(means, (m.Mean-3)/m.MeanSE), append(sds, (m.SD-2)/m.SDSE)
 			}
-			// an sd of 400 numbers has an error of 0.035: four of them, a false alarm in 4,000 runs
+			// An sd of 400 numbers has a standard error of 0.035. With a tolerance of four standard
+			// errors there is a false alarm in about 4,000 runs.
 			require.InDelta(t, 1, stat.StdDev(means, nil), 0.14)
 			require.InDelta(t, 1, stat.StdDev(sds, nil), 0.14)
 		})
 	}
 }
 
-// Draws from Student's t with five degrees of freedom resolve the standard deviation of a normal
-// quantity better than their effective number of independent draws would.
+// Weighted draws from Student's t distribution with five degrees of freedom estimate the standard
+// deviation of a normal quantity better than independent normal draws of their effective number
+// would. The stated standard errors must have the size of the true errors.
 func TestStandardDeviationsByHeavierProposals(t *testing.T) {
 	random := stream.Rand(1, "heavier")
 	const samples, draws = 300, 4000
@@ -60,11 +63,11 @@ func TestStandardDeviationsByHeavierProposals(t *testing.T) {
 		m := MomentsOf(weight, value, nil, nil)
 		z = append(z, (m.SD-1)/m.SDSE)
 	}
-	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three of its errors
+	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three standard errors of the sd of 300 numbers
 }
 
-// A standard deviation of 30 draws is hardly ever more than four of its errors off: by the fourth
-// moment of the draws alone, 25 of these were.
+// The standard deviation of 30 draws is more than four standard errors off in at most 10 of 10,000
+// samples. With standard errors from the fourth moment of the draws alone, there would be 25.
 func TestStandardDeviationsOfFewDraws(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const samples = 10_000
@@ -82,9 +85,11 @@ func TestStandardDeviationsOfFewDraws(t *testing.T) {
 	require.LessOrEqual(t, off, 10)
 }
 
-// Squares have no variance: their mean is too small in most samples. The error counts the missing
-// tail: most are resolved, errors have a size of about one stated error, and at most one in 100 is
-// more than four off. Of those with a k̂ below one half, with the part of k̂ itself, one in 15 is.
+// The squares of these draws have an infinite variance, and their mean is too small in most
+// samples. The standard error of the standard deviation includes a part for the missing tail. The
+// standard deviation must be reported for more than half of the samples, its errors must have about
+// the size of their standard errors, and at most one in 100 may be more than four standard errors
+// off.
 func TestStandardDeviationsOfHeavyTails(t *testing.T) {
 	random := stream.Rand(1, "heavy")
 	const samples, draws = 500, 4000
@@ -111,8 +116,8 @@ func TestStandardDeviationsOfHeavyTails(t *testing.T) {
 	require.InDelta(t, 1, math.Sqrt(squares/float64(resolved)), 0.2)
 }
 
-// TestMomentsOfGroups checks that draws repeated in groups of four have the moments and standard
-// errors of one of each.
+// TestMomentsOfGroups checks that the moments and standard errors do not change if each draw is
+// replaced by a group of four copies with a quarter of its weight.
 func TestMomentsOfGroups(t *testing.T) {
 	random := stream.Rand(4, "groups")
 	var weight, value, weights, values []float64
@@ -132,9 +137,10 @@ func TestMomentsOfGroups(t *testing.T) {
 	require.True(t, math.IsNaN(few.Mean), "36 draws, but of 9 groups")
 }
 
-// TestMomentsResolved checks that quantities in a tail beyond the draws are not resolved: the sd,
-// or the mean too, of quantities without such moments, and the sd of a log-normal quantity drawn
-// without weights of its own. Log-normal and normal quantities with light enough tails are.
+// TestMomentsResolved checks which means and standard deviations are reported and which are NaN.
+// They must be NaN for quantities without these moments, and for a log-normal quantity with so
+// heavy a tail that 4,000 draws do not show it. Those of normal and log-normal quantities with
+// light tails must be reported.
 func TestMomentsResolved(t *testing.T) {
 	const draws = 4000
 	for name, want := range map[string]struct {
@@ -160,10 +166,11 @@ func TestMomentsResolved(t *testing.T) {
 	}
 }
 
-// Standard errors of chains come from their differences: over 300 studies of 16 autocorrelated
-// chains z-scores of mean and sd have Student's t distribution with 15 degrees of freedom, whose sd
-// is 1.07. The sd of 300 has an error of 0.05: four of them, a false alarm in some thousand runs.
-// As errors of independent draws they would be three times larger.
+// Standard errors of moments of chains come from the differences between chains. Over 300 studies
+// of 16 autocorrelated chains the errors of mean and sd, divided by their standard errors, have
+// Student's t distribution with 15 degrees of freedom, whose sd is 1.07. The sd of 300 numbers has
+// a standard error of 0.05. With a tolerance of four standard errors there is a false alarm in some
+// thousand runs. If the draws were taken for independent, the sd would be three times larger.
 func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 	const studies, chains, length, keep = 300, 16, 200, 0.8
 	random := stream.Rand(3, "chains")
@@ -186,7 +193,8 @@ func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 	require.InDelta(t, 1.07, math.Sqrt(ofSD), 0.2)
 }
 
-// TestMomentsOfOneChain checks that a single chain has no standard errors, whatever its number.
+// TestMomentsOfOneChain checks that the standard errors of a single chain are NaN, even if the
+// chain does not have the number 0.
 func TestMomentsOfOneChain(t *testing.T) {
 	m := MomentsOfChains([]float64{1, 1, 1, 1}, []float64{1, 2, 4, 5}, []int{2, 2, 2, 2})
 	require.Equal(t, 3.0, m.Mean)
@@ -194,8 +202,9 @@ func TestMomentsOfOneChain(t *testing.T) {
 	require.False(t, math.IsNaN(m.SD))
 }
 
-// Means of distances without a variance keep an error that covers the tail beyond the draws: of 500
-// samples at most one in a hundred of the resolved is more than four of them off.
+// If a quantity has an infinite variance, the standard error of its mean includes a part for the
+// tail beyond the draws. Of 500 samples more than half must have a mean, and of these means at most
+// one in 100 may be more than four standard errors off.
 func TestMeansOfHeavyTails(t *testing.T) {
 	random := stream.Rand(2, "heavy")
 	const samples, draws, shape = 500, 4000, 0.6

@@ -29,12 +29,13 @@ type refitter struct {
 	header runs.Header
 	table  *table.Table
 	dir    string   // the directory of the files of the repeated run
-	levels []string // flags for the levels of columns, which the original run was not given
+	levels []string // flags that name the categories of the response, if the original run had none
 }
 
 // newRefitter reads the table of a run. The argument categories holds the categories of the
-// response, if it has any, because fewer of them may occur in the remaining rows. The caller
-// removes the directory.
+// response, or is empty if the response is a number. The repeated run is told these categories,
+// because some of them may be missing from the remaining rows. The caller removes the directory dir
+// of the refitter.
 func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
 	header := run.Header
 	if why := run.Command.Unrepeatable; why != "" {
@@ -44,7 +45,8 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	if err != nil {
 		return nil, err
 	}
-	data = data.WithLabels(data.Names()...) // other contents of the columns are of no use to the run
+	// A column that mixes numbers and texts holds labels: the run could use it only as such.
+	data = data.WithLabels(data.Names()...)
 	dir, err := os.MkdirTemp("", "vti-refit-")
 	if err != nil {
 		return nil, shell.Failed(err)
@@ -64,8 +66,9 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	return r, nil
 }
 
-// without computes the posterior without those rows of the table for which left holds. It returns
-// these rows with their densities under the draws, and the verdict on the computation.
+// without computes the posterior given the rows of the table for which left returns false. It
+// returns the other rows with their densities under draws from this posterior, and the verdict on
+// the posterior.
 func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predict.Rows, string, error) {
 	kept, out := filepath.Join(r.dir, "kept.parquet"), filepath.Join(r.dir, "left.parquet")
 	for path, keep := range map[string]bool{kept: false, out: true} {
