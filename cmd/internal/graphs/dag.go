@@ -44,8 +44,8 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 		return nil, err
 	}
 	if record.Model.Mechanism == dag.AnyMechanism && record.Structure == dag.GraphFlow {
-		// A given prior of the weights makes mechanisms of numbers linear. Flows can train on no other
-		// mechanism with a closed form.
+		// A given prior of the weights makes mechanisms of numbers linear. Flows can train on no
+		// other mechanism with a closed form.
 		record.Model.PriorSD = cmp.Or(record.Model.PriorSD, 1)
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
