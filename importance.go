@@ -22,9 +22,9 @@ const (
 	evenBudget = 1 << 18
 	// glanceDraws is the largest number of first draws of a model in a certificate of few draws.
 	glanceDraws = 128
-	// proposalShare is the number of draws of which one comes from the Laplace proposal of a model,
-	// if it has one, and the others from the flow. The weights under this mixture are at most twice
-	// as large as under the flow alone or under the proposal alone.
+	// If a model has a Laplace proposal, one of proposalShare draws comes from the proposal, and
+	// the other draws come from the flow. The weights under this mixture are at most twice as large
+	// as under the flow alone or under the proposal alone.
 	proposalShare = 2
 )
 

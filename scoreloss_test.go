@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A space of 2·3 codes, of which the prior excludes the last, and a q(m) that is neither prior nor
-// posterior.
+// A space of 2·3 codes, with the last code excluded by the prior, and a q(m) that is neither prior
+// nor posterior.
 var (
 	scoreCards  = []int{2, 3}
 	scorePrior  = []float64{math.Log(0.1), math.Log(0.3), math.Log(0.2), math.Log(0.15), math.Log(0.25), math.Inf(-1)}

@@ -10,9 +10,8 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// Embedding replaces the first Columns features, each of which is an index, by rows of one learned
-// table [Rows, Width]. All indices of Rows−1 or more share the last row. The zero value replaces
-// nothing.
+// Embedding replaces the first Columns features, which are indices, by rows of one learned table
+// [Rows, Width]. All indices of Rows−1 or more share the last row. The zero value replaces nothing.
 type Embedding struct {
 	Columns int `json:"columns"`
 	Rows    int `json:"rows"`

@@ -22,7 +22,7 @@ type Flow struct {
 	quadratic *quadratic   // a quadratic for each row, in place of the one of cfg; nil: none
 	end       dtypes.DType // dtype of the anchor and of theta; invalid: the dtype of z
 	untrained bool         // whether the flow is its anchor alone
-	larger    *Flow        // the larger flow of which it is a part; nil: none
+	larger    *Flow        // the larger flow that contains the flow; nil: none
 }
 
 // Untrained returns the flow as it is before any training, when its layers are the identity. Only

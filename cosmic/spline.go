@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// bound is the half-width of the square outside of which the spline is the identity. A standard
-	// normal draw lies outside with probability 1 in 1.7 million.
+	// bound is the half-width of the square in which the spline acts. Outside of the square it is
+	// the identity. A standard normal draw lies outside with probability 1 in 1.7 million.
 	bound = 5
 	// minBin is the smallest width or height of a bin, as a share of the square, as in the code
 	// that Durkan et al. (2019) published.

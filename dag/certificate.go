@@ -78,8 +78,8 @@ func quoted(names []string) (list []string) {
 
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
-// certifyWeights judges a posterior whose evidences are importance weights of count draws, of which
-// nonFinite had no finite density.
+// certifyWeights judges a posterior whose evidences are importance weights of count draws.
+// nonFinite is the number of draws without a finite density.
 func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
 	c := &Certificate{
 		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
@@ -91,7 +91,7 @@ func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]floa
 	return c
 }
 
-// certifyScores judges a sum over all graphs of evidences in closed form, some of which may come
+// certifyScores judges a sum over all graphs of evidences in closed form. Some evidences may come
 // from importance weights.
 func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Verdict: vti.Trusted, Families: len(p.Scores.Families), WorstSE: worstError(edgeErrors)}

@@ -98,8 +98,8 @@ func (s *setEncoder) measure(m *Model, data Values) {
 	}
 }
 
-// isCount reports whether the values are counts of any magnitude, of which encoders read log(1 +
-// x).
+// isCount reports whether the values are counts of any magnitude. Encoders read log(1 + x) of such
+// a value x.
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level holds the encodings of all members of some plates, [plates..., draws, hidden].

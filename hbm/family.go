@@ -110,8 +110,8 @@ type latent struct {
 	*Variable
 	dim     int   // U, unconstrained numbers of a member
 	numbers []int // 0 … U − 1
-	// before lists the latent variables that condition this variable, each member of which
-	// determines one member of each of them
+	// before lists the latent variables that condition this variable. A member of this variable
+	// determines one member of each variable in before.
 	before []*latent
 	after  int // C, unconstrained numbers of a member of each variable before it, in all
 	prior  func(parameters []*Node) (mean, sd *Node)

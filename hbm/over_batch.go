@@ -16,7 +16,7 @@ import (
 
 // batchedFamily is a variational family over a space of models that trains on some members of each
 // plate at a time (Config.Batch). Free encodings, a few trained numbers for each member, are stored
-// for all members; a step changes those of its members.
+// for all members; a step changes the encodings of its members.
 type batchedFamily struct {
 	*targetFamily
 	selector *selector

@@ -114,7 +114,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 // Steps returns the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.step }
 
-// Weights returns the number of trained weights, of which some are shared and some are encodings.
+// Weights returns the number of trained weights: shared weights and encodings.
 func (p *Posterior) Weights() int {
 	count := 0
 	for variable := range p.variables.IterVariablesInScope() {

@@ -57,7 +57,7 @@ type expression struct {
 
 // Of returns a differentiable function of other terms, such as a linear predictor. The function
 // builds a graph. Its arguments are the values of the inputs, in order, as nodes [plates..., draws,
-// event...] with the same leading axes, of which some may have size 1. It returns such a node.
+// event...] with the same leading axes. Some axes may have size 1. It returns such a node.
 func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 	return expression{function, inputs}
 }

@@ -38,7 +38,7 @@ type weighing struct {
 }
 
 // innerDraws returns a sufficient number of draws of the variables of a member, for each outer
-// draw. If a member has one number, its draws are quantiles of the whole mixture, of which fewer
+// draw. If a member has one number, its draws are quantiles of the whole mixture, and fewer draws
 // suffice. Chosen by hand: on the table verbagg 28, 56 and 59 percent of the outer draws are
 // effective with 4, 8 and 16 inner draws.
 func (w *weighing) innerDraws() int {

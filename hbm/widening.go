@@ -282,9 +282,8 @@ func halves(random *rand.Rand, order []int) {
 	}
 }
 
-// strata makes standard normal numbers, of which each n draws in succession are a Latin hypercube
-// (McKay, Beckman and Conover 1979): of each number, one draw lies in each n-th part of its
-// distribution.
+// strata makes standard normal numbers. Each n draws in succession are a Latin hypercube (McKay,
+// Beckman and Conover 1979): of each number, one draw lies in each n-th part of its distribution.
 type strata struct {
 	n, draw int
 	order   [][]int // for each number: which part each of n draws lies in

@@ -126,7 +126,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A birth divides the k weights of a mixture, of which w_k is not free: (w₁ … w_{k−1}, w) →
+// A birth divides the k weights of a mixture. The weight w_k is not free: (w₁ … w_{k−1}, w) →
 // ((1−w)w₁ … (1−w)w_{k−1}, w). Its Jacobian (1−w)^(k−1) turns the product of a Dirichlet density of
 // k weights and the density Beta(δ, kδ) of w into a Dirichlet density of k+1 weights, so that the
 // likelihood alone decides births and deaths.

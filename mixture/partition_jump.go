@@ -70,7 +70,7 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
 	// A split chooses one of t clusters, and a merge the first of two neighbours among t+1
-	// clusters, the last of which has no next neighbour. The clusters have no order: t of the t+1
+	// clusters. The last cluster has no next neighbour. The clusters have no order: t of the t+1
 	// choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
 	if !s.p.neighbours() { // any two of t+1

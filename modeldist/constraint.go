@@ -31,7 +31,7 @@ func (c MaxActive) Allowed(codes *graph.Node, site int) *graph.Node {
 // Parents allows a site to have an outcome other than 0 only if all of its parents have an outcome
 // other than 0. If Any is true, one such parent is enough. All sites have two outcomes.
 type Parents struct {
-	// Of lists the parents of each site, all of which are earlier sites. A site without parents is
+	// Of lists the parents of each site. All parents are earlier sites. A site without parents is
 	// not restricted.
 	Of  [][]int
 	Any bool

@@ -23,8 +23,8 @@ const DefaultBeta = 2
 type Belief int
 
 const (
-	// AutoBelief is DiagonalBelief for at most 4,096 models, of which a few batches draw every one,
-	// and ProcessBelief for more.
+	// AutoBelief is DiagonalBelief for at most 4,096 models, since a few batches draw every model
+	// then, and ProcessBelief for more.
 	AutoBelief Belief = iota
 	// DiagonalBelief has independent beliefs about the models (surrogate.Diagonal).
 	DiagonalBelief

@@ -135,7 +135,7 @@ func correlationsTable(r *mixture.Result) *document.Table {
 	return t
 }
 
-// columnsOfClusters is the number of columns, counted from the first, of which each pair has a
+// columnsOfClusters is the number of columns, counted from the first, whose pairs each have a
 // picture of clusters.
 const columnsOfClusters = 3
 

@@ -161,8 +161,7 @@ func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*docu
 	return page, nil
 }
 
-// plainDocument returns the document of a run of which only the fields that all results have are
-// known.
+// plainDocument returns the document of a run for which only the fields of all results are known.
 func plainDocument(s *source, r *run.Head) *document.Document {
 	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
 	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}

@@ -142,7 +142,7 @@ func TestItemsThatMoveTogetherAreChecked(t *testing.T) {
 	}
 }
 
-// There are thousands of items, of which few have an effect. Copies at all temperatures have sets
+// There are thousands of items, and few items have an effect. Copies at all temperatures have sets
 // of about the size that the prior expects, and exchange them. Were the prior tempered too, hot
 // copies would fill their sets with items without effect, and colder copies would never accept such
 // a set.

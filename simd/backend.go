@@ -34,7 +34,7 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New returns a backend. options is a comma-separated list of the following options, all of which
+// New returns a backend. options is a comma-separated list of the following options. Each option
 // may be left out:
 //
 //	isa=portable|avx2|avx512   instruction set; default: the best this CPU has

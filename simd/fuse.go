@@ -272,7 +272,7 @@ func (f *fuser) schedule(nodes []*node) []*unit {
 	return order
 }
 
-// unitHeap is a heap of units, the smallest of which has the earliest last node.
+// unitHeap is a heap of units. The smallest unit has the earliest last node.
 type unitHeap []*unit
 
 func (h unitHeap) last(i int) int     { return h[i].nodes[len(h[i].nodes)-1].id }

@@ -46,8 +46,7 @@ func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return FeaturesOf(s.Cards(), codes, dtype)
 }
 
-// FeaturesOf returns [Features] for a space of which only the number of outcomes of each site is
-// given.
+// FeaturesOf returns [Features] for a space given by the number of outcomes of each site.
 func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	AssertCodes("space.Features", codes, len(cards))
 	// Feature c is 1 if site sites[c] has outcome outcomes[c], and 0 otherwise.

@@ -17,8 +17,7 @@ const (
 // false if it exceeds 2^62.
 func Count(s Space) (n int, ok bool) { return CountCodes(s.Cards()) }
 
-// CountCodes returns [Count] for a space of which only the number of outcomes of each site is
-// given.
+// CountCodes returns [Count] for a space given by the number of outcomes of each site.
 func CountCodes(cards []int) (n int, ok bool) {
 	n = 1
 	for _, card := range cards {

@@ -10,8 +10,8 @@ import (
 
 // Stack returns the named columns with the rows of second below the rows of first. The columns of
 // first determine whether a column holds numbers or labels. Stack returns an error if second lacks
-// columns, all of which the error names, or if second has text where first has numbers. Rows keep
-// their places in their tables.
+// columns, with the names of all these columns, or if second has text where first has numbers. Rows
+// keep their places in their tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -142,7 +142,7 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 	return fmt.Sprintf("%s: %d of %s %s outside the range seen, %.4g to %.4g", c.Name, outside, english.Count(len(c.Values)-first, "row"), english.Form(outside, "is", "are"), low, high), nil
 }
 
-// Repeated returns a column of n rows, each of which has the cell of c in the given row.
+// Repeated returns a column of n rows. Each row has the cell of c in the given row.
 func (c *Column) Repeated(row, n int) *Column {
 	out := &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}
 	if c.Kind == Factor {

@@ -43,8 +43,8 @@ const (
 )
 
 // Problem returns a table as a problem of the family, and the positions of its predictors and
-// coordinates among those of the family. It returns an error if the family does not include the
-// table.
+// coordinates among the predictors and coordinates of the family. It returns an error if the family
+// does not include the table.
 func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) {
 	if err := f.Fits(p); err != nil {
 		return nil, amortize.Place{}, err

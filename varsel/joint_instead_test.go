@@ -20,7 +20,7 @@ import (
 )
 
 // twoSums returns a table of n rows. Its response is the sum of k predictors, and nearly the sum of
-// k other predictors, the last of which makes up the difference. x0 is in both sums.
+// k other predictors. The last of these predictors makes up the difference. x0 is in both sums.
 func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma float64) *table.Table {
 	t.Helper()
 	random := stream.Rand(seed, "sums")

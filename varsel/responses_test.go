@@ -70,7 +70,7 @@ func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	require.NotNil(t, problem.forms())
 }
 
-// A censored time, of which only a lower bound is known, has the probability of any longer time.
+// A censored time, whose lower bound alone is known, has the probability of any longer time.
 func TestCensoredTimes(t *testing.T) {
 	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
 	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)

@@ -24,8 +24,8 @@ func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 // Essential returns the essential graph of g for data without interventions together with data in
 // which the nodes of each set of targets were set from outside (Hauser and Bühlmann 2012). It
 // stands for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
-// interventions. An edge of which exactly one node is in one of the sets is directed too, because
-// the data show whether the intervention cuts it off. It panics above 128 nodes.
+// interventions. An edge with exactly one node in one of the sets is directed too, because the data
+// show whether the intervention cuts it off. It panics above 128 nodes.
 func (g *Graph) Essential(targets []Set) *Graph {
 	m := newMixedGraph(g)
 	for to, parents := range g.ParentSets() {

@@ -11,7 +11,7 @@ import (
 )
 
 // ReadGraph reads the names of nodes and the graph over them from a file. The file is a network in
-// BIF (*.bif), of which only nodes and edges are used, or an adjacency matrix as [ReadAdjacency]
+// BIF (*.bif), whose nodes and edges alone are used, or an adjacency matrix as [ReadAdjacency]
 // describes it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {

@@ -48,7 +48,7 @@ func (s Structure) LogMass() float64 {
 // nodes without parents. Every other node has a parent in the layer before its own, and all its
 // parents are in earlier layers. sets[m] is the log weight of all sets of parents among m nodes.
 func logLayers(nodes int, sets []float64) float64 {
-	// last[n][k] is the log of the sum over graphs of n nodes of which k are in the last layer.
+	// last[n][k] is the log of the sum over graphs of n nodes with k nodes in the last layer.
 	last := make([][]float64, nodes+1)
 	for n := 1; n <= nodes; n++ {
 		last[n] = make([]float64, n+1)

@@ -1,7 +1,7 @@
 // Package networks estimates the evidences of families, nodes with a set of parents, whose
 // mechanisms are neural networks with one hidden layer.
 //
-// Particles, each of which is a first layer of the network, are tempered from the prior to the
+// A particle is a first layer of the network. Particles are tempered from the prior to the
 // posterior, with the output layer integrated out. An island is an independent group of such
 // particles, whose result is one estimate of the evidence. Every family first gets a pilot run,
 // which is cheap. Families whose errors change the posterior over graphs then get more precise fine

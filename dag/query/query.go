@@ -182,7 +182,7 @@ func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
 	return r, err
 }
 
-// value reads a value of node j: a number, or a level, of which it returns the index.
+// value reads a value of node j: a number, or the index of a level.
 func value(p *score.Problem, j int, text string) (float64, error) {
 	if p.Data.Category(j) {
 		at := slices.Index(p.Data.Levels[j], text)

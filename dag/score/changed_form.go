@@ -3,7 +3,7 @@ package score
 import dgraph "github.com/transdim/vti/dag/graph"
 
 // changedForm is the [Form] of a node with soft interventions, that is, with several mechanisms of
-// the same parents, each of which holds in some of the rows. The embedded Form is the mechanism
+// the same parents. Each mechanism holds in some of the rows. The embedded Form is the mechanism
 // without intervention, whose parameters are part of the answer. The parameters of the other
 // mechanisms are integrated out.
 type changedForm struct {

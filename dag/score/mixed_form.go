@@ -143,8 +143,8 @@ func unordered(r int) likelihood.UnorderedCategories {
 // contrastScale makes the contrasts of [likelihood.UnorderedCategories] orthonormal.
 const contrastScale = -math.Sqrt2
 
-// orthonormalContrasts returns the values of r levels in r − 1 orthonormal columns, each of which
-// sums to zero [r][r−1].
+// orthonormalContrasts returns the values of r levels in r − 1 orthonormal columns [r][r−1]. Each
+// column sums to zero.
 func orthonormalContrasts(r int) (rows [][]float64) {
 	for _, contrast := range unordered(r).Contrasts() {
 		row := make([]float64, r-1)
@@ -194,7 +194,7 @@ func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	return sums, 1 / (1 + math.Exp(all-sums)), all
 }
 
-// degrees returns S (see [BGe]) for a set of parents, of which only numbers count.
+// degrees returns S (see [BGe]) for a set of parents. Only parents that are numbers count.
 func (g *groupsForm) degrees(parents dgraph.Set) float64 {
 	numbers := 0
 	for i := range parents.Nodes() {

@@ -152,7 +152,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 	return psis.LogMeanExp(logs)
 }
 
-// mixedTables returns small tables, most of which are hard: categories that a number separates, a
+// mixedTables returns small tables. Most tables are hard: categories that a number separates, a
 // level that occurs in one row only, a category that copies another category, and a number that
 // nearly copies another number.
 func mixedTables() map[string]string {

@@ -120,7 +120,7 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 		p, err := NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
 		require.InDelta(t, 0, p.LogEvidence, 1e-12)
-		// There are 25 graphs, of which 8 have the edge from 0 to 1. Of the 48 pairs of an order
+		// There are 25 graphs, and 8 graphs have the edge from 0 to 1. Of the 48 pairs of an order
 		// and edges along it, 12 have this edge: half of the orders times half of the edges.
 		require.InDelta(t, map[bool]float64{false: 8.0 / 25, true: 0.25}[orders], p.EdgeProbabilities()[0][1], 1e-12)
 	}

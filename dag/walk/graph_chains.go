@@ -24,7 +24,7 @@ import (
 // ChainConfig sets the number, the length and the proposals of chains over graphs. The zero value
 // is usable.
 type ChainConfig struct {
-	// Chains is the number of independent chains, each of which starts at random; 0 stands for 6.
+	// Chains is the number of independent chains. Each chain starts at random. 0 stands for 6.
 	Chains int
 	// Rounds is the largest number of rounds; 0 stands for 6. The first round keeps 500 graphs of
 	// each chain, with a sweep (a number of steps in proportion to the number of nodes) between two

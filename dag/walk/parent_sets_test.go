@@ -125,7 +125,7 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 				testkit.Long(t)
 			}
 			p := parityTable(t, 20, 200, 2, parents, 0.05, uint64(parents))
-			p.Structure.MaxParents = 5 // because larger sets, of which each row has its own combination, take minutes
+			p.Structure.MaxParents = 5 // because larger sets, with a combination of values for each row, take minutes
 			sampled, err := SampleGraphs(p, t.Context(), ChainConfig{Seed: 1}, func(string) {})
 			require.NoError(t, err)
 			require.Equal(t, vti.Trusted, verdict.Judge(Measured(len(sampled.Graphs), KeptGraphs, sampled.Edges().Worst)).Verdict)

@@ -24,10 +24,10 @@ type Column struct {
 	Step string
 }
 
-// Expand makes the columns of a term of a sum, all terms of which are in terms. scale() and poly()
-// are fitted to the first seen rows, and applied to later rows. With standardize the numbers of a
-// product are first centred and scaled by their mean and standard deviation over the first seen
-// rows.
+// Expand makes the columns of a term of a sum. The argument terms holds all terms of the sum.
+// scale() and poly() are fitted to the first seen rows, and applied to later rows. With standardize
+// the numbers of a product are first centred and scaled by their mean and standard deviation over
+// the first seen rows.
 //
 // As in R, a factor becomes indicators of its levels or contrasts between them, one fewer than it
 // has levels, if terms also has the term without the factor. Otherwise it becomes indicators of all

@@ -59,16 +59,16 @@ type effort struct {
 // exactEffort is for effects integrated out in closed form. Its standard error of Bayes factors is
 // half a percent, a fifth of the error that a comparison of models would notice. Models get pilots
 // if there are pilotEffects effects, with which a model takes seconds, or more than exactModels
-// models, most of which do not matter.
+// models, as most models do not matter then.
 //
 // dearEffort is for a Cholesky factor of more than exactWork multiplications, which takes a tenth
 // of a second. An answer starts from about a thousand draws, and their number grows by half each
 // time. Means are known to 5 percent of a standard deviation, within a minute on two processors for
 // the 4,100 effects of the table InstEval.
 //
-// laplaceEffort is for responses that are not gaussian, each density of which searches for modes.
-// Its standard errors are a thirtieth of a nat for log evidences, and 2.5 percent for standard
-// deviations.
+// laplaceEffort is for responses that are not gaussian, whose densities each take a search for
+// modes. Its standard errors are a thirtieth of a nat for log evidences, and 2.5 percent for
+// standard deviations.
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
@@ -143,9 +143,9 @@ func (r *Regression) integrable() bool {
 // effects may have several modes; then a regression with one grouping trains a flow instead. With
 // the Student likelihood the flow finds second modes that the Laplace approximation misses
 // (TestSecondModeOfASlope). Of 50 difficult tables with the beta likelihood the Laplace
-// approximation fails on five, of which the flow answers four. With a zero-inflated likelihood the
-// flow misses a tail (TestZerosOfEitherSourceInGroups), so that the Laplace approximation is used
-// even then.
+// approximation fails on five, and the flow answers four of these tables. With a zero-inflated
+// likelihood the flow misses a tail (TestZerosOfEitherSourceInGroups), so that the Laplace
+// approximation is used even then.
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	flow := !kind.LogConcave() && kind != likelihood.ZeroInflatedKind

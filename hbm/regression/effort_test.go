@@ -79,8 +79,8 @@ func TestPilotsOfModels(t *testing.T) {
 
 // The standard deviations in the model with all terms mislead submodels. Items differ only by the
 // column f, so that their standard deviation is next to nothing in models with f, and large in
-// models without f. Evidences of all submodels, of which several matter, agree with runs of each
-// submodel alone. No model that matters keeps draws from a proposal that does not suit it.
+// models without f. Several submodels matter. The evidences of all submodels agree with runs of
+// each submodel alone. No model that matters keeps draws from a proposal that does not suit it.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(4, 1))

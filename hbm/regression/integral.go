@@ -34,7 +34,7 @@ type integrator interface {
 // keptEffects holds the results about effects that are stored for a point of hyperparameters, so
 // that no density is computed twice. In closed form these are the distribution of all effects,
 // without its Cholesky factor, and a draw. For responses that are not gaussian they are draws of
-// the outer effects, all effects but those of the grouping with the most effects.
+// the outer effects, all effects but the effects of the grouping with the most effects.
 type keptEffects struct {
 	conditional *conditional
 	drawn       []float64

@@ -201,7 +201,7 @@ func TestRegressionRun(t *testing.T) {
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
 }
 
-// Weights of an untrained flow are good on ten rows of six groups, three of which have one row. But
+// Weights of an untrained flow are good on ten rows of six groups. Three groups have one row. But
 // draws reach too little of the tail of the standard deviation of groups.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
 	if testing.Short() {

@@ -75,8 +75,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a table of which only the first and last rows are printed states the number
-// of rows between.
+// TestEnds checks that a table whose first and last rows alone are printed states the number of
+// rows between.
 func TestEnds(t *testing.T) {
 	table := NewTable("Levels", "<level")
 	for _, name := range strings.Split("abcdef", "") {

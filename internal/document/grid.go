@@ -11,8 +11,8 @@ import (
 // TextWidth is the largest width, in characters, of printed lines.
 const TextWidth = 100
 
-// Grid holds rows of cells, of which the first row names the columns. Marks at the beginning of a
-// column's name set its layout:
+// Grid holds rows of cells. The first row names the columns. Marks at the beginning of a column's
+// name set its layout:
 //
 // "<": the column holds text and is flush left. Other columns hold numbers and are flush right. On
 // a terminal the first column is always flush left.

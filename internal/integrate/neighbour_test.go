@@ -49,7 +49,7 @@ func TestMarginalProposal(t *testing.T) {
 }
 
 // TestRefined refines a proposal for a density many standard deviations away. It starts from few
-// draws, of which hardly any is effective. Estimates with the refined proposal must be right within
+// draws, and hardly any draw is effective. Estimates with the refined proposal must be right within
 // five standard errors.
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))

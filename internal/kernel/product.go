@@ -52,11 +52,12 @@ type Epilogue[T Float] struct {
 // m×k, B has k×n and C has m×n elements. It does not change after its creation: any number of
 // products may use it at once.
 //
-// A product runs in phases. Each phase consists of independent tasks, all of which must have ended
-// before the next phase starts. The division into tasks depends on shapes, masks and instruction
-// set alone, and no two tasks of a phase access the same element of C. So results do not depend on
-// the number of goroutines or on which goroutine runs a task. Element (i, j) is the sum over p of
-// A(i, p)·B(p, j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512. After at most
+// A product runs in phases. Each phase consists of independent tasks. All tasks of a phase must
+// have ended before the next phase starts. The division into tasks depends on shapes, masks and
+// instruction set alone, and no two tasks of a phase access the same element of C. So results do
+// not depend on the number of goroutines or on which goroutine runs a task. Element (i, j) is the
+// sum over p of A(i, p)·B(p, j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512.
+// After at most
 // [blockK] terms, the sum is stored in C and loaded again, which does not change it.
 type ProductPlan[T Float] struct {
 	m, k, n int

@@ -36,7 +36,7 @@ func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (
 	return Surface{s, false}, err
 }
 
-// surface is a log density of which Climb searches a maximum.
+// surface is a log density whose maximum Climb searches for.
 type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
 	// its second derivatives along the active coordinates.

@@ -23,8 +23,8 @@ type Options struct {
 	From, To float64
 	// Step is the distance between neighbouring nodes of the first lattice.
 	Step float64
-	// Low and High are the ends of the support, outside of which the density is zero. If both are
-	// zero they stand for ±∞. If the density is not negligible at an end, the rule converges
+	// Low and High are the ends of the support. Outside of the support the density is zero. If both
+	// are zero they stand for ±∞. If the density is not negligible at an end, the rule converges
 	// slowly.
 	Low, High float64
 	// Depth is the distance below the largest log density, in nats, from which on log densities are

@@ -139,8 +139,8 @@ func TestMomentsOfGroups(t *testing.T) {
 
 // TestMomentsResolved checks which means and standard deviations are reported and which are NaN.
 // They must be NaN for quantities without these moments, and for a log-normal quantity with so
-// heavy a tail that 4,000 draws do not show it. Those of normal and log-normal quantities with
-// light tails must be reported.
+// heavy a tail that 4,000 draws do not show it. The moments of normal and log-normal quantities
+// with light tails must be reported.
 func TestMomentsResolved(t *testing.T) {
 	const draws = 4000
 	for name, want := range map[string]struct {

@@ -67,9 +67,9 @@ type Timing struct {
 	Problem
 	// Batch is the number of draws per step.
 	Batch int `json:"batch"`
-	// Step is the time of a step in seconds: the median over intervals, each of which ends when the
-	// device has finished its steps. Start is the time of the first step, in seconds, which
-	// includes compilation.
+	// Step is the time of a step in seconds: the median over intervals. An interval ends when the
+	// device has finished the steps of the interval. Start is the time of the first step, in
+	// seconds, which includes compilation.
 	Step  float64 `json:"step_seconds"`
 	Start float64 `json:"start_seconds"`
 	// Work is the work of a step.

@@ -82,7 +82,7 @@ type cell struct {
 	smooth       bool    // whether no residual varies by more than the noise scale in the cell
 }
 
-// cellQueue is a heap of cells, the first of which has the largest bound.
+// cellQueue is a heap of cells. The first cell has the largest bound.
 type cellQueue []*cell
 
 func (q cellQueue) Len() int           { return len(q) }

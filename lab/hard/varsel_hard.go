@@ -24,9 +24,9 @@ import (
 // rows, factors with up to nearly one level per row, columns that are nearly copies of others,
 // scales from 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events,
 // noise of almost zero, and known and unknown noise scales. Varsel also draws tables with many
-// predictors, of which only a few may be in a model; orthogonal columns, too many for a list of all
-// models; likelihoods with a shape and about one coefficient per row; times that are mostly
-// censored; and g-priors with g from 0.001 to 100,000.
+// predictors, but models of few predictors; orthogonal columns, too many for a list of all models;
+// likelihoods with a shape and about one coefficient per row; times that are mostly censored; and
+// g-priors with g from 0.001 to 100,000.
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device

@@ -20,8 +20,7 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is a figure or a table of a paper. It consists of cells, each of which is measured
-// separately.
+// Study is a figure or a table of a paper. It consists of cells. Each cell is measured separately.
 type Study struct {
 	// Paper and Name identify the study on the command line. Title is its title for readers.
 	Paper, Name, Title string

@@ -245,8 +245,7 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// OfColumns returns the design of columns on the working scale, the first of which is the
-// intercept.
+// OfColumns returns the design of columns on the working scale. The first column is the intercept.
 func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	_, dim := x.Dims()
 	d := &Design{

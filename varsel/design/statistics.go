@@ -206,8 +206,7 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 // Of returns the correlation of two columns of the design.
 func (s *Statistics) Of(j, k int) float64 { return s.Correlations[(j-1)*len(s.Names)+k-1] }
 
-// Inner returns the inner product of two columns of the design, the first of which is the
-// intercept.
+// Inner returns the inner product of two columns of the design. Column 0 is the intercept.
 func (s *Statistics) Inner(j, k int) float64 {
 	switch {
 	case j > 0 && k > 0:

@@ -44,7 +44,7 @@ func (s Search) evidence(t *testing.T, model ...int) float64 {
 	return posterior.LogEvidence()
 }
 
-// hiddenPair is a pair of predictors, neither of which explains a cause of the response alone. The
+// hiddenPair is a pair of predictors. Neither predictor explains a cause of the response alone. The
 // first is the cause plus a disturbance, and the second measures the disturbance. The third, unless
 // it is 0, measures a second disturbance.
 type hiddenPair struct {

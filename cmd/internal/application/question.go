@@ -39,7 +39,7 @@ func Shown[R cli.Record](a *shell.App, dir string, record R) *Asked[R] {
 }
 
 // Answering makes cmd a command that answers a question about a table. The function fresh returns
-// the flags of the command, none of which is set.
+// the flags of the command, with no flag set.
 func Answering[R interface {
 	*T
 	cli.Record

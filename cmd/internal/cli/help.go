@@ -235,7 +235,7 @@ func FlagError(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("%w%s (see %s --help)", err, suggestion, cmd.CommandPath())
 }
 
-// didYouMean asks for similar names, of which there may be none.
+// didYouMean asks for similar names. The list may be empty.
 func didYouMean(similar []string) string {
 	if len(similar) == 0 {
 		return ""

@@ -55,7 +55,7 @@ type Flags[R Record] interface {
 }
 
 // CheckResume checks the flags given with --resume against the record of the run to resume. The
-// function fresh returns flags of the same command, none of which is set.
+// function fresh returns flags of the same command, with no flag set.
 func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *Output, fresh func() Flags[R]) error {
 	dir, header := output.Resume, record.Head()
 	if command := CommandName(cmd); header.Command != command {

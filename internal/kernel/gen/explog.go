@@ -48,14 +48,14 @@ func (m *machine) powerOfTwo(shifted vec) vec {
 // clip limits x to lo <= x <= hi and keeps NaN.
 func (m *machine) clip(x vec, lo, hi float64) vec { return m.max(num(lo), m.min(num(hi), x)) }
 
-// exp returns exp(x). It clips x to the range outside of which the result is 0 or +Inf.
+// exp returns exp(x). It clips x to a range. Outside of the range the result is 0 or +Inf.
 func (m *machine) exp(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -104.0, -746.0), either(m, 89.0, 710.0)))
 	return m.scale(m.add(e.p, num(1)), e.n)
 }
 
-// expm1 returns exp(x) - 1. It clips x to the range outside of which the result is -1 or +Inf. The
-// result has the sign of x, even if it is 0.
+// expm1 returns exp(x) - 1. It clips x to a range. Outside of the range the result is -1 or +Inf.
+// The result has the sign of x, even if it is 0.
 func (m *machine) expm1(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -18.0, -38.0), either(m, 89.0, 710.0)))
 	// Where 2⁻ⁿ is too small for powerOfTwo, 1 - 2⁻ⁿ rounds to 1.

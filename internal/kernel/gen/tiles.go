@@ -35,9 +35,9 @@ func tiles(isa isa) func(*build.Context) {
 // tileName returns the name of a kernel without its instruction set and type.
 func tileName(rows, vectors int) string { return fmt.Sprintf("tile%dx%d", rows, vectors) }
 
-// tile generates one kernel. A tile of C stays in registers during the loop over k, each iteration
-// of which adds a column of A times a row of B. A may have any strides, because it is read element
-// by element.
+// tile generates one kernel. A tile of C stays in registers during the loop over k. Each iteration
+// of the loop adds a column of A times a row of B. A may have any strides, because it is read
+// element by element.
 func (m *machine) tile(rows, vectors int) {
 	m.function(tileName(rows, vectors),
 		fmt.Sprintf("is a tileKernel for %d rows and up to %d columns.", rows, vectors*m.lanes()),
