@@ -1,4 +1,4 @@
-"""Whether constants of vti matter: a screening that changes all those of a group at once.
+"""Whether constants of vti matter: a screening that changes all constants of a group at once.
 
     go build ./cmd/vtilab
     python3 benchmarks/constants.py --vtilab ./vtilab                       # all groups
@@ -11,8 +11,7 @@ folder are not touched: the builds read changed copies ("go build -overlay").
 
 The present build counts which lines run ("go build -cover"), so that constants which no run of their group reads are
 listed too: for them the screening says nothing. Counting takes time, so processor seconds compare between half and twice
-only. A group whose answers differ is split with --names, until the constant that matters is
-found.
+only. A group whose answers differ is split with --names, until the constant that matters is found.
 """
 
 import argparse
@@ -22,6 +21,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -82,10 +82,12 @@ def build(binary, overlay=None):
 
 def record(arguments, binary, runs, out, cover):
     cover.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
+    out.unlink(missing_ok=True)  # an old record must not stand for a comparison that failed
+    subprocess.run(  # its status is not zero where a verdict is worse
         [arguments.vtilab, "regress", "--binary", str(binary), "--only", runs, "--out", str(out), "--data", arguments.data],
         cwd=ROOT, env=dict(os.environ, GOCOVERDIR=str(cover)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    return json.loads(out.read_text())
+    if not out.exists():
+        sys.exit(f"{arguments.vtilab} regress --only '{runs}' wrote no record")
 
 
 def unread(constants, cover):
@@ -119,27 +121,33 @@ def main():
     parser.add_argument("--list", type=pathlib.Path, default=HERE / "constants.txt")
     parser.add_argument("--vtilab", default="./vtilab", help="the program that compares")
     parser.add_argument("--data", default="../shared/data", help="the folder of shared data sets")
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/tmp/constants"), help="folder for builds and records")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for builds and records, kept; default a temporary one")
     parser.add_argument("--only", nargs="+", metavar="GROUP", help="groups to change together; default all")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="change only these constants of the groups")
     parser.add_argument("--which", nargs="+", default=["half", "twice"], choices=["half", "twice"])
-    parser.add_argument("--keep", action="store_true", help="use the changed builds that the folder already has")
+    parser.add_argument("--keep", action="store_true", help="use the builds that the folder of --work already has")
     arguments = parser.parse_args()
+    if arguments.keep and not arguments.work:
+        parser.error("--keep needs --work, the folder with the builds")
     arguments.vtilab = str(pathlib.Path(arguments.vtilab).resolve())
     groups = read_list(arguments.list)
     groups = {name: groups[name] for name in arguments.only or groups}
     constants = [c for _, members in groups.values() for c in members if not arguments.names or c.name in arguments.names]
-    work = arguments.work
+    with tempfile.TemporaryDirectory() as temporary:
+        screen(arguments, groups, constants, (arguments.work or pathlib.Path(temporary)).resolve())
+
+
+def screen(arguments, groups, constants, work):
     base = work / "base" / "vti"
-    if not base.exists():
+    if not arguments.keep:
         build(base)
-    for which in () if arguments.keep else arguments.which:
-        build(work / which / "vti", changed(constants, which, work))
+        for which in arguments.which:
+            build(work / which / "vti", changed(constants, which, work))
     for name, (runs, members) in groups.items():
         members = [c for c in members if c in constants]
         print(f"[{name}] {len(members)} constants, runs {runs}", flush=True)
         cover = work / "cover" / name
-        before = record(arguments, base, runs, work / f"{name}-base.json", cover)
+        record(arguments, base, runs, work / f"{name}-base.json", cover)
         for which in arguments.which:
             out = work / f"{name}-{which}.json"
             record(arguments, work / which / "vti", runs, out, cover)
