@@ -53,7 +53,8 @@ type jointGain struct {
 	together, beyond float64
 }
 
-// Settings of the scan. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of the scan. Half and twice, of all but collinear, give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// mostPaired is the number of columns that are paired, the ones with the largest inner products
 	// with the response.
