@@ -127,16 +127,16 @@ func (s *shapes) correlate(columns int, observed, replicated [][]float64) {
 	samples := 2 * drawsAtOnce
 	sums := make([]float64, samples*len(s.list))
 	shared, local := make([]float64, s.plan.SharedScratch()), make([]float64, s.plan.LocalScratch())
-	s.plan.Run(kernel.Dense(sums, samples, len(s.list)), kernel.Dense(s.clipped, samples, len(s.rows)),
-		kernel.Dense(s.values, len(s.list), len(s.rows)).Transpose(), false, nil, shared, local)
+	s.plan.Run(kernel.Dense(sums, len(s.list), samples), kernel.Dense(s.values, len(s.list), len(s.rows)),
+		kernel.Dense(s.clipped, samples, len(s.rows)).Transpose(), false, nil, shared, local)
 	for place, to := range observed {
 		for k, shape := range s.list {
 			if s.ignored[place*columns+shape.place] {
 				to[k], replicated[place][k] = math.NaN(), math.NaN()
 				continue
 			}
-			to[k] = math.Abs(sums[2*place*len(s.list)+k]) * s.unit[2*place]
-			replicated[place][k] = math.Abs(sums[(2*place+1)*len(s.list)+k]) * s.unit[2*place+1]
+			to[k] = math.Abs(sums[k*samples+2*place]) * s.unit[2*place]
+			replicated[place][k] = math.Abs(sums[k*samples+2*place+1]) * s.unit[2*place+1]
 		}
 	}
 }
@@ -179,7 +179,7 @@ func newShapes(r *response, columns []Column, sizes bool, stride int) *shapes {
 	}
 	samples := 2 * drawsAtOnce
 	s.clipped, s.unit = make([]float64, samples*len(s.rows)), make([]float64, samples)
-	s.plan = kernel.NewProductPlan[float64](kernel.Detect(), samples, len(s.rows), len(s.list), nil, nil)
+	s.plan = kernel.NewProductPlan[float64](kernel.Detect(), len(s.list), len(s.rows), samples, nil, nil)
 	return s
 }
 

@@ -118,8 +118,13 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-func (c *Certificate) fillQ(q Proposal) error {
-	logModel, err := q.LogModel(CodesOf(c.Models))
+// fillQ sets q(m) of the models of c, to NaN with AnswerOnly.
+func (e *Engine) fillQ(c *Certificate) error {
+	if e.AnswerOnly {
+		c.SetQ(slices.Repeat([]float64{math.NaN()}, len(c.Models)))
+		return nil
+	}
+	logModel, err := e.Q.LogModel(CodesOf(c.Models))
 	if err == nil {
 		c.SetQ(logModel)
 	}
@@ -130,7 +135,7 @@ func (c *Certificate) fillQ(q Proposal) error {
 // evidence of a model is its certified probability times the evidence of all models, divided by
 // p(m). Its standard error treats the two factors as independent.
 func (e *Engine) Conclude(c *Certificate) error {
-	if err := c.fillQ(e.Q); err != nil {
+	if err := e.fillQ(c); err != nil {
 		return err
 	}
 	logPrior, err := e.LogPrior(CodesOf(c.Models))

@@ -26,8 +26,8 @@ type Engine struct {
 	Q Proposal
 	// Seed is the root of every random stream.
 	Seed uint64
-	// AnswerOnly leaves out the densities of draws under Q if the answer does not come from Q. Each
-	// density costs a pass of the flow.
+	// AnswerOnly leaves out draws from Q, densities under Q, and fits of Q to an answer that does
+	// not come from Q. Each costs passes of networks.
 	AnswerOnly bool
 	// Shard says which part of the work this process does, if several processes compute a
 	// certificate together; nil if this process does all of it.

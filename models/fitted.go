@@ -162,8 +162,11 @@ func (c Config) enough(certificate *Certificate) bool {
 	return certificate.Verdict == Trusted
 }
 
-// proposedByQ returns n or more draws of q(m).
+// proposedByQ returns n or more draws of q(m), and none with AnswerOnly.
 func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) {
+	if e.AnswerOnly {
+		return nil, nil
+	}
 	random := e.random(stream + "/proposed")
 	for len(codes) < n {
 		drawn, err := e.Q.Draw(random)

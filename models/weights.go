@@ -127,7 +127,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 		return nil, err
 	}
 	c.setErrors()
-	if err := c.fillQ(w.Q); err != nil {
+	if err := w.fillQ(c); err != nil {
 		return nil, err
 	}
 	c.Sort()

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/exact"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -76,7 +77,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	kind := model.Likelihood.Working()
 	t := &Target{
-		Regression: regression.Regression{Kind: kind, X: design.X, Offset: design.Offset, Scale: -1, Statistics: design.Statistics},
+		Regression: regression.Regression{Kind: kind, X: design.X, Offset: design.Offset, Scale: -1},
 		design:     design, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior),
 	}
 	t.Mean, t.SD = coefficientPrior(design, model)
@@ -126,6 +127,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		}
 		t.Columns = append(t.Columns, column)
 	}
+	t.Products = productsOf(t)
 	var err error
 	if t.space, err = space.NewSubsets(t.Dim, always, groups); err != nil {
 		return nil, err
@@ -136,6 +138,25 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, err
 	}
 	return problem, nil
+}
+
+// Inner products are computed from leastProductRows rows on, after compression; models of fewer rows
+// take little time without them. mostProducts is the largest number of inner products, 64 MiB.
+const (
+	leastProductRows = 100
+	mostProducts     = 1 << 23
+)
+
+// productsOf returns the inner products of a Gaussian response and its columns, and nil if rows
+// serve better.
+func productsOf(t *Target) *design.Products {
+	switch {
+	case t.design.Statistics != nil:
+		return t.design.Statistics.Products()
+	case t.Kind == likelihood.GaussianKind && t.Offset == nil && len(t.Responses.Y) >= leastProductRows && t.Dim*t.Dim <= mostProducts:
+		return design.NewProducts(t.Columns, t.Responses.Y, t.Responses.Residual)
+	}
+	return nil
 }
 
 // useLists sets Slots if lists are requested, or if there are many predictors. It returns an error

@@ -132,12 +132,12 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	})
 	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
 	for s, predictor := range p.Design.Predictors {
-		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: new(Number(q[s])), Certified: Number(certified[s]), SE: Number(se[s])})
+		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: known(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
 	for _, model := range c.Models[:p.shownModels(len(c.Models))] {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
-			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: new(Number(model.Q)), Certified: Number(model.Certified), SE: Number(model.SE),
+			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: known(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
 			KHat: known(model.KHat),
 		})
 		if model.Resolved() {
@@ -172,9 +172,14 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 
 // frequenciesUnderQ returns the probabilities of n events under q(m). events lists the events that
 // a model satisfies. The probabilities are sums over all models if c has them all, and fractions of
-// the draws from q(m) otherwise.
+// the draws from q(m) otherwise. They are NaN if c has no such draws.
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
+	if !c.Complete && len(c.Proposed) == 0 {
+		for event := range q {
+			q[event] = math.NaN()
+		}
+	}
 	if c.Complete {
 		for _, model := range c.Models {
 			for _, event := range events(model.Code) {

@@ -217,74 +217,10 @@ func (s *Statistics) Inner(j, k int) float64 {
 	return 0
 }
 
-// factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and
-// L⁻¹X'y. share is a parameter of [dense.Factorize].
-func (s *Statistics) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
-	k := len(columns)
-	inner := make([]float64, k*k)
-	for a, j := range columns {
-		for b, other := range columns[:a+1] {
-			inner[a*k+b] = s.Inner(j, other)
-		}
-		y = append(y, s.Linear[j])
-	}
-	if factor, ok = dense.Factorize(inner, k, share); ok {
-		factor.SolveLower(y)
-	}
-	return factor, y, ok
+// Products returns the inner products of the columns of the design.
+func (s *Statistics) Products() *Products {
+	return &Products{Inner: s.Inner, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained()}
 }
-
-// Beside returns a function that describes a column j of the design beside the given columns. The
-// rest of column j is its difference from its projection on these columns. The function writes the
-// projection, divided by the length of the rest, to projected, which has one number for each of the
-// given columns. It returns the length, and the inner product of the rest, at unit length, with the
-// response. root is the root of the weight of all rows. The length is 0 if the squares of the rest
-// are less than a share of the squares of column j. The function is nil if one of the given columns
-// has so little rest beside the columns before it.
-func (s *Statistics) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
-	factor, y, ok := s.factor(columns, share)
-	if !ok {
-		return nil
-	}
-	return func(j int, projected []float64) (along, length float64) {
-		for a, other := range columns {
-			projected[a] = s.Inner(j, other)
-		}
-		factor.SolveLower(projected)
-		square := s.Inner(j, j) - floats.Dot(projected, projected)
-		if !(square > share*s.Inner(j, j)) {
-			return 0, 0
-		}
-		length = math.Sqrt(square)
-		along = root * (s.Linear[j] - floats.Dot(projected, y)) / length
-		floats.Scale(1/length, projected)
-		return along, root * length
-	}
-}
-
-// Model describes the given columns X of the design by few rows, which it finds from inner
-// products: the factor R of X = QR, and Q'y. left is the sum of squares |y − QQ'y|² that the model
-// leaves. ok is false if rounding hides left, or if left is less than the share leastLeftOfModel of
-// all squares: the rows of the design then have more digits.
-func (s *Statistics) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
-	factor, y, ok := s.factor(columns, leastPivot)
-	if !ok {
-		return nil, nil, 0, false
-	}
-	for a := range columns {
-		r = append(r, make([]float64, len(columns)))
-		for b := range a + 1 {
-			r[a][b] = factor.At(a, b)
-		}
-	}
-	squares := float64(s.Rows-1) * s.Explained
-	left = math.Max(squares-floats.Dot(y, y), 0)
-	return r, y, left, left+s.unexplained() > leastLeftOfModel*squares
-}
-
-// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten digits of
-// left.
-const leastLeftOfModel = 1e-5
 
 // shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if
 // there are any otherwise.

@@ -40,8 +40,8 @@ func (t *Regression) Noise() exact.Noise {
 // Posterior returns the posterior of a Gaussian model.
 func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
 	y, columns, more, residual := t.Responses.Y, a.Columns, t.Responses.More, t.Responses.Residual
-	if t.Statistics != nil {
-		if r, short, left, ok := t.Statistics.Model(a.Places); ok {
+	if t.Products != nil {
+		if r, short, left, ok := t.Products.Model(a.Places); ok {
 			y, columns, more, residual = short, r, more+len(y)-len(short), residual+left
 		}
 	}

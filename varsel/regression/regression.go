@@ -29,8 +29,9 @@ type Regression struct {
 	// LogConstant is the part of the log density of the responses that depends on no parameter.
 	LogConstant float64
 	Mean, SD    []float64 // of the priors [D]
-	// Statistics holds the inner products of the columns, if X stands for them; else it is nil.
-	Statistics *design.Statistics
+	// Products holds the inner products of Columns, of a Gaussian response with many columns and
+	// rows or with X in place of the rows; else it is nil.
+	Products *design.Products
 }
 
 // LogJoint returns log p(y, θ | m) of the coordinates in use: mask [B,D], theta [B,D] -> [B].

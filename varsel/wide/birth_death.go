@@ -68,7 +68,7 @@ type Lists struct {
 	// unknown), followed by the columns of the items. Fixed is the number of coordinates in every
 	// model, without log σ.
 	Columns [][]float64
-	Places  []int // places of Columns in the design, for statistics
+	Places  []int // places of Columns in the design
 	Fixed   int
 	Sizes   []float64 // log p(m) by size
 	// Means and SDs are the prior means and standard deviations of the coordinates of a list.
@@ -95,7 +95,7 @@ func (t Lists) Births() rjmcmc.Collapsed {
 		vectors.DotRows(b.norms[c:c+1], column, b.rows, column)
 		vectors.DotRows(b.along[c:c+1], column, b.rows, rest)
 	}
-	if t.Statistics == nil {
+	if t.Products == nil {
 		b.columns = slices.Concat(columns...)
 	} else {
 		b.places = slices.Concat(t.Places[:b.fixed], t.Places[b.first:b.first+t.Space.Items()])
@@ -113,7 +113,7 @@ func (b *births) products(c int) []float64 {
 		return *known
 	}
 	row := make([]float64, len(b.norms))
-	if known := b.target.Statistics; known != nil {
+	if known := b.target.Products; known != nil {
 		for i, other := range b.places {
 			row[i] = known.Inner(b.places[c], other)
 		}

@@ -41,7 +41,7 @@ type jointScan struct {
 	// model, with a row for each column of the model. An inner product is then the known inner
 	// product of two places in the design, times the scales of both columns, less the inner product
 	// of their projections.
-	known *design.Statistics
+	known *design.Products
 	place []int
 	scale []float64
 }
@@ -118,7 +118,7 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		}
 		return floats.Dot(x, rest), length
 	}
-	if known, columns := t.Statistics, f.coordinates(model); known != nil {
+	if known, columns := t.Products, f.coordinates(model); known != nil {
 		if projected := known.Beside(columns, collinear, root[0]); projected != nil {
 			s.known, s.rows, beside = known, len(columns), projected
 		}

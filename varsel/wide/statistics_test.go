@@ -36,7 +36,7 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	for _, sigma := range []float64{0, 0.6} {
 		rows, known := searchOf(d, sigma), searchOf(d, sigma)
 		rows.Responses.More, rows.Responses.Residual = d.Residual()
-		known.Responses, known.Statistics = rows.Responses, s
+		known.Responses, known.Products = rows.Responses, s.Products()
 		for _, model := range [][]int{nil, {2}, {7, 0, 4}} {
 			require.InDelta(t, rows.evidence(t, model...), known.evidence(t, model...), 1e-9)
 			f, g := rows.fit(), known.fit()
@@ -52,7 +52,7 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 				}
 			}
 			a, b := f.jointScan(model), g.jointScan(model)
-			require.Same(t, s, b.known)
+			require.Same(t, known.Products, b.known)
 			require.Equal(t, a.predictor, b.predictor)
 			for _, both := range [][2][]float64{{a.along, b.along}, {a.ridge, b.ridge}, {a.alone, b.alone}, {a.price, b.price}, {{a.squares, a.freedom}, {b.squares, b.freedom}}} {
 				require.InDeltaSlice(t, both[0], both[1], 1e-8)
@@ -93,7 +93,7 @@ func TestModelsOfFewDigitsAreLeftToTheRows(t *testing.T) {
 	}{{0.5, []float64{0.3, 0.2}, true}, {1 - 1e-12, []float64{0.3, 0.3}, false}, {0, []float64{1, 0}, false}} {
 		s := &design.Statistics{Names: []string{"a", "b"}, Rows: 100, Correlations: []float64{1, c.r, c.r, 1}, Along: c.along}
 		s.Linear, s.Explained = []float64{0, 99 * c.along[0], 99 * c.along[1]}, (c.along[0]*c.along[0]+c.along[1]*c.along[1]-2*c.r*c.along[0]*c.along[1])/(1-c.r*c.r)
-		_, _, _, ok := s.Model([]int{0, 1, 2})
+		_, _, _, ok := s.Products().Model([]int{0, 1, 2})
 		require.Equal(t, c.ok, ok, "correlation %g", c.r)
 	}
 }

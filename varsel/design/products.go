@@ -1,0 +1,109 @@
+package design
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// Products holds the inner products of the D columns of a design with each other and with the
+// response. A model of k columns then takes about k³ operations, whatever the number of rows.
+type Products struct {
+	// Inner returns the inner product of two columns.
+	Inner func(j, k int) float64
+	// Linear holds the inner products of the columns with the response [D].
+	Linear []float64
+	// squares is the sum of squares of the rows of the response, and beyond the sum of further
+	// squares, which no column changes.
+	squares, beyond float64
+}
+
+// NewProducts computes the inner products of columns [D][n] and the response y [n]. beyond is the
+// sum of squares of the response outside these rows.
+func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
+	count, rows := len(columns), len(y)
+	vectors := kernel.VectorsOf[float64](kernel.Detect())
+	all := make([]float64, 0, count*rows)
+	for _, column := range columns {
+		all = append(all, column...)
+	}
+	inner, linear := make([]float64, count*count), make([]float64, count)
+	parallel.Run(count, func(j int) { vectors.DotRows(inner[j*count:j*count+j+1], all[:(j+1)*rows], rows, columns[j]) })
+	vectors.DotRows(linear, all, rows, y)
+	return &Products{
+		Inner:  func(j, k int) float64 { return inner[max(j, k)*count+min(j, k)] },
+		Linear: linear, squares: floats.Dot(y, y), beyond: beyond,
+	}
+}
+
+// factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and
+// L⁻¹X'y. share is a parameter of [dense.Factorize].
+func (p *Products) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
+	k := len(columns)
+	inner := make([]float64, k*k)
+	for a, j := range columns {
+		for b, other := range columns[:a+1] {
+			inner[a*k+b] = p.Inner(j, other)
+		}
+		y = append(y, p.Linear[j])
+	}
+	if factor, ok = dense.Factorize(inner, k, share); ok {
+		factor.SolveLower(y)
+	}
+	return factor, y, ok
+}
+
+// Beside returns a function that describes a column j of the design beside the given columns. The
+// rest of column j is its difference from its projection on these columns. The function writes the
+// projection, divided by the length of the rest, to projected, which has one number for each of the
+// given columns. It returns the length, and the inner product of the rest, at unit length, with the
+// response. root is the root of the weight of all rows. The length is 0 if the squares of the rest
+// are less than a share of the squares of column j. The function is nil if one of the given columns
+// has so little rest beside the columns before it.
+func (p *Products) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
+	factor, y, ok := p.factor(columns, share)
+	if !ok {
+		return nil
+	}
+	return func(j int, projected []float64) (along, length float64) {
+		for a, other := range columns {
+			projected[a] = p.Inner(j, other)
+		}
+		factor.SolveLower(projected)
+		square := p.Inner(j, j) - floats.Dot(projected, projected)
+		if !(square > share*p.Inner(j, j)) {
+			return 0, 0
+		}
+		length = math.Sqrt(square)
+		along = root * (p.Linear[j] - floats.Dot(projected, y)) / length
+		floats.Scale(1/length, projected)
+		return along, root * length
+	}
+}
+
+// Model describes the given columns X of the design by few rows, which it finds from inner
+// products: the factor R of X = QR, and Q'y. left is the sum of squares |y − QQ'y|² that the model
+// leaves. ok is false if rounding hides left, or if left is less than the share leastLeftOfModel of
+// all squares: the rows of the design then have more digits.
+func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
+	factor, y, ok := p.factor(columns, leastPivot)
+	if !ok {
+		return nil, nil, 0, false
+	}
+	for a := range columns {
+		r = append(r, make([]float64, len(columns)))
+		for b := range a + 1 {
+			r[a][b] = factor.At(a, b)
+		}
+	}
+	left = math.Max(p.squares-floats.Dot(y, y), 0)
+	return r, y, left, left+p.beyond > leastLeftOfModel*p.squares
+}
+
+// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten digits of
+// left.
+const leastLeftOfModel = 1e-5
