@@ -43,8 +43,8 @@ type modelWeights struct {
 	stream       string
 	source       *rand.Rand
 	draws        int
-	positions    []int // positions of the drawn models, without draws outside the space
-	logReference []float64
+	positions    []int     // positions of the drawn models, without draws outside the space
+	logReference []float64 // log r(m) by position; NaN if no draw has needed it
 	proposed     [][]int32 // draws from q(m)
 }
 
@@ -62,11 +62,9 @@ func (w *modelWeights) draw(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	logR, err := w.reference.LogProb(codes)
-	if err != nil {
+	if err := w.refer(positions); err != nil {
 		return err
 	}
-	w.logReference = append(w.logReference, logR...)
 	for i := range fromQ {
 		w.proposed = append(w.proposed, w.codes[positions[i]])
 	}
@@ -74,11 +72,33 @@ func (w *modelWeights) draw(ctx context.Context) error {
 	return nil
 }
 
+// refer sets log r(m) of the models at positions.
+func (w *modelWeights) refer(positions []int) error {
+	for len(w.logReference) < len(w.codes) {
+		w.logReference = append(w.logReference, math.NaN())
+	}
+	var fresh []int
+	var codes [][]int32
+	for _, at := range positions {
+		if math.IsNaN(w.logReference[at]) {
+			w.logReference[at] = 0 // the model may be drawn more than once
+			fresh, codes = append(fresh, at), append(codes, w.codes[at])
+		}
+	}
+	logR, err := w.reference.LogProb(codes)
+	for i, at := range fresh {
+		if err == nil {
+			w.logReference[at] = logR[i]
+		}
+	}
+	return err
+}
+
 // smoothWeights smooths the weights of the draws and sums them by model.
 func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels []float64) {
 	logWeights := slices.Repeat([]float64{math.Inf(-1)}, w.draws)
 	for i, at := range w.positions {
-		logWeights[i] = w.logMass(at) - w.logReference[i]
+		logWeights[i] = w.logMass(at) - w.logReference[at]
 	}
 	smoothed = psis.Smooth(logWeights)
 	norm := logsum.Of(smoothed.LogWeights)

@@ -221,7 +221,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 
 			const draws = 4000
 			random := stream.Rand(9, name)
-			interpolated := p.interpolate()
+			interpolated := p.interpolate(drawnFine)
 			var sum, squares, fourth float64
 			wantMean := first / total
 			wantVariance := second/total - wantMean*wantMean

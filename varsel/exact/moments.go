@@ -119,7 +119,7 @@ func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
 		to.rest.merge(sum)
 		return
 	}
-	fine := w.interpolate()
+	fine := w.interpolate(scaleFine)
 	for i, x := range fine.points[1:] {
 		width := x - fine.points[i]
 		middle := unit * math.Exp(x-width/2)

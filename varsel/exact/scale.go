@@ -154,7 +154,7 @@ func (p *Posterior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensi
 	logSigma = p.noise.Log
 	if p.noise.SD > 0 {
 		if p.fine == nil {
-			p.fine = p.interpolate()
+			p.fine = p.interpolate(drawnFine)
 		}
 		logSigma, logDensity = p.fine.draw(random)
 	}
@@ -170,22 +170,24 @@ type interpolation struct {
 	slack          float64    // largest excess of the log density over its interpolation
 }
 
-// scaleFine is the number of intervals of the interpolation in one interval of the quadrature. The
-// interpolation is then within about 0.001 of the log density, and one draw in a thousand is
-// rejected.
-const scaleFine = 8
+// scaleFine is the number of intervals of the interpolation in one interval of the quadrature, which
+// is half a standard deviation. The interpolation is then within about 0.001 of the log density. To
+// draw from it drawnFine intervals suffice, of which most models have few draws: one draw in a
+// hundred is rejected.
+const scaleFine, drawnFine = 8, 2
 
-func (p *Posterior) interpolate() *interpolation {
+// interpolate interpolates with the given number of intervals in one interval of the quadrature.
+func (p *Posterior) interpolate(intervals int) *interpolation {
 	s := &interpolation{Posterior: p}
-	step := p.step / scaleFine
+	step := p.step / float64(intervals)
 	add := func(x float64) { s.points, s.values = append(s.points, x), append(s.values, p.logJoint(x)) }
 	for i, x := range p.logSigmas {
 		if i == 0 || x > p.logSigmas[i-1]+1.5*p.step { // a run of points begins one step earlier
-			for k := scaleFine; k > 0; k-- {
+			for k := intervals; k > 0; k-- {
 				add(x - float64(k)*step)
 			}
 		}
-		for k := range scaleFine {
+		for k := range intervals {
 			add(x + float64(k)*step)
 		}
 	}
