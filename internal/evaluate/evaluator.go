@@ -105,13 +105,27 @@ func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, code
 	})
 }
 
+// fewCodes is the number of rows of the graphs for few codes, as chains over models ask for in every
+// step.
+const fewCodes = 64
+
+// batchOf returns how many of the remaining codes a batch has, and its number of rows.
+func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
+	batch, _, _ := e.Sizes()
+	if remaining <= fewCodes {
+		batch = min(batch, fewCodes)
+	}
+	return min(batch, remaining), batch
+}
+
 // OverCodes evaluates a function of codes, batch by batch. name identifies the graph of the
 // function.
 func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*context.Context, *Node) []*Node) ([]float64, error) {
-	batch, sites, _ := e.Sizes()
+	most, sites, _ := e.Sizes()
 	values := make([]float64, 0, len(codes))
-	for start := 0; start < len(codes); start += batch {
-		rows, flat := min(batch, len(codes)-start), make([]int32, batch*sites)
+	for start := 0; start < len(codes); start += most {
+		rows, batch := e.batchOf(len(codes) - start)
+		flat := make([]int32, batch*sites)
 		for i := range rows {
 			copy(flat[i*sites:], codes[start+i])
 		}
@@ -190,10 +204,11 @@ func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype 
 
 // LogProb returns log q(m) + log q(θ | m) for each code and the corresponding row of theta [n,D].
 func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
-	batch, sites, dim := e.Sizes()
+	most, sites, dim := e.Sizes()
 	logQ := make([]float64, 0, len(codes))
-	for start := 0; start < len(codes); start += batch {
-		rows, flatCodes, flatTheta := min(batch, len(codes)-start), make([]int32, batch*sites), make([]float64, batch*dim)
+	for start := 0; start < len(codes); start += most {
+		rows, batch := e.batchOf(len(codes) - start)
+		flatCodes, flatTheta := make([]int32, batch*sites), make([]float64, batch*dim)
 		for i := range rows {
 			copy(flatCodes[i*sites:], codes[start+i])
 			copy(flatTheta[i*dim:], theta.RawRowView(start+i))
