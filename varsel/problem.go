@@ -140,8 +140,9 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// Inner products are computed from leastProductRows rows on, after compression; models of fewer rows
-// take little time without them. mostProducts is the largest number of inner products, 64 MiB.
+// Inner products are computed from leastProductRows rows on, after compression, because models of
+// fewer rows take little time without them. mostProducts is the largest number of inner products,
+// 64 MiB.
 const (
 	leastProductRows = 100
 	mostProducts     = 1 << 23

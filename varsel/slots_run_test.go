@@ -95,3 +95,27 @@ func TestListsThatCanBeEnumerated(t *testing.T) {
 	}
 	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)
 }
+
+// A run that needs no training to answer states nothing of q, which it never evaluates. Evidences
+// from inner products are those from rows.
+func TestAnswerWithoutQ(t *testing.T) {
+	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 120, 110, 4), DesignOptions{}, ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}})
+	require.NotNil(t, problem.Target.Products)
+	result, err := Run(t.Context(), openDevice(t), problem, RunConfig{Fit: vti.Config{Seed: 3}})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	for _, in := range result.Inclusion {
+		require.Nil(t, in.Q)
+	}
+	require.Nil(t, result.Models[0].Q)
+	forms := problem.forms()
+	codes := [][]int32{problem.models().code(nil), problem.models().code([]int{3, 50, 7}), problem.models().code([]int{1, 2, 4, 90, 91})}
+	byProducts, err := forms.LogEvidences(t.Context(), codes)
+	require.NoError(t, err)
+	_, _, _, ok := problem.Target.Products.Model(problem.models().active(codes[2]).Places)
+	require.True(t, ok, "rows are used")
+	problem.Target.Products = nil
+	byRows, err := forms.LogEvidences(t.Context(), codes)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, byRows, byProducts, 1e-9)
+}

@@ -112,8 +112,12 @@ const fewCodes = 64
 // batchOf returns how many of the remaining codes a batch has, and its number of rows.
 func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
 	batch, _, _ := e.Sizes()
-	if remaining <= fewCodes {
-		batch = min(batch, fewCodes)
+	few := fewCodes
+	if grouped, ok := e.Models.(interface{ Rows() int }); ok { // whole groups
+		few = (few + grouped.Rows() - 1) / grouped.Rows() * grouped.Rows()
+	}
+	if remaining <= few {
+		batch = min(batch, few)
 	}
 	return min(batch, remaining), batch
 }

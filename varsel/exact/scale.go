@@ -170,10 +170,10 @@ type interpolation struct {
 	slack          float64    // largest excess of the log density over its interpolation
 }
 
-// scaleFine is the number of intervals of the interpolation in one interval of the quadrature, which
-// is half a standard deviation. The interpolation is then within about 0.001 of the log density. To
-// draw from it drawnFine intervals suffice, of which most models have few draws: one draw in a
-// hundred is rejected.
+// scaleFine is the number of intervals of the interpolation in one interval of the quadrature,
+// which is half a standard deviation. The interpolation is then within about 0.001 of the log
+// density. With drawnFine intervals a draw takes less work if a model has few draws, and one draw in
+// a hundred is rejected.
 const scaleFine, drawnFine = 8, 2
 
 // interpolate interpolates with the given number of intervals in one interval of the quadrature.

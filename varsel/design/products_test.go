@@ -1,0 +1,54 @@
+package design
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+)
+
+// Inner products agree with sums over rows, and the few rows that describe a model have the inner
+// products of all rows. Columns that depend on each other, and a response that is a column, are
+// left to the rows.
+func TestProducts(t *testing.T) {
+	const rows, count = 150, 12
+	random := rand.New(rand.NewPCG(1, 2))
+	columns := make([][]float64, count)
+	for j := range columns {
+		columns[j] = make([]float64, rows)
+		for i := range columns[j] {
+			columns[j][i] = random.NormFloat64()
+			if j > 0 {
+				columns[j][i] += columns[j-1][i]
+			}
+		}
+	}
+	y := make([]float64, rows)
+	for i := range y {
+		y[i] = columns[3][i] + random.NormFloat64()
+	}
+	p := NewProducts(columns, y, 7)
+	for j := range count {
+		require.InDelta(t, floats.Dot(columns[j], y), p.Linear[j], 1e-10)
+		for k := range count {
+			require.InDelta(t, floats.Dot(columns[j], columns[k]), p.Inner(j, k), 1e-9)
+		}
+	}
+	model := []int{7, 3, 0}
+	r, short, left, ok := p.Model(model)
+	require.True(t, ok)
+	for a, j := range model {
+		require.InDelta(t, p.Linear[j], floats.Dot(r[a], short), 1e-9)
+		for b, k := range model {
+			require.InDelta(t, p.Inner(j, k), floats.Dot(r[a], r[b]), 1e-9)
+		}
+	}
+	require.InDelta(t, floats.Dot(y, y)-floats.Dot(short, short), left, 1e-9)
+
+	columns[1] = columns[0]
+	_, _, _, ok = NewProducts(columns, y, 0).Model([]int{0, 1})
+	require.False(t, ok)
+	_, _, _, ok = NewProducts(columns, columns[5], 0).Model([]int{5})
+	require.False(t, ok)
+}
