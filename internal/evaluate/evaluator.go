@@ -105,8 +105,8 @@ func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, code
 	})
 }
 
-// fewCodes is the number of rows of the graphs for few codes, as chains over models ask for in every
-// step.
+// fewCodes is the number of rows of the graphs for few codes, such as the codes of one step of
+// chains over models.
 const fewCodes = 64
 
 // batchOf returns how many of the remaining codes a batch has, and its number of rows.

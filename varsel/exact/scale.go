@@ -172,8 +172,8 @@ type interpolation struct {
 
 // scaleFine is the number of intervals of the interpolation in one interval of the quadrature,
 // which is half a standard deviation. The interpolation is then within about 0.001 of the log
-// density. With drawnFine intervals a draw takes less work if a model has few draws, and one draw in
-// a hundred is rejected.
+// density. With drawnFine intervals, draws from a model with few of them take less work, and one
+// draw in a hundred is rejected.
 const scaleFine, drawnFine = 8, 2
 
 // interpolate interpolates with the given number of intervals in one interval of the quadrature.
