@@ -15,7 +15,7 @@ import (
 
 // rounds is the number of times that draws are allocated to models after the first draws. With more
 // rounds the numbers of draws follow the spread of the weights more closely, but each batch has
-// fewer draws of a model. Not tuned.
+// fewer draws of a model. Half and twice give the same answers (docs/benchmarks/constants.md).
 const rounds = 8
 
 // certifyEach estimates the evidence of every model. All models get the same number of first draws.
@@ -98,7 +98,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 }
 
 // modeRounds is the number of searches for modes. Each starts from the draws of the proposals that
-// the previous search gave. Not tuned.
+// the previous search gave. Half and twice give the same answers (docs/benchmarks/constants.md).
 const modeRounds = 3
 
 // proposeModes gives Laplace proposals at their modes to the models whose weights are unreliable or

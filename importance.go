@@ -15,7 +15,8 @@ import (
 )
 
 // Before any weight is known the models share evenBudget draws equally, but each gets at least
-// leastDraws and at most mostDraws. Not tuned: an estimate of Pareto's k̂ needs some tens of draws.
+// leastDraws and at most mostDraws. An estimate of Pareto's k̂ needs some tens of draws. Half and
+// twice give the same answers (docs/benchmarks/constants.md).
 const (
 	leastDraws = 32
 	mostDraws  = 256
@@ -88,7 +89,8 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	}
 }
 
-// mostHeavy is the number of draws of largest weight that are kept of each model. Not tuned.
+// mostHeavy is the number of draws of largest weight that are kept of each model. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const mostHeavy = 8
 
 func (t *tally) keepHeavy(draw storedDraw) {

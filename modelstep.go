@@ -16,12 +16,13 @@ import (
 // networkRate is the factor from the learning rate of q(m) to the learning rate of Adam on the
 // weights of a network q(m). With 0.1, which suits the logits of a table, every candidate step
 // changes the entropy of q(m) by more than the limit, and q(m) stands still until the rate has
-// decayed. Not tuned.
+// decayed. Half and twice give the same answers (docs/benchmarks/constants.md).
 const networkRate = 0.005
 
 // networkHalvings is the number of times that the step of a network q(m) may be halved until it
 // respects the limit on the information gain. Each halving costs an evaluation of the network. The
-// last candidate is a 64th of the first. Not tuned.
+// last candidate is a 64th of the first. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const networkHalvings = 6
 
 // modelUpdate holds the inputs of a step on q(m).

@@ -49,7 +49,7 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 
 // pilotRange is the largest distance in nats of log q(m) below its maximum that a pilot run sets. A
 // model at this distance, of relative probability exp(−50), is never drawn, but its logit can still
-// rise. Not tuned.
+// rise. Half and twice give the same answers (docs/benchmarks/constants.md).
 const pilotRange = 50
 
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
@@ -108,7 +108,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 // Settings of the fit of a network q(m) to the models of chains. In the fraction pilotBlur of the
 // models, the outcome of one random site of the code is drawn anew, so that models that short
 // chains missed do not become improbable: training lowers probabilities much faster than it raises
-// them again. Not tuned.
+// them again. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800

@@ -315,7 +315,8 @@ func (s *solver) certify(ctx context.Context) error {
 }
 
 // mostMore is the largest factor by which the number of draws of a trusted certificate may grow if
-// it is not precise enough. If more are needed training is cheaper. Not tuned.
+// it is not precise enough. If more are needed training is cheaper. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const mostMore = 4
 
 // enlarged reports whether the certificate of a round was full, where the round is the given number

@@ -33,7 +33,8 @@ type witnesses [][]witness
 
 const (
 	// mostWitnesses is the number of witnesses of largest LogMass that are kept of each group, and
-	// mostGroups the number of the latest groups that are kept. Not tuned.
+	// mostGroups the number of the latest groups that are kept. Half and twice give the same
+	// answers (docs/benchmarks/constants.md).
 	mostWitnesses = 32
 	mostGroups    = 32
 	// thinShare is the largest share of the evidence that a single draw may have if the certificate

@@ -7,7 +7,8 @@ import (
 )
 
 // maxFan is the largest number of children of a node of the search tree. It makes trees of few
-// levels in which comparing a row of children is cheap. Not tuned.
+// levels in which comparing a row of children is cheap. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const maxFan = 32
 
 // invertCDF returns, for each u, the first outcome at which the cumulative weight exceeds the

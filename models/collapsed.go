@@ -15,7 +15,8 @@ import (
 )
 
 // Settings of certification of a collapsed posterior, whose parameters are integrated out. They set
-// the work of a run, not its result, since chains and populations must agree. Not tuned.
+// the work of a run, not its result, since chains and populations must agree. Half and twice give
+// the same answers (docs/benchmarks/constants.md).
 const (
 	// collapsedGroups populations of collapsedParticles states each are annealed. If their result
 	// is too imprecise, the next round has morePopulations times the number of states. There are at

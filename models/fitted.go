@@ -17,8 +17,8 @@ import (
 )
 
 // Settings of certification by weights of models drawn from a distribution that is fitted to chains
-// over models. They set the work of a round. The verdict decides whether another round follows. Not
-// tuned.
+// over models. They set the work of a round. The verdict decides whether another round follows.
+// Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds

@@ -10,7 +10,8 @@ import (
 )
 
 // Settings of the search for sets of members (such as the predictors in a model) that have an
-// effect only together. Larger settings find more sets and take longer. Not tuned.
+// effect only together. Larger settings find more sets and take longer. Half and twice give the
+// same answers (docs/benchmarks/constants.md).
 const (
 	// mostAround bounds the number of models around which the search looks.
 	mostAround = 8

@@ -13,7 +13,8 @@ import (
 // first.
 type keptChains struct{ *rjmcmc.Models }
 
-// modelChains is the number of chains over models. Not tuned.
+// modelChains is the number of chains over models. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const modelChains = 32
 
 // hurriedIterations is the number of iterations between calls of late.

@@ -41,7 +41,7 @@ type AnnealedGroup struct {
 	Weights []float64
 }
 
-// Settings of the annealing. Not tuned.
+// Settings of the annealing. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	// annealedShare is the share of the states that are effective after each increase of the power.
 	annealedShare = 0.9

@@ -37,7 +37,8 @@ func (s *sampler) label(code []int32, j int) int {
 
 const (
 	// uniformShare is the share of proposed new items that are drawn uniformly, so that every item
-	// is proposed whatever the weights. Not tuned.
+	// is proposed whatever the weights. Half and twice give the same answers
+	// (docs/benchmarks/constants.md).
 	uniformShare = 0.25
 	// guessWeight is the weight of the previous estimate in a renewal, in units of proposals.
 	guessWeight = 1

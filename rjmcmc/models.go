@@ -41,13 +41,16 @@ type ModelsConfig struct {
 	Seed uint64
 }
 
-// defaultPowers returns the powers of Z_m in the copies of each chain. Not tuned.
+// defaultPowers returns the powers of Z_m in the copies of each chain. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
-// DefaultModelBurnIn is the default number of dropped iterations. Not tuned.
+// DefaultModelBurnIn is the default number of dropped iterations. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const DefaultModelBurnIn = 200
 
-// renewals is the number of times that burn-in renews the proposal weights of items. Not tuned.
+// renewals is the number of times that burn-in renews the proposal weights of items. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const renewals = 6
 
 // Models holds tempered chains over sets of items.

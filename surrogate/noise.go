@@ -4,7 +4,8 @@ import "math"
 
 const (
 	// leastNoise is a lower bound of the noise variance, in nats², for targets that the flow fits
-	// exactly. The numbers here are not tuned.
+	// exactly. Half and twice of the numbers here give the same answers
+	// (docs/benchmarks/constants.md).
 	leastNoise = 1e-6
 	// noiseMemory is the factor by which the weight of earlier batches decays from batch to batch:
 	// the estimate averages over about fifty batches.
@@ -40,7 +41,8 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
 
-// guessed is the weight of the initial guess of the noise, in draws. Not tuned.
+// guessed is the weight of the initial guess of the noise, in draws. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const guessed = 4
 
 // start updates the estimate with the first batch, for which there are no predictions. It combines

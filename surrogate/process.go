@@ -12,15 +12,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultInducing is the default upper bound of the number of inducing codes of a [Process]. Not
-// tuned.
+// DefaultInducing is the default upper bound of the number of inducing codes of a [Process]. Half
+// and twice give the same answers (docs/benchmarks/constants.md).
 const DefaultInducing = 256
 
 // relearnEvery is the largest number of batches between two choices of the inducing codes and the
-// kernel. Not tuned.
+// kernel. Half and twice give the same answers (docs/benchmarks/constants.md).
 const relearnEvery = 128
 
-// block is the number of observations by which the posterior is updated at once. Not tuned.
+// block is the number of observations by which the posterior is updated at once. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over

@@ -8,11 +8,11 @@ import (
 )
 
 // fitIterations bounds the iterations of the search for a kernel, which starts from the previous
-// kernel. Not tuned.
+// kernel. Half and twice give the same answers (docs/benchmarks/constants.md).
 const fitIterations = 15
 
 // Weak normal priors on log r_s and log s², for batches with little information about the kernel.
-// Not tuned.
+// Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of s²
 	// scaleSpread is the standard deviation of log s², whose prior is centred at about ten times

@@ -151,7 +151,8 @@ func (s *outlierState) update(factor, shift float64) {
 	}
 }
 
-// renewedEvery is the number of sweeps between two renewals. Not tuned.
+// renewedEvery is the number of sweeps between two renewals. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const renewedEvery = 16
 
 // Sweep proposes to change every row and every predictor in turn, with the evidence raised to

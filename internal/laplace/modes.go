@@ -19,16 +19,19 @@ const (
 	Error = 1.0
 	// degrees is the number of degrees of freedom of the t distribution at a mode. It is small
 	// enough that the tails are heavier than the tails of any posterior with a proper normal prior,
-	// and large enough that little efficiency is lost in some tens of dimensions. Not tuned.
+	// and large enough that little efficiency is lost in some tens of dimensions. Half and twice
+	// give the same answers (docs/benchmarks/constants.md).
 	degrees = 5
-	// mostModes is the largest number of modes of a model's proposal. Not tuned.
+	// mostModes is the largest number of modes of a model's proposal. Half and twice give the same
+	// answers (docs/benchmarks/constants.md).
 	mostModes = 32
 	// thinlyProposed is the ratio of the weight of a draw to the mean weight above which a search
-	// for another mode starts at the draw. Smaller ratios cost more searches. Not tuned.
+	// for another mode starts at the draw. Smaller ratios cost more searches. Half and twice give
+	// the same answers (docs/benchmarks/constants.md).
 	thinlyProposed = 5.0
 	// leastModeShare is the fraction of the draws that is divided evenly among all modes. The
 	// Laplace evidence, by which the other draws are divided, can be far too small for a skewed
-	// mode. Not tuned.
+	// mode. Half and twice give the same answers (docs/benchmarks/constants.md).
 	leastModeShare = 0.25
 	// vainClimbs is the number of climbs in a row without a new mode after which a search ends.
 	// With more climbs, rarer modes are found and searches take longer.

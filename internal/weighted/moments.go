@@ -28,7 +28,7 @@ const (
 	fewestEffective = 10
 	// fewDraws is the number of effective draws at which the standard error of a standard deviation
 	// rests in equal parts on the fourth moment of the draws and on the fourth moment of a normal
-	// distribution. Not tuned.
+	// distribution. Half and twice give the same answers (docs/benchmarks/constants.md).
 	fewDraws = 400
 )
 
