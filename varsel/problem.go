@@ -140,21 +140,17 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// Inner products are computed from leastProductRows rows on, after compression, because models of
-// fewer rows take little time without them. mostProducts is the largest number of inner products,
-// 64 MiB.
-const (
-	leastProductRows = 100
-	mostProducts     = 1 << 23
-)
+// leastProductRows is the least number of rows, after compression, for which inner products are
+// computed. Models of fewer rows take little time without them.
+const leastProductRows = 100
 
 // productsOf returns the inner products of a Gaussian response and its columns, and nil if rows
-// serve better.
+// are as good.
 func productsOf(t *Target) *design.Products {
 	switch {
 	case t.design.Statistics != nil:
 		return t.design.Statistics.Products()
-	case t.Kind == likelihood.GaussianKind && t.Offset == nil && len(t.Responses.Y) >= leastProductRows && t.Dim*t.Dim <= mostProducts:
+	case t.Kind == likelihood.GaussianKind && t.Offset == nil && len(t.Responses.Y) >= leastProductRows:
 		return design.NewProducts(t.Columns, t.Responses.Y, t.Responses.Residual)
 	}
 	return nil

@@ -2,6 +2,7 @@ package design
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -15,6 +16,8 @@ import (
 type Products struct {
 	// Inner returns the inner product of two columns.
 	Inner func(j, k int) float64
+	// Stored reports whether all inner products are stored, so that Inner takes no work.
+	Stored bool
 	// Linear holds the inner products of the columns with the response [D].
 	Linear []float64
 	// squares is the sum of squares of the rows of the response, and beyond the sum of further
@@ -22,22 +25,27 @@ type Products struct {
 	squares, beyond float64
 }
 
-// NewProducts computes the inner products of columns [D][n] and the response y [n]. beyond is the
-// sum of squares of the response outside these rows.
+// mostStored is the largest number of inner products that are stored, 64 MiB.
+const mostStored = 1 << 23
+
+// NewProducts returns the inner products of columns [D][n] and the response y [n]. beyond is the
+// sum of squares of the response outside these rows. Inner products of more than some thousand
+// columns are computed when they are needed.
 func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	count, rows := len(columns), len(y)
+	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond}
+	for j, column := range columns {
+		p.Linear[j] = floats.Dot(column, y)
+	}
+	if !p.Stored {
+		p.Inner = func(j, k int) float64 { return floats.Dot(columns[j], columns[k]) }
+		return p
+	}
 	vectors := kernel.VectorsOf[float64](kernel.Detect())
-	all := make([]float64, 0, count*rows)
-	for _, column := range columns {
-		all = append(all, column...)
-	}
-	inner, linear := make([]float64, count*count), make([]float64, count)
+	all, inner := slices.Concat(columns...), make([]float64, count*count)
 	parallel.Run(count, func(j int) { vectors.DotRows(inner[j*count:j*count+j+1], all[:(j+1)*rows], rows, columns[j]) })
-	vectors.DotRows(linear, all, rows, y)
-	return &Products{
-		Inner:  func(j, k int) float64 { return inner[max(j, k)*count+min(j, k)] },
-		Linear: linear, squares: floats.Dot(y, y), beyond: beyond,
-	}
+	p.Inner = func(j, k int) float64 { return inner[max(j, k)*count+min(j, k)] }
+	return p
 }
 
 // factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and

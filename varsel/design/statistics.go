@@ -219,7 +219,7 @@ func (s *Statistics) Inner(j, k int) float64 {
 
 // Products returns the inner products of the columns of the design.
 func (s *Statistics) Products() *Products {
-	return &Products{Inner: s.Inner, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained()}
+	return &Products{Inner: s.Inner, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained()}
 }
 
 // shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if

@@ -29,9 +29,17 @@ type Regression struct {
 	// LogConstant is the part of the log density of the responses that depends on no parameter.
 	LogConstant float64
 	Mean, SD    []float64 // of the priors [D]
-	// Products holds the inner products of Columns, of a Gaussian response with many columns and
-	// rows or with X in place of the rows; else it is nil.
+	// Products holds the inner products of Columns for a Gaussian response with many rows, or with X
+	// in place of the rows; else it is nil.
 	Products *design.Products
+}
+
+// Stored returns the inner products if they are stored, else nil.
+func (t *Regression) Stored() *design.Products {
+	if t.Products != nil && t.Products.Stored {
+		return t.Products
+	}
+	return nil
 }
 
 // LogJoint returns log p(y, θ | m) of the coordinates in use: mask [B,D], theta [B,D] -> [B].

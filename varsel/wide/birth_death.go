@@ -95,7 +95,7 @@ func (t Lists) Births() rjmcmc.Collapsed {
 		vectors.DotRows(b.norms[c:c+1], column, b.rows, column)
 		vectors.DotRows(b.along[c:c+1], column, b.rows, rest)
 	}
-	if t.Products == nil {
+	if t.Stored() == nil {
 		b.columns = slices.Concat(columns...)
 	} else {
 		b.places = slices.Concat(t.Places[:b.fixed], t.Places[b.first:b.first+t.Space.Items()])
@@ -113,7 +113,7 @@ func (b *births) products(c int) []float64 {
 		return *known
 	}
 	row := make([]float64, len(b.norms))
-	if known := b.target.Products; known != nil {
+	if known := b.target.Stored(); known != nil {
 		for i, other := range b.places {
 			row[i] = known.Inner(b.places[c], other)
 		}

@@ -118,7 +118,7 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		}
 		return floats.Dot(x, rest), length
 	}
-	if known, columns := t.Products, f.coordinates(model); known != nil {
+	if known, columns := t.Stored(), f.coordinates(model); known != nil {
 		if projected := known.Beside(columns, collinear, root[0]); projected != nil {
 			s.known, s.rows, beside = known, len(columns), projected
 		}
