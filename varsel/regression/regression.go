@@ -29,8 +29,8 @@ type Regression struct {
 	// LogConstant is the part of the log density of the responses that depends on no parameter.
 	LogConstant float64
 	Mean, SD    []float64 // of the priors [D]
-	// Products holds the inner products of Columns for a Gaussian response with many rows, or with X
-	// in place of the rows; else it is nil.
+	// Products holds the inner products of Columns for a Gaussian response with many rows, or with
+	// X in place of the rows; else it is nil.
 	Products *design.Products
 }
 
