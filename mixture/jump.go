@@ -81,7 +81,8 @@ func beta(a, b float64, random *rand.Rand) float64 {
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
 // jumps is the number of moves of each of two kinds (split or merge, birth or death) in a sweep. A
-// move costs about 1/k of the Gibbs steps. Not tuned.
+// move costs about 1/k of the Gibbs steps. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const jumps = 3
 
 func (c *chain) sweep() {

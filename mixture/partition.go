@@ -32,7 +32,8 @@ type partition struct {
 	novelty         []float64
 }
 
-// auxiliary is the number of clusters in fresh: a row may move to any of them. Not tuned.
+// auxiliary is the number of clusters in fresh: a row may move to any of them. Half and twice give
+// the same answers (docs/benchmarks/constants.md).
 const auxiliary = 3
 
 // newPartition starts with clusters of equal size, cut from the rows in the given order.

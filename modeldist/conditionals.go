@@ -33,6 +33,7 @@ type conditional struct {
 	slopes     []float64
 }
 
+// Settings of the fit. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	// mostRegressed is the largest number of items with a regression. leastShown is the smallest
 	// share of draws with an item for which the item gets a regression.
@@ -49,7 +50,7 @@ const (
 	// leastCoins is an expected number of members that is divided equally among all items and
 	// bounds their probabilities from below, so that every coin is drawn at times.
 	leastCoins = 0.02
-) // Not tuned.
+)
 
 // FitConditionals fits the distribution to draws of ascending sets of items. guess holds a guessed
 // inclusion probability for each item, which counts for items in few draws.
