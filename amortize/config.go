@@ -18,8 +18,9 @@ const (
 	// ForwardKL is KL(p ‖ q), estimated from simulated models, parameters and data sets. It is
 	// robust, and needs no density.
 	ForwardKL Objective = iota
-	// ReverseKL is KL(q ‖ p), estimated from draws of q (eq. 6 of the paper, for many data sets),
-	// with score-function gradients for q(m | D). Data sets need not be simulated from the prior.
+	// ReverseKL is KL(q ‖ p), estimated from draws of q (eq. 6 of the VTI paper, for many data
+	// sets), with score-function gradients for q(m | D). Data sets need not be simulated from the
+	// prior.
 	ReverseKL
 	// BothKL is the mean of ForwardKL and ReverseKL.
 	BothKL

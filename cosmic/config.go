@@ -49,17 +49,19 @@ type Config struct {
 	Seed uint64 `json:"seed,omitempty"` // root seed of the initial weights
 }
 
-// DiagonalMLP is the paper's diagonal Gaussian: an MLP with five hidden layers of 256.
+// DiagonalMLP returns the diagonal Gaussian of the VTI paper: an MLP with five hidden layers of 256
+// units.
 func DiagonalMLP(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Diagonal, Layers: 5, Hidden: 256}
 }
 
-// Affine55 is the paper's Affine(5,5): five layers of five blocks, 16 hidden units.
+// Affine55 returns Affine(5,5) of the VTI paper: five layers of five blocks with 16 hidden units.
 func Affine55(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Affine, Layers: 5, Blocks: 5, Hidden: 16}
 }
 
-// Spline46 is the paper's Spline(4,6): four layers of six blocks, 512 hidden units, ten bins.
+// Spline46 returns Spline(4,6) of the VTI paper: four layers of six blocks with 512 hidden units,
+// and splines of ten bins.
 func Spline46(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Spline, Layers: 4, Blocks: 6, Hidden: 512, Bins: 10}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestNamedSizes builds the paper's flows for the paper's problem (8 coordinates, one-hot features
+// TestNamedSizes builds the flows of the VTI paper for its problem (8 coordinates, one-hot features
 // of 128 models) and counts their parameters. The MLP has 300,304 parameters, like the published
 // network. The autoregressive flows have the published layers, and in addition 2·8 parameters of
 // the last scaling; in the spline, part of the outputs are its shift and scale.

@@ -2,6 +2,9 @@
 // set of weights transports standard normal draws z [B, D] to parameters θ [B, D] of many models.
 // Each model uses some of the D coordinates; the others pass through untouched.
 //
+// The VTI paper is Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional
+// Inference" (2025). Numbers of equations and propositions refer to it.
+//
 // # Map
 //
 // For a model m that uses d_m coordinates (mask A(m)), a flow of L layers is
@@ -27,7 +30,7 @@
 //
 // # Notation
 //
-//	code      paper                   shape
+//	code      VTI paper               shape
 //	z         z ~ ν                   [B, D]
 //	theta     (θ_m, u_∖m)             [B, D]
 //	mask      A(m)                    [B, D] Bool

@@ -47,7 +47,7 @@ func TestColumnKinds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"u", "v"}, {"1", "2"}}, d.Levels)
 	_, err = score.NewProblem(d, score.ModelOptions{Mechanism: sem.MLP}, tables.Constraints{})
-	require.ErrorContains(t, err, "got mlp mechanisms for discrete columns")
+	require.ErrorContains(t, err, `column "a": got categories, want numbers, because the mechanisms are mlp`)
 	_, err = read("a,b\nu,1\nv,2\nu,1\n", tables.DataOptions{Discrete: []string{"b"}, Log: true})
 	require.ErrorContains(t, err, "there is no logarithm of it")
 }

@@ -2,8 +2,11 @@
 //
 // A model is a directed acyclic graph A over the N columns (nodes) of the table: A_ij = 1 is an
 // edge from i to j. Given A, node j is a function of its parents plus Gaussian noise, linear or a
-// network with one hidden ReLU layer (paper section 5.2 and appendix F). Nodes that are categories
-// have a table of probabilities.
+// network with one hidden ReLU layer. Nodes that are categories have a table of probabilities.
+//
+// The VTI paper is Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional
+// Inference" (2025). Section 5.2 and appendix F of it are about graphs, and F.6 and F.7 below are
+// sections of that appendix.
 //
 // # Notation
 //
@@ -19,8 +22,8 @@
 // For mechanisms other than networks, the log evidence of a family has a closed form, and graphs
 // are summed ([RunExact]). For networks it comes from sequential Monte Carlo, that is, from
 // particles ([RunParticles]). Chains over graphs allow any number of nodes ([RunGraphChains], and
-// RunParticles for networks). The method of the paper trains a flow together with a learned q(m)
-// over orders and edges, and also allows any number of nodes ([RunGraphFlow]). Reversible-jump
+// RunParticles for networks). The method of the VTI paper trains a flow together with a learned
+// q(m) over orders and edges, and also allows any number of nodes ([RunGraphFlow]). Reversible-jump
 // chains ignore that the posterior is a product over nodes and serve for comparison
 // ([RunReversibleJump]).
 //

@@ -1,21 +1,24 @@
 // Package gradest estimates gradients with respect to the parameters ψ of a distribution q(m) over
-// models, and bounds the steps taken along them (paper sections 3.3 and 3.4, appendix D).
+// models, and bounds the steps taken along these gradients. The methods come from sections 3.3 and
+// 3.4 and appendix D of the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized
+// Variational Transdimensional Inference" (2025). Numbers of equations refer to it.
 //
-// The loss of a model cannot be differentiated through the draw of that model, so its gradient is
-// estimated from scores: E[(loss − baseline) ∇ log q(m)]. A baseline independent of the draw it is
-// subtracted from changes the variance of the estimate and not its mean.
+// A draw of a model is discrete, so the expected loss cannot be differentiated through the draw.
+// Its gradient is estimated from scores instead: E[(loss − baseline) ∇ log q(m)]. If the baseline
+// of a draw is independent of the draw, it changes the variance of the estimate but not its mean.
 //
 // Notation:
 //
-//	here      paper      meaning                                                 shape
+//	here      VTI paper  meaning                                                 shape
 //	loss      g + ς      log h + log q(m) − log p(m) of each draw (eq. 19)       [B]
 //	baseline  ς          control variate                                         [B] or scalar
 //	logQ      log q_ψ    log probability of each drawn model, differentiable     [B]
 //	scale     α          fraction of the proposed step that is taken             scalar
 //	Epsilon   ε, β_IG    bound on the change of entropy, in nats (eq. 57)        scalar
 //
-// Everything here is a pure graph function except RunningMean, whose memory is a variable of a
-// context. A step is an increment: the parameters after it are ψ + scale·step.
+// All functions build graphs and keep no state, except RunningMean, which keeps its average in a
+// variable of a context. A step is an increment of ψ: the parameters after a step equal ψ +
+// scale·step.
 //
 //	loss := graph.StopGradient(graph.Add(logH, graph.Sub(logQ, logPrior)))
 //	surrogate, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)

@@ -34,7 +34,7 @@ type pooling int
 
 const (
 	meanPool      pooling = iota // the mean of features of the members (deep sets)
-	squarePool                   // the means of features and of their squares (branch paper, appendix A)
+	squarePool                   // the means of features and of their squares (Agrawal and Domke 2021, appendix A)
 	attentionPool                // attention (set transformer)
 )
 

@@ -153,9 +153,9 @@ func TestBadTablesAreFound(t *testing.T) {
 	}
 }
 
-// Tables in which every row is written 50 times, and tables in which two thirds of the rows are
-// written twice, are found for every kind of response. Replicated designs with separate responses
-// are not.
+// The check finds copied rows in tables in which every row is written 50 times, and in tables in
+// which 40 of 60 rows are written twice, for every kind of response. It finds none in replicated
+// designs, in which equal rows have separate responses.
 func TestCopiedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

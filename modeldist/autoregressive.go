@@ -35,8 +35,8 @@ type AutoregressiveConfig struct {
 
 // Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code. One
 // residual masked network gives all conditionals, with an output for each outcome of a site (MADE+;
-// paper section 3.2 and appendix F.8). Its memory grows with the number of sites and not with the
-// number of models.
+// the VTI paper, section 3.2 and appendix F.8). Its memory grows with the number of sites and not
+// with the number of models.
 //
 // The network reads the outcomes of earlier sites as [space.Features]. From its outputs on,
 // arithmetic is in float64.

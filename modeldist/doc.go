@@ -5,9 +5,10 @@
 // code, for larger spaces. [List] is a network over the ascending lists of space.Lists, for few
 // members among thousands of items.
 //
-// Notation (paper section 3.2):
+// Notation (the VTI paper is Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
+// Transdimensional Inference" (2025); see its section 3.2):
 //
-//	here      paper   meaning                                        shape
+//	here      there   meaning                                        shape
 //	codes     m       models, one row of sites each                  [B, S] int32
 //	logits    ψ       log weights of all models, in index order      [M] float64
 //	logQ      log q   log probability of each model, in nats         [B] float

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the default β of the upper confidence bound, from the paper's experiments.
+// DefaultBeta is the default β of the upper confidence bound, as in the experiments of the VTI
+// paper.
 const DefaultBeta = 2
 
 // Belief is the form of the belief about the rewards of models in a [Surrogate].

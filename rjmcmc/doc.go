@@ -1,5 +1,5 @@
 // Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump
-// Markov chain Monte Carlo (Green 1995; appendix E.4 of the VTI paper).
+// Markov chain Monte Carlo (Green 1995; Davies, Mackinlay, Oliveira and Sisson 2025, appendix E.4).
 //
 // It samples the same Target as the variational engine, and serves to check it. The target density
 // over pairs of a model m and the values θ of its active coordinates is
@@ -45,7 +45,9 @@
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
 // long to leave a set of predictors that stand in for others: check RHat and ESS first.
 //
-//	here        paper  meaning                                     shape
+// Notation, here and in Davies et al. (2025):
+//
+//	here        there  meaning                                     shape
 //	codes       m      outcomes of the sites                       [S] per draw
 //	mask        A(m)   active coordinates                          [D] per draw
 //	theta       θ_m    parameters, 0 where inactive                [D] per draw

@@ -72,7 +72,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkCompile compiles a training graph of about 5,000 nodes.
+// BenchmarkCompile compiles the graph of a loss of a flow and its gradients, 8,568 nodes.
 func BenchmarkCompile(b *testing.B) {
 	backend := newBackend(b, "")
 	s := madeSize{14, 8, 64, 5}

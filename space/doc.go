@@ -6,9 +6,10 @@
 // describe subsets ([Subsets]). Other packages describe richer families of models by implementing
 // [Space].
 //
-// Notation:
+// Notation, beside the notation of Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
+// Transdimensional Inference" (2025):
 //
-//	here    paper     meaning                                     shape
+//	here    there     meaning                                     shape
 //	codes   m, s(m)   models, one row of sites each               [B, S] int32
 //	mask    A(m)      coordinates in use                          [B, D] Bool
 //	index             number of a model, 0 ≤ index < ∏ cards      [B] int32

@@ -1,16 +1,18 @@
 // Package surrogate holds Gaussian beliefs about the expected reward of each model, f(m) = E_z[−log
-// h] = −ℓ(m) (eq. 11), learned from the rewards of single draws while the flow, and so f itself,
-// keeps moving (paper section 3.1, appendix B).
+// h] = −ℓ(m) (eq. 11). The beliefs are learned from the rewards of single draws. While they are
+// learned, training changes the flow, and with the flow f itself. Sections, equations and
+// appendices are those of the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized
+// Variational Transdimensional Inference" (2025), here section 3.1 and appendix B.
 //
 // [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
-// times. [Process] is a Gaussian process over codes, in which models share strength, for spaces
-// where most models are never drawn. Both learn their observation noise from their errors, and
-// discount old rewards at the rate at which the flow moves. [Utilities] turns a belief into the
-// utilities that choose the next models.
+// times. [Process] is a Gaussian process over codes, for spaces where most models are never drawn:
+// the rewards of a model also inform the beliefs about similar models. Both learn their observation
+// noise from their errors, and discount old rewards at the rate at which the flow moves.
+// [Utilities] turns a belief into the utilities that choose the next models.
 //
 // Notation:
 //
-//	here      paper     meaning                                                          shape
+//	here      there     meaning                                                          shape
 //	models    m         models by their index in the order of space.All                  [B]
 //	rewards   y         −log h of each draw                                              [B]
 //	mean, sd  μ_t, σ_t  belief about f(m) (eq. 25, 26)                                   per model

@@ -3,10 +3,10 @@
 // A [Mechanism] defines how nodes depend on their parents: [Additive] is linear or a network,
 // [Collapsed] is a network with its output layer integrated out, and callers can write others.
 // [NewGraphTarget] returns the posterior over graphs and the parameters of all nodes together, as
-// in the paper, whose q(m) is a modeldist.Autoregressive over codes of graphs. [NewNodeTarget]
-// returns the posterior of one node given its parents, for all families at once. A flow for it
-// serves graphs as products over nodes, with [GraphModels] as q(m), and the importance weights of
-// its draws give evidences of families ([Estimate]).
+// in the VTI paper (Davies et al. 2025, section 5.2); q(m) is then a modeldist.Autoregressive over
+// codes of graphs. [NewNodeTarget] returns the posterior of one node given its parents, for all
+// families at once. A flow for it serves graphs as products over nodes, with [GraphModels] as q(m),
+// and the importance weights of its draws give evidences of families ([Estimate]).
 //
 // # Files
 //

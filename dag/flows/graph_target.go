@@ -16,10 +16,10 @@ import (
 )
 
 // GraphTarget is the posterior over codes (P, U) of an order and edges along it, together with the
-// parameters of all nodes, as in the paper (5.2). It satisfies vti.Target, for any mechanism and
-// any number of nodes. Its coordinates are the parameters of each node in turn. With the prior over
-// graphs, the codes of a graph share its probability in the proportions of random sorts
-// ([dgraph.LogSorted]).
+// parameters of all nodes, as in section 5.2 of the VTI paper (Davies et al. 2025). It satisfies
+// vti.Target, for any mechanism and any number of nodes. Its coordinates are the parameters of each
+// node in turn. With the prior over graphs, the codes of a graph share its probability in the
+// proportions of random sorts ([dgraph.LogSorted]).
 type GraphTarget struct {
 	// Codes is the space of codes.
 	Codes     *GraphSpace

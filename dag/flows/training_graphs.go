@@ -13,10 +13,10 @@ import (
 )
 
 // These are settings of the joint training of flow and q(m), which were tried on the design of the
-// paper. For the first half of the steps, q(m) follows the evidences raised to a rising power. The
-// bound of the information gain would let q(m) lose ten times its entropy over all steps. Networks
-// need the larger learning rate. q(m) has the learning rate that the engine uses for networks with
-// Adam.
+// VTI paper. For the first half of the steps, q(m) follows the evidences raised to a rising power.
+// The bound of the information gain would let q(m) lose ten times its entropy over all steps.
+// Networks need the larger learning rate. q(m) has the learning rate that the engine uses for
+// networks with Adam.
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10

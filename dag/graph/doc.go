@@ -10,7 +10,8 @@
 //	family        a node j with a set of parents, [Family]
 //	λ             penalty of an edge: a graph has the prior weight exp(−λ edges)
 //
-// Equation and section numbers refer to the paper of the method.
+// F.6 and F.7 are sections of the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized
+// Variational Transdimensional Inference" (2025).
 //
 // # Files
 //

@@ -17,7 +17,8 @@ type Weighted struct {
 	Probability float64
 }
 
-// PaperMetrics holds the four scores of section F.2, as the sources of the paper compute them.
+// PaperMetrics holds the four scores of section F.2 of the VTI paper (Davies et al. 2025), as the
+// source code of that paper computes them.
 type PaperMetrics struct {
 	// F1 is the mean, over graphs, of the F1 score of the entries of the adjacency matrix.
 	F1 report.Number `json:"f1"`

@@ -229,7 +229,7 @@ func TestMixedTableErrors(t *testing.T) {
 	text := "x,k,y\n1.5,a,2\n2.5,b,4\n3.25,b,4\n4.5,a,2\n"
 	numbers := tables.DataOptions{Continuous: []string{"y"}}
 	require.ErrorContains(t, parse(text, numbers, ModelOptions{}), `column "y" is a linear function of ["k"] without any noise`)
-	require.ErrorContains(t, parse(text, tables.DataOptions{Exclude: []string{"y"}}, ModelOptions{Mechanism: sem.BGe}), "got bge mechanisms for discrete and continuous columns, want mixed")
+	require.ErrorContains(t, parse(text, tables.DataOptions{Exclude: []string{"y"}}, ModelOptions{Mechanism: sem.BGe}), `column "k": got categories, want numbers, because the mechanisms are bge; mechanisms for this table: mixed`)
 	require.ErrorContains(t, parse(text, tables.DataOptions{Exclude: []string{"y"}}, ModelOptions{Sigma: 1}), "sigma")
 	long := "x,k\n"
 	for row := range 30 {

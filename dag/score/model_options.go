@@ -54,19 +54,29 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// checkKind returns an error for mechanisms that do not fit the columns.
+// checkKind returns an error if the mechanisms do not fit a column.
 func (o ModelOptions) checkKind(d *tables.Data) error {
-	kind, want := "continuous", "bge, linear, spline, mlp or mixed"
-	switch {
-	case d.Mixed():
-		kind, want = "discrete and continuous", "mixed; or exclude the columns of one kind, or cut the continuous ones into classes"
-	case d.Discrete():
-		kind, want = "discrete", "categorical or mixed"
+	categories := o.Mechanism == sem.Categorical // the kind of column that the mechanisms take
+	j := 0
+	for j < len(d.Names) && d.Category(j) == categories {
+		j++
 	}
-	if o.Mechanism == sem.Mixed || !d.Mixed() && d.Discrete() == (o.Mechanism == sem.Categorical) {
+	if o.Mechanism == sem.Mixed || j == len(d.Names) {
 		return nil
 	}
-	return fmt.Errorf("%s: got %s mechanisms for %s columns, want %s", d.Path, o.Mechanism, kind, want)
+	got, want := "categories", "numbers"
+	if categories {
+		got, want = want, got
+	}
+	allowed := "bge, linear, spline, mlp or mixed"
+	switch {
+	case d.Mixed():
+		allowed = "mixed; or exclude the columns of one kind, or cut the columns of numbers into classes"
+	case d.Discrete():
+		allowed = "categorical or mixed"
+	}
+	return fmt.Errorf("%s: column %q: got %s, want %s, because the mechanisms are %s; mechanisms for this table: %s",
+		d.Path, d.Names[j], got, want, o.Mechanism, allowed)
 }
 
 // Validate returns an error for the first option that is out of its range.

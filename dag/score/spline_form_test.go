@@ -54,5 +54,5 @@ func TestSplineErrors(t *testing.T) {
 	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, Sigma: 1}.Validate(), "want none with spline mechanisms")
 	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline, ImaginarySampleSize: 2}.Validate(), "want none with spline mechanisms")
 	d := mixedTable(t, "x,k,y\n1.5,a,2\n2.5,b,4.5\n3.25,b,4\n4.5,a,2\n", ModelOptions{}).Data
-	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline}.checkKind(d), "got spline mechanisms for discrete and continuous columns, want mixed")
+	require.ErrorContains(t, ModelOptions{Mechanism: sem.Spline}.checkKind(d), `column "k": got categories, want numbers, because the mechanisms are spline; mechanisms for this table: mixed`)
 }

@@ -12,7 +12,8 @@ const (
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear
-	// MLP is x_j = W2 relu(W1 x + b1) + b2 + noise, with one hidden layer (paper, appendix F).
+	// MLP is x_j = W2 relu(W1 x + b1) + b2 + noise, with one hidden layer (Davies et al. 2025,
+	// appendix F).
 	MLP
 	// BGe is linear with an intercept and a noise scale for each node, and has the prior that gives
 	// all graphs of an equivalence class the same evidence.

@@ -19,8 +19,9 @@ const (
 	// Standardize centres every column and divides it by its standard deviation.
 	Standardize Scaling = iota
 	// GlobalScale centres every column and divides all columns by one number, the root mean square
-	// of their standard deviations, as the paper does. The relative variances stay, and if all
-	// nodes have equal noise they can show directions.
+	// of their standard deviations, as in the VTI paper (Davies et al. 2025). The ratios of the
+	// variances of columns stay. If all nodes have equal noise, these ratios can show the
+	// directions of edges.
 	GlobalScale
 	// Center only centres the columns.
 	Center

@@ -88,9 +88,9 @@ func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("y,f,x,item,person\n")
 	for person := range 15 {
-		itemEffect := 0.1 * random.NormFloat64()
+		personEffect := 0.1 * random.NormFloat64()
 		for item := range 6 {
-			y := poisson.Draw(1.2+0.8*float64(item%2)+itemEffect, 1, random)
+			y := poisson.Draw(1.2+0.8*float64(item%2)+personEffect, 1, random)
 			fmt.Fprintf(&text, "%g,%d,%v,i%d,p%d\n", y, item%2, random.NormFloat64(), item, person)
 		}
 	}

@@ -1,5 +1,6 @@
 // Package made builds residual masked autoregressive networks (MADE; Germain et al. 2015, in the
-// residual form of appendix A.3 of the method's paper) as graph functions over a context.Context.
+// residual form of appendix A.3 of the VTI paper, Davies et al. 2025) as graph functions over a
+// context.Context.
 //
 // A network reads x [B, D] and a conditioning input cond [B, C], and returns one or more heads.
 // The outputs that a head holds for input i depend on x_0 … x_{i-1} and on cond, never on x_i or
@@ -21,7 +22,7 @@
 //
 // # Notation
 //
-//	code      paper                         shape
+//	code      VTI paper                     shape
 //	x         x                             [B, D]
 //	cond      z in A.3, ξ in section 2      [B, C]
 //	Hidden    width of h                    H

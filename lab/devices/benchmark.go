@@ -21,14 +21,15 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Flows holds the flows that can be timed, in the sizes of the paper, by name.
+// Flows holds the flows that can be timed, by name. Their sizes are the sizes in the VTI paper
+// (Davies et al. 2025).
 var Flows = map[string]cosmic.Config{
 	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
 }
 
 // Problem is a problem to train on. With Nodes > 0, it is the discovery of a graph with this number
-// of nodes, as in the simulation of the paper; otherwise it is the robust design of the paper with
-// the given number of predictors.
+// of nodes, as in the simulation of the VTI paper; otherwise it is the robust design of that paper
+// with the given number of predictors.
 type Problem struct {
 	Predictors int `json:"predictors,omitempty"`
 	Nodes      int `json:"nodes,omitempty"`
@@ -194,13 +195,13 @@ func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, er
 }
 
 // graphRows and graphHidden are the numbers of rows and of hidden units in the simulation of graphs
-// of the paper (appendix F.1).
+// of the VTI paper (appendix F.1).
 const (
 	graphRows   = 256
 	graphHidden = 10
 )
 
-// robustProblem returns the robust design of the paper, with 50 rows and a column of ones.
+// robustProblem returns the robust design of the VTI paper, with 50 rows and a column of ones.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data := published.Design{Predictors: predictors, Misspecification: published.HighMisspecification, Seed: seed}.Simulate()
 	parsed, err := parse(data.WriteCSV)

@@ -24,9 +24,10 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is the simulation study of the paper (F.4, figure 3). It simulates data sets and analyses
-// several numbers of rows of each. The analysis knows the mechanism and the noise of the
-// simulation, and its prior over graphs is uniform.
+// Study is the simulation study of Davies et al. (2025, appendix F.4 and figure 3). It simulates
+// data sets, and analyses the first rows of each data set, for several numbers of rows. The
+// analysis knows the mechanism and the noise of the simulation, and its prior over graphs is
+// uniform.
 type Study struct {
 	// Structures are the methods to compare, dag.Exact and dag.GraphFlow. If it is empty, the only
 	// method is dag.Exact.

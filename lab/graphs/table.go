@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Row holds the four scores of the paper for one method and one number of rows: means over data
-// sets with their standard errors.
+// Row holds the four scores of Davies et al. (2025) for one method and one number of rows: means
+// over data sets with their standard errors.
 type Row struct {
 	Rows     int        `json:"rows"`
 	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty

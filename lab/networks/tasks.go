@@ -1,5 +1,5 @@
-// Package networks holds the tasks of the paper on exchangeable data sets (Mittal et al. 2023,
-// table 1), as families of problems for package amortize, and measures trained networks on them.
+// Package networks holds the tasks of Mittal et al. (2023, table 1) on exchangeable data sets, as
+// families of problems for package amortize, and measures trained networks on them.
 //
 // # Files
 //
@@ -30,8 +30,8 @@ import (
 // leastRows and mostRows are the smallest and the largest number of rows of a data set.
 const leastRows, mostRows = 64, 128
 
-// These are the sizes of noise in the paper: the variance of the noise of regressions, and the
-// temperature of logits.
+// These are the sizes of noise in Mittal et al. (2023): the variance of the noise of regressions,
+// and the temperature of logits.
 const (
 	regressionVariance = 0.25
 	temperature        = 0.1

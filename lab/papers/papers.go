@@ -19,7 +19,8 @@
 //
 //	exchangeable.go   table 1, figure 2, and data of other kinds
 //
-// PAVI, ADAVI, and the branch paper of Agrawal and Domke (2021):
+// PAVI (Rouillard et al. 2023), ADAVI (Rouillard and Wassermann 2022), and the branch paper
+// (Agrawal and Domke 2021):
 //
 //	plates.go         families of approximations and their gaps to the evidence
 //	plates_models.go  models of groups whose evidence is known

@@ -32,8 +32,8 @@ func (r robust) String() string {
 	return fmt.Sprintf("%s %s %d %d", r.level, r.prior, r.predictors, r.number)
 }
 
-// problem returns the problem of the paper: all models have equal prior probability, every model
-// has a constant, and nothing is standardised.
+// problem returns the problem of Davies et al. (2025): all models have equal prior probability,
+// every model has a constant, and nothing is standardised.
 func (r robust) problem() (*varsel.Problem, error) {
 	s := settingsOf[vtiSettings]("vti")
 	simulation := published.Design{Rows: s.Rows, Predictors: r.predictors, Seed: uint64(r.number)}
@@ -128,8 +128,8 @@ func bitsOf(code []int32) string {
 	return string(bits)
 }
 
-// fit is a flow together with a distribution over models. As in the paper, training starts from the
-// identity and from the prior over models.
+// fit is a flow together with a distribution over models. As in Davies et al. (2025), training
+// starts from the identity and from the prior over models.
 type fit struct {
 	robust
 	sampler, flow string
@@ -137,7 +137,7 @@ type fit struct {
 	draws         int
 }
 
-// flowOf returns the configuration of a flow of the paper.
+// flowOf returns the configuration of a flow of Davies et al. (2025).
 func flowOf(name string) cosmic.Config {
 	return map[string]cosmic.Config{"diag": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0)}[name]
 }

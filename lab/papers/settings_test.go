@@ -8,7 +8,8 @@ import (
 )
 
 // TestSettingsOfVTI checks that the settings agree with table 2, section 5.1 (prior of models and
-// likelihood), and appendices E.1 and E.2 (flows, prior of coefficients, figure 4) of the paper.
+// likelihood), and appendices E.1 and E.2 (flows, prior of coefficients, figure 4) of Davies et al.
+// (2025).
 func TestSettingsOfVTI(t *testing.T) {
 	s := settingsOf[vtiSettings]("vti")
 	require.Equal(t, 50, s.Rows)
@@ -37,7 +38,7 @@ func TestSettingsOfVTI(t *testing.T) {
 }
 
 // TestSettingsOfExchangeable checks that the settings agree with table 1 (its corners, and the best
-// network of each task) and appendices B and C of the paper.
+// network of each task) and appendices B and C of Mittal et al. (2023).
 func TestSettingsOfExchangeable(t *testing.T) {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	require.Len(t, s.Tasks, 11)

@@ -37,10 +37,11 @@ func (m *Misspecification) UnmarshalText(text []byte) error {
 	return misspecifications.Unmarshal(text, m)
 }
 
-// Design describes a data set of the paper. It has a column of ones, x0. Each predictor matters
-// with probability 0.4, with an effect of 0.5, and a tenth of the rows has the noise of an outlier.
-// With misspecification, the effect is 1.5 in the second half of the rows, as in the published
-// data; according to table 2, it varies between data sets instead. Sizes of zero mean the defaults.
+// Design describes a data set of the robust design in Davies et al. (2025). It has a column of
+// ones, x0. Each predictor matters with probability 0.4, with an effect of 0.5, and a tenth of the
+// rows has the noise of an outlier. With misspecification, the effect is 1.5 in the second half of
+// the rows, as in the published data; according to table 2, it varies between data sets instead.
+// Sizes of zero mean the defaults.
 type Design struct {
 	// Rows is the number of observations, by default 50, and Predictors the number of predictors,
 	// by default 7.

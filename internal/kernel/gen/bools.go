@@ -41,7 +41,7 @@ func (m *machine) storeSomeBools(k, lanes mask, n, to gp) {
 		m.VMOVDQU8(bytes, lanes, mem{Base: to})
 		return
 	}
-	// This is the end of the slice, so n is less than the number of lanes.
+	// The code below stores the last bytes of the slice, so n is less than the number of lanes.
 	bytes, left, next := m.boolBytes(k), m.copyOf(n), m.copyOf(to)
 	m.Label("byte")
 	m.MOVB(bytes.As8(), mem{Base: next})
