@@ -148,8 +148,8 @@ func TestAnchorIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestDiagonalPrecision builds an anchor with a diagonal precision in more than MaxCoupledDim
-// coordinates.
+// TestDiagonalPrecision compares an anchor with the oracle for a diagonal precision in more than
+// MaxCoupledDim coordinates. The map back must return the draws.
 func TestDiagonalPrecision(t *testing.T) {
 	const dim = MaxCoupledDim + 1
 	cfg := Config{Dim: dim, Kind: Diagonal, Precision: identity(dim), Linear: randomLinear(dim)}

@@ -281,7 +281,8 @@ func TestInitialisation(t *testing.T) {
 	}
 }
 
-// TestNoFeatures builds flows without features, for a single model.
+// TestNoFeatures checks that ToBase inverts ToParams for flows without features, which serve a
+// single model.
 func TestNoFeatures(t *testing.T) {
 	for _, cfg := range kinds(3, 0) {
 		s := newSubject(t, cfg).randomise(0.5)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGivenQuadratics gives alternate rows of a batch two different quadratics.
+// TestGivenQuadratics gives alternate rows of a batch two different quadratics, and compares each
+// row with the anchor of a flow that has the quadratic of this row in its configuration.
 func TestGivenQuadratics(t *testing.T) {
 	const dim = 5
 	configs := []Config{

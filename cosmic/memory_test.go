@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWeights compares the estimate with the number of weights of actual flows. The estimate leaves
-// out the features that the heads read.
+// TestWeights compares Config.Weights, an estimate, with the number of weights of actual flows. The
+// estimate leaves out the features that the last layer of a network reads.
 func TestWeights(t *testing.T) {
 	for _, cfg := range append(kinds(7, 5), Config{Dim: 30, Features: 12, Layers: 3, Blocks: 1, Hidden: 40, Encoder: []int{20, 10}},
 		Config{Dim: 6, Features: 4, Embedding: Embedding{Columns: 2, Rows: 50, Width: 3}}, Config{Dim: 5, Kind: Diagonal}) {

@@ -164,8 +164,8 @@ func TestScoreFunctionLeavesOutNonFinite(t *testing.T) {
 	require.Equal(t, []any{[]float64{0, 0}, int32(2)}, out[1:])
 }
 
-// TestScoreFunctionMixedTypes combines float32 losses of a flow with float64 log probabilities of a
-// table. No gradient passes to the losses.
+// TestScoreFunctionMixedTypes checks the estimate for float32 losses of a flow together with
+// float64 log probabilities of a table. Its type is float64, and no gradient passes to the losses.
 func TestScoreFunctionMixedTypes(t *testing.T) {
 	out := run(t, context.New(), func(_ *context.Context, loss, logQ *graph.Node) []*graph.Node {
 		surrogate, _ := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)

@@ -13,7 +13,7 @@ import (
 // and logScale = log σ [B, 1], and work in the float type of eta. Their results are finite, with
 // finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
 type Likelihood interface {
-	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n].
+	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n]. logScale is log σ.
 	LogKernel(y, eta, logScale *Node) *Node
 	// Newton returns, for each row [B, n], the slope of log p in η and a positive curvature. This
 	// is the curvature of −log p or, in a heavy tail, the curvature of a quadratic that touches log
@@ -22,9 +22,10 @@ type Likelihood interface {
 	Row
 }
 
-// Row is the density of one response on the host, in float64.
+// Row computes the log density of one response, its derivatives, moments and draws, in float64 and
+// outside of graphs.
 type Row interface {
-	// LogKernelAt returns LogKernel of one row.
+	// LogKernelAt returns log p(y | η, σ) − LogConstant(y).
 	LogKernelAt(y, eta, scale float64) float64
 	// LogConstant returns the part of the log density that depends neither on η nor on σ.
 	LogConstant(y float64) float64

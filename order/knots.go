@@ -15,18 +15,19 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998) for
-// the sum over all sets of up to MaxOrder of them.
+// knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998). The
+// answer is a sum over all sets of up to MaxOrder candidates.
 //
-// The sum walks a tree of sets, in which each child of a set has one more candidate beyond the last
-// of the set. The remaining columns are kept orthogonal to the columns of the set, so that each set
-// costs only a few scalar products with columns of the reduced triangle.
+// The sum walks a tree of sets. A child of a set has one more candidate, which comes after all
+// candidates of the set. The columns of later candidates are kept orthogonal to the columns of the
+// set, so that a set costs only a few scalar products. Columns and response come from the triangle
+// R of the design's QR decomposition, which has fewer rows than the design.
 type knots struct {
 	places []float64 // increasing
 
 	degree, most, rows int
-	response           []float64   // the response in the reduced triangle, orthogonal to the polynomial part
-	columns            [][]float64 // the columns of knots in the reduced triangle, likewise orthogonal
+	response           []float64   // the response in R, orthogonal to the polynomial part
+	columns            [][]float64 // the columns of knots in R, likewise orthogonal
 	explained, total   float64     // variation explained by the polynomial part alone; total variation
 	logCount           []float64   // log p(k) less the log of the number of sets of k knots
 }
@@ -70,8 +71,8 @@ func (k *knots) sets() float64 {
 	return total
 }
 
-// prepare reads columns and response from the reduced triangle of a design. The first rows of the
-// triangle belong to the polynomial part, and its other rows are orthogonal to this part.
+// prepare reads columns and response from the triangle R of the QR decomposition of a design. The
+// first rows of R belong to the polynomial part, and its other rows are orthogonal to this part.
 func (k *knots) prepare(d *design, mean float64) {
 	rows, last := d.reduced.Dims()
 	last--

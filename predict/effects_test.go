@@ -124,8 +124,9 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	assert.InDelta(t, 3.981879709, first(data.Means[0], float64(data.Means[0].Mean)), 1e-8, "both draws are the same at a")
 }
 
-// TestUnsupportedEffectsAreNoted computes effects for combinations that are not in the table. Their
-// results depend on the model alone.
+// TestUnsupportedEffectsAreNoted checks that effects have a note if their combination of values is
+// not in the table, since they then depend on the model alone. Values that no effect can have are
+// errors.
 func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	curve := effectsOf(t, EffectsConfig{Of: []Focus{{Name: "x"}}, By: &Focus{Name: "g"}, Curve: true})
 	require.Len(t, curve.Means, 3*CurvePoints)

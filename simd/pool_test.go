@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPoolRunsEveryTaskOnce publishes many short jobs from several callers at once.
+// TestPoolRunsEveryTaskOnce checks that a pool runs every task of a job once, and no two tasks of
+// the job at once on a worker, while several callers publish many short jobs.
 func TestPoolRunsEveryTaskOnce(t *testing.T) {
 	p := newPool(4)
 	defer p.close()

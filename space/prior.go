@@ -279,7 +279,8 @@ func (p *Prior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// LogProb returns log p(m) of each model. codes [B, G] int32, 1 = in -> [B] float64.
+// LogProb returns log p(m) of each model, [B] float64. codes [B, G] int32 are 1 for predictors in
+// the model and 0 for others.
 func (p Prior) LogProb(codes *graph.Node) *graph.Node {
 	table := graph.Const(codes.Graph(), p.LogProbs(codes.Shape().Dim(-1)))
 	sizes := graph.ReduceSum(codes, -1)

@@ -17,7 +17,7 @@ var testPriors = []Prior{{Kind: UniformPrior}, {Kind: BernoulliPrior, Pi: 0.2}, 
 	{Kind: ExpectedSizePrior, Size: 0.75},
 	{Kind: UniformPrior, MaxSize: 2}, {Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 1}, {Kind: ExpectedSizePrior, Size: 0.9, MaxSize: 2}}
 
-// TestPriorSumsToOne sums p(m) over all subsets.
+// TestPriorSumsToOne checks that p(m) sums to one over all subsets.
 func TestPriorSumsToOne(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := rapid.SampledFrom(testPriors).Draw(r, "prior")
@@ -114,8 +114,8 @@ func TestParsePrior(t *testing.T) {
 	assert.Panics(t, func() { Prior{Kind: BernoulliPrior}.LogProbs(3) })
 }
 
-// TestLogDecisions sums probabilities over sequences of decisions in which the second decision
-// follows only a first yes.
+// TestLogDecisions checks that probabilities sum to one over sequences of decisions in which the
+// second decision is made only after a first yes.
 func TestLogDecisions(t *testing.T) {
 	for _, p := range []Prior{{}, {A: 2, B: 0.7}, {Kind: BernoulliPrior, Pi: 0.3}} {
 		sum := 0.0

@@ -12,8 +12,8 @@ import (
 // Estimate is the expected cost of a study. It is computed from pilot tasks: the first, the middle
 // and the last task of the plan. Pilot tasks are ordinary tasks, and their answers are kept.
 type Estimate struct {
-	// Pilots are the measured tasks, and Costs their costs. Failed is the number of pilot tasks
-	// without an answer.
+	// Pilots are the pilot tasks, and Costs their costs in the same order. Failed is the number of
+	// pilot tasks without an answer.
 	Pilots []Task
 	Costs  []Cost
 	Failed int

@@ -22,7 +22,8 @@ func parquetFile(t testing.TB) []byte {
 	return content
 }
 
-// TestParseParquet reads files of five writers, with their choices of encoding and compression.
+// TestParseParquet reads one table from the files of five writers, which differ in encoding and
+// compression, and checks its values.
 func TestParseParquet(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.parquet"))
 	require.NoError(t, err)

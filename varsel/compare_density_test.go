@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// TestFromOriginalInvertsToOriginal goes to the table's scale and back, for every scaling.
+// TestFromOriginalInvertsToOriginal checks that coefficients are the same after a conversion to the
+// scale of the table and back, for every scaling.
 func TestFromOriginalInvertsToOriginal(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("one,a,b,y\n2,1,2,3\n2,2,50,4.5\n2,4,30,1\n2,5,10,7\n2,9,-7,6\n"))
 	require.NoError(t, err)
@@ -38,7 +39,8 @@ func TestFromOriginalInvertsToOriginal(t *testing.T) {
 	}
 }
 
-// TestDrawsComeBack converts draws to the form in files and back, log σ included.
+// TestDrawsComeBack checks that draws, with log σ, are the same after a conversion to their form in
+// files and back.
 func TestDrawsComeBack(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("a,b,y\n1,2,3\n2,50,4.5\n4,30,1\n5,10,7\n9,-7,6\n"))
 	require.NoError(t, err)

@@ -277,7 +277,8 @@ func loggedCrime(t *testing.T) *table.Table {
 	return logged
 }
 
-// The published figures for ozone, under BIC and under g = n.
+// TestPublishedOzone compares inclusion probabilities for ozone with the published figures, under
+// BIC and under g = n.
 func TestPublishedOzone(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)

@@ -65,8 +65,9 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough to
-// evaluate every code. Codes that are not valid lists have prior probability 0, and are no models.
+// TestListsThatCanBeEnumerated compares a certificate for lists of at most two of 21 predictors
+// with the sum over all codes, which are few. Codes that are not valid lists have prior probability
+// 0 and are no models.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})

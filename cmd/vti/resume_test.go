@@ -125,7 +125,8 @@ func crossedSleep(t *testing.T) string {
 	return path
 }
 
-// TestCancelled interrupts within the process, for every command that computes.
+// TestCancelled cancels the context of every command that computes. The command must end with the
+// status of an interruption, and say how to resume the run, or that it cannot be resumed.
 func TestCancelled(t *testing.T) {
 	emptyDir(t, "", "")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -213,8 +214,8 @@ func TestResumeRefuses(t *testing.T) {
 	})
 }
 
-// TestCertifyDraws certifies with fewer draws than the default, then with more; the record has
-// both.
+// TestCertifyDraws certifies a run with fewer draws than the default, resumes it, and then
+// certifies it with more draws. The record must hold each number, and nothing may be trained again.
 func TestCertifyDraws(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "", "")

@@ -73,9 +73,10 @@ func TestParentsAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFoundTogether has a column s that is nearly a + b, and a last column y that is the
-// small rest. y depends on all three of a, b and s together or on none. A mixed table is tested
-// too.
+// TestNumbersAreFoundTogether checks that the search finds parents that matter only together, among
+// 60 columns. Column x3 is nearly the sum of x1 and x2, and x0 is nearly the small difference
+// between x3 and this sum. x0 therefore depends on all three columns together, and hardly on fewer.
+// The test uses tables of numbers and a mixed table.
 func TestNumbersAreFoundTogether(t *testing.T) {
 	const rows = 300
 	for _, mechanism := range []sem.Mechanism{sem.BGe, sem.Linear, sem.Mixed} {
@@ -160,9 +161,9 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherOfAllNodes makes the comparison of TestTogether for all nodes at once. Some nodes
-// were set by interventions in some rows, have a required parent, or may not be parents of certain
-// nodes.
+// TestTogetherOfAllNodes compares the sets of parents that the search finds for all nodes at once
+// with the scores of all families, as TestTogether does for one node. Some nodes were set by
+// interventions in some rows, have a required parent, or may not be parents of certain nodes.
 func TestTogetherOfAllNodes(t *testing.T) {
 	p := parityTable(t, 9, 120, 2, 3, 0.1, 1)
 	p.Data.Counted = make([][]bool, 120)

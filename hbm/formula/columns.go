@@ -19,8 +19,8 @@ type Column struct {
 	// Level says that the column is an indicator or contrast of labels, or a product with such a
 	// column.
 	Level bool
-	// Step is the name of the step for a column of an ordered predictor, whose columns share one
-	// Name; "" for other columns.
+	// Step is the step of a column of an ordered predictor, such as "low to mid". The columns of
+	// such a predictor share one Name. "" stands for a column of another predictor.
 	Step string
 }
 

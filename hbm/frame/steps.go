@@ -2,7 +2,8 @@ package frame
 
 import "gonum.org/v1/gonum/mat"
 
-// Text returns the name of a column of a design, with its step if it is of a monotonic effect.
+// Text returns the name of a column of a design. For a column of a monotonic effect, mo(x), the
+// name is followed by the step between two categories that the column stands for.
 func (c Column) Text() string {
 	if c.Step == "" {
 		return c.Name

@@ -40,7 +40,9 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	return stored
 }
 
-// TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and an unseen one.
+// TestRowsOfKnownAndNewGroups predicts known subjects of the sleep study, and a new one. Known
+// subjects must have the effects in the draws, and the new one effects with the variance between
+// subjects.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	file, err := draws.Read(filepath.Join(stored.Dir, draws.ParquetFile))

@@ -46,8 +46,8 @@ func TestSameRowsAreTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestRoundTrip writes columns with missing values and over several row groups, and reads them back
-// in order.
+// TestRoundTrip checks that columns with missing values, over several row groups, are read back as
+// they were written.
 func TestRoundTrip(t *testing.T) {
 	columns := []Column{
 		{Name: "z, \"odd\"\n", Kind: Double}, {Name: "a", Kind: Double, Optional: true}, {Name: "i", Kind: Int32}, {Name: "j", Kind: Int64, Optional: true},

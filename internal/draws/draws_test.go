@@ -65,7 +65,8 @@ func TestRoundTrip(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file is left")
 }
 
-// TestOlderParquet reads files that an earlier version of this project wrote with another library.
+// TestOlderParquet checks that files written by an earlier version of this project, with another
+// library, are read as the draws that they hold.
 func TestOlderParquet(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
 		got, err := Read(filepath.Join("testdata", kind.String()+"-arrow-go.parquet"))

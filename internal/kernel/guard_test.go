@@ -166,8 +166,8 @@ func requireCanaries(t *testing.T, window []byte, cleared int, where func() stri
 	}
 }
 
-// TestProductsStayInside runs small products with all three matrices at both ends of guarded
-// memory.
+// TestProductsStayInside checks that small products access no memory beyond their three matrices.
+// The matrices are at both ends of guarded memory, where such an access faults.
 func TestProductsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testProductsStayInside[float32](t, isa) })
@@ -198,7 +198,8 @@ func testProductsStayInside[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// TestTransposeStaysInside transposes and copies between matrices at both ends of guarded memory.
+// TestTransposeStaysInside checks that transposing and copying access no memory beyond the
+// matrices, which are at both ends of guarded memory.
 func TestTransposeStaysInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testTransposeStaysInside[float32](t, isa) })

@@ -59,8 +59,8 @@ func sameBits[T Float](x, y T) bool {
 	return math.Float64bits(float64(x)) == math.Float64bits(float64(y)) || x != x && y != y
 }
 
-// TestInPlace runs all kernels with dst being the same slice as an operand, for each operand in
-// turn.
+// TestInPlace checks that the kernels give the same results if dst is the same slice as an operand,
+// for each operand in turn.
 func TestInPlace(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testInPlace[float32](t, isa) })
@@ -100,7 +100,8 @@ func testInPlace[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// TestLengthsMustAgree gives each operand in turn a wrong length.
+// TestLengthsMustAgree checks that a kernel panics if an operand has a wrong length, for each
+// operand in turn.
 func TestLengthsMustAgree(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		v := VectorsOf[float64](isa)

@@ -123,7 +123,7 @@ func BenchmarkFactorize(b *testing.B) {
 	}
 }
 
-// TestLogProduct has products beyond the range of float64 whose logarithms are not.
+// TestLogProduct checks logarithms of products that are beyond the range of float64.
 func TestLogProduct(t *testing.T) {
 	for _, factor := range []float64{3, 1e-310, 1e308, 1e-3} {
 		product := logProduct{product: 1}

@@ -382,8 +382,8 @@ func TestEnumerateCancel(t *testing.T) {
 	assert.Less(t, calls, 100)
 }
 
-// TestEnumerateCollinear takes columns that are equal to eight digits, which only a wide prior
-// separates.
+// TestEnumerateCollinear compares the sum over models with the plain computation for two columns
+// that are equal to eight digits, so that only a wide prior separates their coefficients.
 func TestEnumerateCollinear(t *testing.T) {
 	p := randomProblem(10, 40, [][]int{{1}, {2}, {3}}, 4)
 	for i := range 40 {
