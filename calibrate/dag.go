@@ -238,7 +238,7 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 		return err
 	}
 	// The edge is chosen among all pairs of nodes, and not only among the true edges. A choice
-	// among the latter would give more weight to graphs of few edges, for which the posterior given
+	// among true edges would give more weight to graphs of few edges, for which the posterior given
 	// the edge does not account.
 	from, to := random.IntN(p.Data.Nodes()), random.IntN(p.Data.Nodes()-1)
 	if to >= from {

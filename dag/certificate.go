@@ -35,9 +35,12 @@ type Certificate struct {
 	Draws    int `json:"draws"`
 	// NonFinite is the number of draws whose density was not finite.
 	NonFinite int `json:"non_finite,omitempty"`
-	// Evidences by particles come from islands, independent groups of particles. Islands is the
-	// number of islands of fine runs. Rough is the share of graphs with a family that has no fine
-	// run. Settling is the mean rise of log evidences, in nats, when particles move twice as long.
+	// The next three fields are for evidences by particles. Every family (a node with a set of
+	// parents) has a rough estimate; families that matter have an estimate from islands,
+	// independent groups of particles. Islands is the number of all islands. Rough is the share of
+	// graphs with a family that has only a rough estimate. Settling is the mean rise of log
+	// evidences, in nats, when particles move twice as long; it is near zero if particles move long
+	// enough.
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
@@ -104,9 +107,9 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 	return c
 }
 
-// certifyParticles judges evidences by particles: by the share of relevant evidences that come from
-// fine runs, by the change of evidences when particles move longer, and by the resulting errors of
-// the edge probabilities.
+// certifyParticles judges evidences by particles: by the share of graphs all of whose evidences
+// come from islands (independent groups of particles) and not from a rough estimate, by the change
+// of evidences when particles move longer, and by the resulting errors of the edge probabilities.
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})

@@ -27,8 +27,9 @@ type Record struct {
 	Constraints tables.Constraints `json:"constraints"`
 	Model       score.ModelOptions `json:"model"`
 	Effects     []string           `json:"effects,omitempty"` // requested total effects, as pairs "a->b"
-	// Structure is the method. Islands is the largest number of islands of particles in fine runs.
-	// Flow, DType, Steps, Batch, Draws, Undivided and Cold are settings of the flow, see RunConfig.
+	// Structure is the method. Islands is the largest number of islands, independent groups of
+	// particles, for the families whose evidences matter. Flow, DType, Steps, Batch, Draws,
+	// Undivided and Cold are settings of the flow, see RunConfig.
 	Structure score.Method  `json:"structure"`
 	Islands   int           `json:"islands,omitempty"`
 	Flow      cosmic.Config `json:"flow"`

@@ -29,8 +29,9 @@ type RunConfig struct {
 	// for all families; 0 stands for 131,072 with linear mechanisms and 16,384 with networks.
 	// Networks use it only if Undivided is set.
 	Draws int
-	// Islands is the largest number of islands (independent groups of particles) in fine runs for
-	// networks, unless Undivided is set; 0 stands for some minutes' work.
+	// Islands is the largest number of islands: independent groups of particles, which estimate the
+	// evidences that matter. Networks have them unless Undivided is set. 0 stands for some minutes
+	// of work.
 	Islands int
 	// Undivided asks for one flow over the parameters of all nodes together.
 	Undivided bool

@@ -19,8 +19,8 @@ import (
 
 // ParticlesConfig configures RunParticles.
 type ParticlesConfig struct {
-	// Islands is the largest number of islands (independent groups of particles) in fine runs; 0
-	// stands for some minutes' work. Seed is the random seed.
+	// Islands is the largest number of islands: independent groups of particles, which estimate the
+	// evidences that matter. 0 stands for some minutes of work. Seed is the random seed.
 	Islands int
 	Seed    uint64
 	// Chains asks for chains over graphs instead of sums over all graphs. Evidences are then
@@ -28,8 +28,7 @@ type ParticlesConfig struct {
 	Chains bool
 	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
-	// MaxTime, if not 0, is the time after which estimates for no further families and islands are
-	// begun.
+	// MaxTime, if not 0, is the time after which no further estimate begins.
 	MaxTime time.Duration
 	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
@@ -99,10 +98,11 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 // finer. If families found in the last round have much probability, the answer is doubtful.
 const listRounds = 4
 
-// concludeParticles makes a result of graphs made of a growing list of families, with evidences by
-// particles. Pilot runs find the probable families, and the neighbours of these get pilot runs too.
-// Fine runs then change the probabilities, and the search goes on. mostFound is the argument most
-// of [Certificate.addFound].
+// concludeParticles makes a result of graphs whose families (nodes with sets of parents) are on a
+// list that grows. The evidences come from particles. Pilot runs, which are cheap, find the
+// probable families; the neighbours of probable families get pilot runs too. More precise runs then
+// change the probabilities, and the search goes on. mostFound is the argument most of
+// [Certificate.addFound].
 func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, families *foundFamilies, cfg ParticlesConfig, kept *shard.Shard, mostFound float64) (*Result, error) {
 	mostSummed := walk.MostSummed
 	if cfg.Chains {
@@ -126,7 +126,7 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 		if err != nil {
 			return nil, err
 		}
-		// a part of the fine runs in each round, so that families found later get some too
+		// Each round makes a part of the precise runs, so that families found later get some too.
 		scores.Part = float64(round+1) / listRounds
 		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
 			return nil, err

@@ -30,10 +30,11 @@ type ModelsConfig struct {
 	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
-	// Powers are the powers of the evidence at each temperature, the posterior (power 1) first; nil
-	// stands for 1, 0.65 and 0.4. The prior is not tempered: with thousands of items it keeps sets
-	// small. Were it tempered, hot copies would hardly ever have a set to exchange with colder
-	// copies.
+	// Powers are the powers of the evidence at the temperatures, in descending order; the first is
+	// 1, the posterior. nil stands for 1, 0.65 and 0.4. The power applies to the evidence but not
+	// to the prior: with thousands of items the prior keeps sets small. With a tempered prior, sets
+	// at high temperatures would be so large that they could hardly ever be exchanged with sets at
+	// lower temperatures.
 	Powers []float64
 	// BurnIn is the number of iterations dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int

@@ -136,7 +136,8 @@ func (s *sampler) keep(n int) {
 	}
 }
 
-// endBurnIn updates every rung after a burn-in iteration, and the ladder from all of them.
+// endBurnIn adapts the proposals of every temperature after an iteration of burn-in, and the
+// temperatures themselves.
 func (s *sampler) endBurnIn() error {
 	renewed := false
 	for i := range s.rungs {

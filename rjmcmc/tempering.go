@@ -18,7 +18,8 @@ import (
 // pairs take turns, which lets states travel straight through the ladder (Okabe et al. 2001).
 // Burn-in places the β so that all pairs refuse exchanges equally often (Syed et al. 2022).
 
-// ladder holds the temperatures of a run and the counts of their exchanges.
+// ladder holds the inverse temperatures of a run, from 1 to 0, and counts the exchanges of states
+// between neighbouring temperatures.
 type ladder struct {
 	chains   int
 	beta     []float64 // [T]
@@ -31,7 +32,7 @@ type ladder struct {
 	roundTrips     int
 }
 
-// replica follows a state through the ladder for the count of round trips.
+// replica follows a state from temperature to temperature, to count its round trips.
 type replica struct {
 	left      bool // the state has been at the posterior
 	returning bool // after that it has been at the flattest density, and it has not come back yet
@@ -40,10 +41,12 @@ type replica struct {
 // Settings of the ladder. Not tuned.
 const (
 	// firstPower sets the first inverse temperatures: evenly spaced numbers from 0 to 1, raised to
-	// this power. Refusals are interpolated over β to the power of 1/firstPower.
+	// this power. When temperatures are placed anew, shares of refused exchanges are interpolated
+	// linearly in β to the power of 1/firstPower.
 	firstPower = 3
-	// leastRefused is the least share of refusals that a pair of temperatures counts with. It
-	// separates temperatures whose exchanges are never refused.
+	// leastRefused replaces the share of refused exchanges of a pair of temperatures if that share
+	// is smaller. Without it, temperatures whose exchanges are never refused would be placed at the
+	// same β.
 	leastRefused = 1e-3
 )
 
@@ -141,9 +144,9 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew sets g to the location and scale of the posterior's chains. It places the temperatures so
-// that each pair of neighbours has the same share of the refusals since the last renewal. Both
-// change the densities of all copies.
+// renew sets g to the location and scale of the chains at temperature 1. It places the temperatures
+// so that, by the exchanges since the last renewal, each pair of neighbours refuses the same share.
+// Both changes alter the densities of all copies.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.flattest.scale {
 		l.flattest.centre[j], l.flattest.scale[j] = posterior.BirthMean[j], posterior.BirthSD[j]

@@ -113,7 +113,8 @@ func (t *Table) DropMissing(names []string) (*Table, int, error) {
 }
 
 // NumbersOf returns a copy of the values of a Numeric column. It returns an error if a cell is
-// missing or if the column is a Factor. want describes the required content in the latter error.
+// missing or if the column is a Factor. The error about a Factor contains want, a description of
+// the required content.
 func (t *Table) NumbersOf(name, want string) ([]float64, error) {
 	c, err := t.Lookup(name)
 	if err != nil {

@@ -41,9 +41,8 @@ type effort struct {
 	// takes seconds or because the whole answer should take about a second. apart says that a pilot
 	// finds a proposal of its own if the proposal of the largest model does not suit it
 	pilots, apart bool
-	// sharp says that densities cost little. Then draws are added, with their number doubled each
-	// time, until the moments are known well, and proposals whose weights have a heavy tail are
-	// mended
+	// sharp says that densities cost little. The number of draws is then doubled until the moments
+	// are known well, and a proposal whose weights have a heavy tail is replaced by a wider one
 	sharp bool
 	// problem holds the settings of the search for the proposal of a model. Its PerRound, times the
 	// number of hyperparameters plus one, is the number of draws in a round of the adaptation, and

@@ -98,11 +98,12 @@ func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
 }
 
-// improbable reports whether the log density of the observed response is above, for every draw of
-// the posterior, or below, for every draw, the log density of a response drawn anew from it (the
-// deviance as a discrepancy; Gelman, Meng and Stern 1996). It is above, for example, if a number
-// separates two labels perfectly. At most a share 4 / MinDraws of tables drawn from the model is
-// improbable (Meng 1994).
+// improbable reports whether the observed response is unlike all responses that the posterior
+// predicts. For each posterior draw it compares the log density of the observed response with the
+// log density of a response simulated from the draw (the deviance as a discrepancy; Gelman, Meng
+// and Stern 1996). The response is improbable if its density is the larger one for all draws, as if
+// a number separates two labels perfectly, or the smaller one for all draws. At most a share 4 /
+// MinDraws of tables simulated from the model is improbable (Meng 1994).
 func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 {

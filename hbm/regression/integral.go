@@ -300,11 +300,12 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 // combine sums the current evidences of the models.
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
-// mostUncertain lists the models that more draws help most, among the models with fewer than most
-// draws. The part of a model in the error of the answer is its probability times the larger of two
-// numbers: the standard error of its log evidence, and the inverse root of its effective number of
-// draws. If tails is true, it is its probability times the share of its posterior that weights may
-// have missed. A model is listed if its part is at least half of the largest part.
+// mostUncertain lists the models, among models with fewer than most draws, for which more draws
+// reduce the error of the answer most. The part of a model in this error is its probability times
+// the larger of two numbers: the standard error of its log evidence, and the inverse root of its
+// effective number of draws. If tails is true, the part of a model is its probability times the
+// share of its posterior that weights may have missed. A model is listed if its part is at least
+// half of the largest part.
 func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {

@@ -138,8 +138,8 @@ type LevelSummary struct {
 }
 
 // TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups. A
-// smooth function is "absent", "linear" or "curved", the latter two also with the groups by which
-// the line varies.
+// smooth function is "absent", "linear" or "curved". "linear" and "curved" are followed by the
+// groups by which the line varies, if it varies.
 type TermState struct {
 	// Term is the name of the term, and State its state.
 	Term  string `json:"term"`

@@ -31,8 +31,8 @@ type Options struct {
 	// negligible. Default 36, which is the size of rounding errors.
 	Depth float64
 	// Tolerance is the largest accepted difference between the log integral from all nodes and the
-	// log integral from every second node. The error of the former is about the square of the
-	// difference. Default 1e-6.
+	// log integral from every second node. The error of the integral from all nodes is about the
+	// square of the difference. Default 1e-6.
 	Tolerance float64
 	// Most is the largest number of nodes. Default 65,536.
 	Most int

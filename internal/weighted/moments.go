@@ -40,11 +40,11 @@ const (
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
 // are reliable. Its standard error is then too small as well. MomentsOf therefore computes Pareto's
-// k̂, the shape of the tail, of the weights times the distances of the values from their mean, and
-// of the weights times the squared distances (Vehtari et al. 2024, section 3.2.4). The mean is NaN
-// if the former k̂ is above both psis.ReliableFor and the k̂ of the weights alone plus heavier. The
-// standard deviation is NaN if this holds for the larger of the two k̂, or if its relative standard
-// error is above mostRelativeError.
+// k̂, the shape of the tail, of two products (Vehtari et al. 2024, section 3.2.4): the weights
+// times the distances of the values from their mean, and the weights times the squared distances. A
+// k̂ is too large if it is above both psis.ReliableFor and the k̂ of the weights alone plus
+// heavier. The mean is NaN if the first k̂ is too large. The standard deviation is NaN if the
+// larger of the two k̂ is too large, or if its relative standard error is above mostRelativeError.
 //
 // Each standard error includes a part for the tail beyond the largest draw (psis.Result.Unreached).
 // If the averaged products have an infinite variance, as the squares often have, this part is most

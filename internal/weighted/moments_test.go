@@ -66,8 +66,9 @@ func TestStandardDeviationsByHeavierProposals(t *testing.T) {
 	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three standard errors of the sd of 300 numbers
 }
 
-// The standard deviation of 30 draws is more than four standard errors off in at most 10 of 10,000
-// samples. With standard errors from the fourth moment of the draws alone, there would be 25.
+// TestStandardDeviationsOfFewDraws estimates the standard deviation of a normal distribution from
+// 30 draws, 10,000 times. At most 10 estimates may differ from the truth by more than four of their
+// standard errors. Standard errors from the fourth moment of the draws alone would give 25.
 func TestStandardDeviationsOfFewDraws(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const samples = 10_000

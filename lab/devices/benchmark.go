@@ -169,8 +169,8 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	return nil
 }
 
-// open simulates the problem and returns its posterior and a distribution over models. The latter
-// is a table for graphs and for few predictors, and a network for more predictors.
+// open simulates the problem and returns its posterior and a distribution over models. The
+// distribution is a table for graphs and for few predictors, and a network for more predictors.
 func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
 	if p.Nodes > 0 {
 		target, err := graphs(sem.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})

@@ -91,7 +91,8 @@ func normalAround(mean, sd float64) rowDensity {
 }
 
 // integrate integrates over all parameters. It returns the evidence and the moments of the
-// intercept, the slope and the sd of groups, the latter in units of the scale of its prior.
+// intercept, the slope and the sd of groups. The sd of groups is in units of the scale of its
+// prior.
 func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMoments, error) {
 	switch kind {
 	case likelihood.LogisticKind:

@@ -65,8 +65,8 @@ type Session struct {
 	Device *gpu.Device // nil unless the task computes on one
 	Dir    string
 	Resume bool
-	// Again reports whether only a new certificate of the trained run in the directory is to be
-	// computed, and Shard is the part of this process in it.
+	// Again requests a new certificate of the trained run in the directory, and no training. Shard
+	// is the part of this process in the certificate.
 	Again bool
 	Shard *shard.Shard // nil if this process works alone
 	Shown *console.Progress
