@@ -23,7 +23,7 @@ func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 }
 
 // scoreLoss returns a scalar whose gradient with respect to q(m) estimates the gradient of the
-// expected loss, and the number of draws that it leaves out because their loss is not finite. codes
+// expected loss. It leaves out draws whose loss is not finite, and also returns their number. codes
 // [B,S] holds the draws, loss [B] their losses and logModel [B] their log q(m).
 func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, nonFinite *Node) {
 	cfg := &t.config

@@ -105,10 +105,10 @@ type GroupedModels interface {
 	ModelDistribution
 	// Rows returns the number of rows of a model, which divides the size of every batch.
 	Rows() int
-	// ScoreLoss returns a scalar with the gradient of the expected loss of models with respect to
-	// q(m), the number of rows that it leaves out (int32), and the losses of the M drawn models:
-	// codes [B,S], logH [B] float64 = log q(θ | m) − log p(y, θ | m) of rows -> losses [M]. Each
-	// step calls ScoreLoss once, and ScoreLoss may change its own variables.
+	// ScoreLoss returns three results: a scalar with the gradient of the expected loss of models
+	// with respect to q(m), the number of rows that it leaves out (int32), and the losses [M] of
+	// the drawn models. codes [B,S] and logH [B] float64, which is log q(θ | m) − log p(y, θ | m),
+	// belong to rows. Each step calls ScoreLoss once, and ScoreLoss may change its own variables.
 	ScoreLoss(ctx *Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node)
 }
 
@@ -119,9 +119,9 @@ type Learner interface {
 	ModelDistribution
 	// Begin starts anew, or continues from the state that Store left in ctx.
 	Begin(ctx *Context) error
-	// Learn updates q(m) with a batch: the drawn codes [B*S], the rewards [B] = log p(y, θ | m) −
-	// log q(θ | m) of draws θ, and movement, the change in nats of expected rewards since the last
-	// batch that is due to training of the flow.
+	// Learn updates q(m) with a batch of drawn codes [B*S] and their rewards [B], log p(y, θ | m) −
+	// log q(θ | m) at a draw θ. movement is the change in nats of expected rewards since the last
+	// batch, because training changes the flow.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store saves the state in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
@@ -162,10 +162,10 @@ func unimodal(target Target) bool {
 	return evidences != nil && !evidences.Exact()
 }
 
-// KnownTarget is a Target that can compute some of the following without training: evidences of
-// models, in closed form or estimated around a mode; the sum over models; members of models that
-// have an effect only together; points near modes of the parameters. If evidences are known
-// certification needs no draws of the flow.
+// KnownTarget is a Target that can compute some quantities without training (see models.Known).
+// They are evidences of models, in closed form or estimated around a mode; the sum over models;
+// predictors or other members of models that have an effect only together; and points near modes of
+// the parameters. If evidences are known, certification needs no draws of the flow.
 type KnownTarget interface {
 	Target
 	// Known returns the same value at every call.

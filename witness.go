@@ -65,9 +65,9 @@ func (w *witnesses) add(groups ...[]witness) {
 func (w witnesses) flat() []witness { return slices.Concat(w...) }
 
 // unseen returns the share of the posterior in regions that a certificate with the given log
-// evidence has not seen: the largest share that a group of witnesses shows. logWeight holds, in the
-// order of flat, the log of the amount that a draw at each witness would add to the evidence (its
-// weight divided by the number of draws).
+// evidence has not seen. Each group of witnesses gives such a share, and unseen returns the largest
+// one. logWeight holds, in the order of flat, the log of the amount that a draw at each witness
+// would add to the evidence: the weight of the draw divided by the number of draws.
 func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float64) {
 	at := 0
 	for _, group := range w {
@@ -204,9 +204,8 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	return placed
 }
 
-// shares returns, for each witness, the log of the amount p(m) w / n that a draw at the witness
-// would add to the evidence, where w is the weight of the draw and n the number of draws of its
-// model, given by draws.
+// shares returns the log of the amount p(m) w / n that a draw at each witness would add to the
+// evidence. w is the weight of the draw and n, an entry of draws, the number of draws of its model.
 func (s *importanceSampler) shares(witnesses witnessed, draws []float64, logPrior []float64) ([]float64, error) {
 	weights, err := s.weightsAt(witnesses.models, witnesses.theta)
 	for k := range weights {

@@ -156,10 +156,10 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// GraphPrior returns the log prior probabilities of graphs. Depending on the options all graphs are
-// equally probable; or the number of parents of each node is uniform, and so is the set of parents
-// of that number; or the probability is proportional to exp(−λ k) for a graph with k edges and edge
-// penalty λ.
+// GraphPrior returns the log prior probabilities of graphs. The options choose among three priors.
+// All graphs are equally probable. Or the number of parents of each node is uniform, and so is the
+// set of parents of that number. Or the probability of a graph with k edges is proportional to
+// exp(−λ k), with the edge penalty λ.
 func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {

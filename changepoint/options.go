@@ -50,7 +50,7 @@ type Options struct {
 // Places is a prior of the places of changes given their number.
 type Places int
 
-// These are the priors of places.
+// These constants are the priors of the places of changes.
 const (
 	// DefaultPlaces is Spaced for events, Uniform for a series.
 	DefaultPlaces Places = iota

@@ -87,7 +87,7 @@ func Differences(pairs ...[2]any) (list []string, err error) {
 	return list, nil
 }
 
-// These are the names of the files that [Comparison.Write] writes.
+// These constants are the names of the files that [Comparison.Write] writes.
 const (
 	File       = "comparison.json"
 	ModelsFile = "models.csv"

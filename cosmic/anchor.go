@@ -31,12 +31,12 @@ type anchor struct {
 type quadratic struct{ precision, linear *graph.Node } // [B, D, D], [B, D]
 
 // Given returns a flow with a separate anchor for each row of a batch. The precision H [B, D, D]
-// and the linear term b [B, D] of a row take the place of the Config's, so that an untrained flow
-// is the normal distribution N(H_AA⁻¹b_A, H_AA⁻¹) on the row's active coordinates A. Only the
-// entries of active coordinates are used. If H_AA is not positive definite, the anchor is some
-// other normal distribution, and the flow is still valid. No gradient passes through precision or
-// linear. The returned flow can be used only in the graph of these nodes. It shares the variables
-// of f.
+// and the linear term b [B, D] replace Precision and Linear of the Config. For each row, an
+// untrained flow is then the normal distribution N(H_AA⁻¹b_A, H_AA⁻¹) on the active coordinates A
+// of the row. Only the entries of active coordinates are used. If H_AA is not positive definite,
+// the anchor is some other normal distribution, and the flow is still valid. No gradient passes
+// through precision or linear. The returned flow can be used only in the graph of these nodes. It
+// shares the variables of f.
 func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	dim := f.cfg.Dim
 	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {

@@ -20,10 +20,10 @@
 //
 // Q_m, the anchor, is present if the Config has a Precision H and a Linear term b. It is a fixed
 // affine map, which sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A.
-// If the log density of the saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same
-// density with its inactive coordinates at zero, the anchor approximates the posterior of every
-// model, however the predictors correlate. An untrained flow equals this approximation, and
-// training learns only the difference.
+// Suppose that the log density of the model with all coordinates is about -½ θᵀHθ + bᵀθ, and that
+// any other model has the same density with its inactive coordinates at zero. The anchor then
+// approximates the posterior of every model, however the predictors correlate. An untrained flow
+// equals this approximation, and training learns only the difference.
 //
 // Inactive coordinates are last and map to themselves. They are therefore unchanged to the bit, no
 // other coordinate depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.

@@ -17,7 +17,8 @@ const (
 
 // spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound],
 // continued by the identity. The map affine follows it and can move mass beyond the square. Both
-// are the identity at ρ = 0: the bins are equal and the slopes one, and there is no shift or scale.
+// maps are the identity at ρ = 0: the bins are equal and the slopes one, and there is no shift or
+// scale.
 //
 // The alternative, a spline on [0, 1] between a sigmoid and a logit, loses precision: in float32
 // the sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on. It must clamp, and

@@ -107,9 +107,10 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 	return c
 }
 
-// certifyParticles judges evidences by particles: by the share of graphs all of whose evidences
-// come from islands (independent groups of particles) and not from a rough estimate, by the change
-// of evidences when particles move longer, and by the resulting errors of the edge probabilities.
+// certifyParticles judges evidences by particles. It uses three numbers: the share of graphs with a
+// family whose evidence is a rough estimate and does not come from islands (independent groups of
+// particles), the change of evidences when particles move longer, and the resulting errors of the
+// edge probabilities.
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})

@@ -32,8 +32,8 @@ const (
 	searchedParents = 2
 	mostSearched    = 20
 	// All families are listed if there are at most allNetworks of them for networks, whose
-	// evidences need particles, or allLinear for linear mechanisms. This is the case for up to 8
-	// and 10 nodes.
+	// evidences need particles, or allLinear for linear mechanisms. There are few enough families
+	// for up to 8 nodes with networks, and up to 10 with linear mechanisms.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 

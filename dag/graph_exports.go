@@ -33,7 +33,7 @@ var graphFormats = enum.New[GraphFormat]("format of graphs", "dot", "graphml", "
 // graphFiles holds the name of the file in a run directory, by format.
 var graphFiles = [...]string{GraphFile, GraphMLFile, ModelStringFile, DagittyFile, BIFFile}
 
-// These are the names of the graph files for other programs.
+// These constants are the names of the graph files for other programs.
 const (
 	ModelStringFile = "graph.bnlearn"
 	DagittyFile     = "graph.dagitty"

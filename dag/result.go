@@ -92,10 +92,10 @@ type Edge struct {
 	ProbReverse   Number `json:"prob_reverse"`
 	ProbReverseSE Number `json:"prob_reverse_se"`
 	ProbNone      Number `json:"prob_none"`
-	// These are probabilities of equivalence classes. In a class counted by ClassForward all graphs
-	// have from → to, and in one counted by ClassReverse all have to → from. In a class counted by
-	// ClassUndirected all graphs have an edge between the nodes, but its direction differs between
-	// graphs.
+	// These fields hold probabilities of equivalence classes. In a class counted by ClassForward
+	// all graphs have from → to, and in one counted by ClassReverse all have to → from. In a class
+	// counted by ClassUndirected all graphs have an edge between the nodes, but its direction
+	// differs between graphs.
 	ClassForward    Number `json:"class_forward"`
 	ClassReverse    Number `json:"class_reverse"`
 	ClassUndirected Number `json:"class_undirected"`

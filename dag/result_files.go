@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// These are the names of files of an answer in a run directory.
+// These constants are the names of files of an answer in a run directory.
 const (
 	EdgesFile   = "edges.csv"
 	MatrixFile  = "adjacency.csv"

@@ -13,9 +13,9 @@ import (
 const lowest = -1e30
 
 // Attend applies one block of a transformer to queries [T, M, H], where T is the number of sets and
-// H is Hidden: it adds to each query the result of multi-head attention to the members [T, N, H] of
-// the set for which present [T, N] is true, and then a perceptron of the sum. If no member is
-// present the attention adds nothing that depends on members.
+// H is Hidden. It adds two terms to each query: the result of multi-head attention to the members
+// [T, N, H] of the set for which present [T, N] is true, and then a perceptron of the sum so far.
+// If no member is present the attention adds nothing that depends on members.
 func (c Config) Attend(ctx *context.Context, queries, members, present *Node) *Node {
 	x, asked := queries, normalised(queries)
 	seen := c.seen(ctx, asked, normalised(members), present)

@@ -79,8 +79,8 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 }
 
 // Network returns the fraction of the steps to take, a float64 scalar. steps[i] is the proposed
-// increment of variables[i]. logProb returns log q [B] of one fixed batch drawn from the present q,
-// and computes it from the current graph values of the variables.
+// increment of variables[i]. logProb returns log q [B] of one fixed batch, which was drawn from the
+// present q. It computes log q from the current graph values of the variables.
 //
 // Entropies are estimated by [ImportanceEntropy]. Each candidate costs one evaluation of logProb,
 // so keep Halvings small: 6 reaches 1/64 of the step. Graph values of variables are left unchanged.

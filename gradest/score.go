@@ -13,8 +13,8 @@ import (
 //
 // of the gradient of the expected loss (eq. 18). loss is [B], logQ is [B] and carries the gradient,
 // baseline is [B] or a scalar; the result has the dtype of logQ. No gradient flows into loss or
-// baseline: the dependence of the loss on the parameters of q(θ|m) has a separate, pathwise,
-// gradient.
+// baseline. The loss also depends on the parameters of q(θ|m), but that dependence has a separate,
+// pathwise gradient.
 //
 // A row in which any of the three is not finite is left out of the value and of the gradient, and
 // nonFinite, an int32 scalar, counts such rows. When no row is left the value is NaN and the

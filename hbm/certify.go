@@ -72,8 +72,8 @@ func (c *Certificate) evidence() models.Evidence {
 }
 
 // Numbers of draws. If there are few groups, the posterior of their standard deviation has a tail
-// that 2,000 draws do not show: with 2,000 draws, the posterior standard deviation is 9 and 14
-// percent too small in two of 9 fits with a good k̂.
+// that 2,000 draws do not show. With 2,000 draws and a good k̂, the standard deviation of this
+// posterior is 9 and 14 percent too small in two of 9 fits.
 const (
 	firstDraws  = 8000
 	mostDraws   = 64_000

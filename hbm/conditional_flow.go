@@ -17,9 +17,9 @@ import (
 // members of the variable, its repetitions over plates. They are conditioned on the encoding of the
 // member, a few numbers that distinguish it, and on earlier variables.
 //
-// The affine block multiplies the normal approximation N(m, s²) of the prior, given its parents, by
-// a normal likelihood of one observation per number, with a mean x̂ and a precision λ that it reads
-// from the encoding: with w = λs² / (1 + λs²) the result is
+// N(m, s²) is the normal approximation of the prior of a number, given its parents. The affine
+// block multiplies it by the normal likelihood of one observation, whose mean x̂ and precision λ it
+// reads from the encoding. With w = λs² / (1 + λs²) the result is
 //
 //	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
 //

@@ -14,10 +14,10 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// setEncoder computes from the data the encodings of members of plates, a few numbers for each
-// member (such as a group), by networks that do not depend on the order or the amount of the data:
-// deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It encodes each datum
-// and then contracts the encodings, plate by plate, to one for each member of a plate: E_h =
+// setEncoder computes from the data the encodings of members of plates: a few numbers for each
+// member, such as a group. Its networks do not depend on the order or the amount of the data. They
+// are deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It encodes each
+// datum and then contracts the encodings, plate by plate, to one for each member of a plate: E_h =
 // f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
 type setEncoder struct {
 	pool   pooling

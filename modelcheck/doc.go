@@ -12,14 +12,15 @@
 //
 // # Error rates
 //
-// Statistics are realised discrepancies (Gelman, Meng and Stern 1996): for each posterior draw θ
-// the statistic of the observed response is compared with the statistic of a response replicated
-// under the same θ. A p-value is the share of draws in which the replicate is at least as extreme.
-// For a table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and usually far less.
-// Statistics of one kind, such as dispersion in each response, form a family. Each is compared with
-// the most extreme replicate in its family (Westfall and Young 1993), and Holm's method combines
-// the families. A finding needs an adjusted p-value of at most [Level], so that at most 4 percent
-// of the tables drawn from the model are called anything but good because of these checks.
+// Statistics are realised discrepancies (Gelman, Meng and Stern 1996). For each posterior draw θ
+// the statistic of the observed response is compared with the statistic of a replicated response,
+// which is simulated with the same θ. A p-value is the share of draws in which the replicate is at
+// least as extreme. For a table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and
+// usually far less. Statistics of one kind, such as dispersion in each response, form a family.
+// Each is compared with the most extreme replicate in its family (Westfall and Young 1993), and
+// Holm's method combines the families. A finding needs an adjusted p-value of at most [Level], so
+// that at most 4 percent of the tables drawn from the model are called anything but good because of
+// these checks.
 //
 // # Files
 //

@@ -1,6 +1,7 @@
-// Package report makes the document of a finished run, which a terminal shows as text and a page as
-// one HTML file that needs nothing else and can be sent to a colleague: the answer in three
-// sentences first, how it was earned last. The pictures of the page are SVG and PNG files too.
+// Package report makes the document of a finished run. The document begins with the answer in three
+// sentences and ends with the evidence for its verdict. A terminal shows the document as text. As a
+// page it is one HTML file, which needs no other file and can be sent to a colleague. The pictures
+// of the page are SVG and PNG files too.
 //
 //	err := report.SelectionPage.Finish(ctx, "runs/one") // report.html and figures/
 //	err = report.SelectionPage.Print(os.Stdout, "runs/one")

@@ -13,10 +13,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Sizes of caterpillar plots, with which the names of levels stay as large as other text and a
-// picture fits on a page: panelRows is the number of rows in one column of a picture, mostPanels
-// the number of columns, and mostLevels the number of levels in a picture. tableLevels is the
-// number of levels in a table.
+// These constants are the sizes of caterpillar plots. With these sizes the names of levels are as
+// large as other text, and a picture fits on a page. panelRows is the number of rows in one column
+// of a picture, mostPanels the number of columns, and mostLevels the number of levels in a picture.
+// tableLevels is the number of levels in a table.
 const (
 	panelRows   = 45
 	mostPanels  = 3

@@ -20,10 +20,10 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// Limits of leave-one-out cross-validation for a page, with which it takes a tenth of a second:
-// looRows is the largest number of rows, looDraws the largest number of draws of all rows together,
-// and fewestDraws the least number of draws of a row. The file [predict.CheckFile], if the run has
-// it, covers all rows and draws.
+// These constants limit leave-one-out cross-validation for a page, so that it takes a tenth of a
+// second. looRows is the largest number of rows, looDraws the largest number of draws of all rows
+// together, and fewestDraws the least number of draws of a row. The file [predict.CheckFile], if
+// the run has it, covers all rows and draws.
 const (
 	looRows      = 1000
 	looDraws     = 1_000_000

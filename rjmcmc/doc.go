@@ -39,8 +39,9 @@
 // burn-in learns from the odds of earlier proposals, and the acceptance ratio accounts for these
 // weights. The coordinates of later items are shifted to their new slots. If a target has a
 // quadratic approximation of each model ([QuadraticTarget]), the approximation gives the proposals
-// of births and the map of kept coordinates; for other targets on lists, births are drawn with the
-// spread of the values at their slot, pooled over items.
+// of births and the map of kept coordinates. For other targets on lists, the coordinates of a new
+// item are drawn with the spread that earlier draws have at its place in the list, whatever the
+// item.
 //
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
 // long to leave a set of predictors that stand in for others: check RHat and ESS first.

@@ -101,8 +101,9 @@ const resolution = 1e-10
 
 // logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f by bisection. f is the
 // log ratio of the normalising constants of two densities, the colder over the hotter. w is the log
-// ratio of the two unnormalised densities at a draw, again the colder over the hotter: cold holds w
-// at draws from the colder density, hot at equally many draws from the hotter.
+// ratio of the two unnormalised densities at a draw, again the colder over the hotter. cold holds w
+// at draws from the colder density, and hot holds w at an equal number of draws from the hotter
+// one.
 func logRatio(cold, hot []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{cold, hot} {

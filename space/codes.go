@@ -45,9 +45,9 @@ type lister interface {
 	Set(code []int32) []int32
 }
 
-// Outcomes numbers, from 0 to n−1, the features by which models are described: the possible members
-// of a list or, in other spaces, the outcomes of each site other than its outcome 0. members
-// returns the numbers of the features that a code has.
+// Outcomes numbers the features by which reports describe models, from 0 to n−1. In a space of
+// lists they are the possible members of a list. In other spaces they are the outcomes of each site
+// other than its outcome 0. members returns the numbers of the features that a code has.
 func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {

@@ -27,9 +27,9 @@ echo "vti: writing: no space left on device" >&2
 exit 1
 `
 
-// TestFaults runs tiny tasks in four processes. These are killed at random moments and started
-// again, the file system is full at times, one table is unreadable, and two other processes collect
-// results meanwhile. The results must equal, byte for byte, the results of a run without
+// TestFaults runs tiny tasks in four processes. The processes are killed at random moments and
+// started again. At times the file system is full. One table is unreadable, and two other processes
+// collect results meanwhile. The results must equal, byte for byte, the results of a run without
 // disturbances. The test needs root, to mount a small tmpfs. VTI_TEST_TASKS replaces the number of
 // tasks, 10,000.
 func TestFaults(t *testing.T) {

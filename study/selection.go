@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Selection selects the tasks of a plan that a process runs. These are the tasks with indices
-// Index, Index + Step, Index + 2 Step, …, or only the first of these. The zero value selects all
-// tasks.
+// Selection selects the tasks of a plan that a process runs. It has the tasks with indices Index,
+// Index + Step, Index + 2 Step, …, or only the first of them. The zero value selects all tasks.
 type Selection struct {
 	Index int
 	Step  int  // 0 means 1

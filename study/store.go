@@ -59,8 +59,8 @@ func (s store) state(name string) State {
 }
 
 // record reads the record of a task. If the directory cannot be read completely, record returns an
-// error, and the task counts as missing. This happens after a loss of power, or while a shared file
-// system catches up.
+// error, and the task counts as missing. An incomplete directory is found after a loss of power, or
+// while a shared file system catches up.
 func (s store) record(name string) (*Record, State, error) {
 	r := &Record{}
 	state := Done

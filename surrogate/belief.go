@@ -14,9 +14,9 @@ type Belief interface {
 	// Models returns the number of models.
 	Models() int
 	// Observe updates the belief with a batch: rewards[i], finite, is the reward of one draw of
-	// models[i]. movement is the distance by which the flow has moved expected rewards since the
-	// previous batch, in nats; its square is added to the variance of the belief. Observe panics if
-	// lengths differ or a model does not exist.
+	// models[i]. movement is the distance in nats by which training of the flow has changed
+	// expected rewards since the previous batch. The square of movement is added to the variance of
+	// the belief. Observe panics if lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
 	// Predict writes the mean and standard deviation of the expected rewards of the models first,
 	// first+1, … into mean and sd, which have one length. A nil sd saves time. Several goroutines

@@ -18,11 +18,11 @@ import (
 )
 
 // CrossEntropy holds the mean of −log q_B(m, θ) over the draws of run A, where q_B is the density
-// of run B. It estimates the entropy of A's posterior plus the Kullback-Leibler divergence of q_B
-// from it, so that the better of two densities has the smaller cross-entropy. Densities are on the
-// working scale of B: predictors and response are standardised, unless B was run without
-// standardisation, and the parameter of the noise is log σ. A change of units adds the same
-// constant to every density.
+// of run B. It estimates the entropy of the posterior of A plus the Kullback-Leibler divergence of
+// q_B from that posterior. The better of two densities therefore has the smaller cross-entropy.
+// Densities are on the working scale of B: predictors and response are standardised, unless B was
+// run without standardisation, and the parameter of the noise is log σ. A change of units adds the
+// same constant to every density.
 type CrossEntropy struct {
 	// Mean is the cross-entropy in nats. SE is its standard error. For draws of chains, SE comes
 	// from the spread between the chains.

@@ -18,11 +18,12 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler stands for a table with one logit per model if pilot runs evaluate every model,
-	// which leaves little to learn, and for a network if there are more models: a large table that
-	// starts from the prior settles on the models that were drawn first. Under likelihoods with
-	// heavy tails the limit is smaller (heavyTailsTable). There a network, which starts from the
-	// models of chains, is better, because a pilot run shows no mode that the flow has missed.
+	// AutoSampler chooses by the number of models. It stands for a table with one logit per model
+	// if there are so few models that a pilot run evaluates every model, because little is then
+	// left to learn. With more models it stands for a network, because a large table that starts
+	// from the prior settles on the models that were drawn first. Under likelihoods with heavy
+	// tails the limit is smaller (heavyTailsTable). There a network, which starts from the models
+	// of chains, is better, because a pilot run shows no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler is a table with one logit per model.
 	CategoricalSampler

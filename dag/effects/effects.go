@@ -36,7 +36,7 @@ type Parameter struct {
 	Q975 report.Number `json:"q975"`
 }
 
-// These are the sizes of summaries by draws.
+// These constants are the sizes of summaries by draws.
 const (
 	linearDraws     = 4000 // draws of a parameter
 	networkDraws    = 400  // draws of a parameter of networks, whose slopes take longer

@@ -15,10 +15,10 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Effect is the posterior of the total causal effect of one node on another, over graphs and
-// parameters: by how much the mean of To rises when From is raised by one unit from outside, in
-// units of the table (or of its logarithms). It is zero in graphs without a directed path from From
-// to To.
+// Effect is the posterior of the total causal effect of the node From on the node To, over graphs
+// and parameters. The effect is the change of the mean of To when From is raised by one unit from
+// outside, in units of the table or of its logarithms. It is zero in graphs without a directed path
+// from From to To.
 type Effect struct {
 	From string `json:"from"`
 	To   string `json:"to"`

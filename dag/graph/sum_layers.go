@@ -103,9 +103,9 @@ func (l *layerSum) rootWeight(j int) float64 {
 	return math.Inf(-1)
 }
 
-// nextLayer fills below, for each node not in above, with the log of the sum over the families that
-// put the node into the layer after layer. above is the set of nodes placed so far, and layer its
-// last layer. nextLayer returns the nodes that are not yet placed.
+// nextLayer fills below for each node that is not placed yet: with the log of the sum over the
+// families that put the node into the next layer. above is the set of nodes placed so far, and
+// layer its last layer. nextLayer returns the nodes that are not placed yet.
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
 	for j := range Members(outside) {

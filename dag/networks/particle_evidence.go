@@ -421,9 +421,10 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// These determine the default number of fine islands: islandWork divided by the rows, since the
-// work of an island grows with the rows, within leastIslands and mostIslands, times the nodes
-// divided by islandNodes, since the number of families that matter grows with the nodes.
+// These constants determine the default number of fine islands. It is islandWork divided by the
+// rows, since the work of an island grows with the rows, but at least leastIslands and at most
+// mostIslands. It is then multiplied by the number of nodes divided by islandNodes, since the
+// number of families that matter grows with the nodes.
 const (
 	islandNodes  = 10
 	islandWork   = 1_600_000

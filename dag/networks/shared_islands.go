@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// shareIslands calls work to make an island, an independent group of particles, for every entry of
-// batch, a list of indices of families, and shares this work among processes. places, if not nil,
-// holds for each island its index among the islands of its family.
+// shareIslands calls work to make islands, independent groups of particles, and shares this work
+// among processes. batch lists the family of each island by its index. places, if not nil, holds
+// for each island its index among the islands of its family.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
 	part := s.Shard
 	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {

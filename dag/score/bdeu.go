@@ -14,9 +14,10 @@ import (
 // conditional probability tables, in closed form. Given each combination of values of the parents,
 // the node has a probability for each of its levels, with an independent Dirichlet prior. All
 // parameters of the prior are α/(q r), with α the imaginary sample size, q the number of
-// combinations and r the number of levels of the node. This is the BDeu score (Heckerman, Geiger
-// and Chickering 1995, equation 35), which is the same for all graphs of an equivalence class. Rows
-// in which the node was set by an intervention do not count for it (Cooper and Yoo 1999).
+// combinations and r the number of levels of the node. The sum over nodes is the BDeu score
+// (Heckerman, Geiger and Chickering 1995, equation 35), which is the same for all graphs of an
+// equivalence class. Rows in which the node was set by an intervention do not count for it (Cooper
+// and Yoo 1999).
 type BDeu struct {
 	node   int
 	Size   float64   // α, the imaginary sample size

@@ -76,7 +76,7 @@ const (
 	annealBetas   = 40  // number of inverse temperatures from the prior to the posterior, with annealSweeps sweeps each
 	annealFirst   = 0.003
 	annealSweeps  = 10
-	// These are the numbers of steps in a sweep, for each node.
+	// These constants are the numbers of steps in a sweep, for each node.
 	largeSteps = 1
 	blocks     = 1
 	reversals  = 1

@@ -17,9 +17,9 @@ import (
 type PriorSummary struct {
 	// Name is the name of the parameter.
 	Name string `json:"name"`
-	// Family is "normal", where Mean and Scale are the mean and the standard deviation; or
-	// "log-normal", where they are the mean and the standard deviation of the logarithm; or the
-	// name of an [SDPrior], where Scale is its scale and Mean is 0.
+	// Family is "normal", "log-normal" or the name of an [SDPrior]. Mean and Scale are the mean and
+	// the standard deviation of a normal prior, or of the logarithm of a log-normal prior. For an
+	// [SDPrior], Scale is its scale and Mean is 0.
 	Family string `json:"family"`
 	Mean   Figure `json:"mean"`
 	Scale  Figure `json:"scale"`

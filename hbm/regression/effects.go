@@ -90,7 +90,8 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 
 // completion returns a function that draws the effects of the inner grouping given all other
 // coordinates in θ. For a gaussian response the function draws all effects, given only the
-// hyperparameters in θ. It returns all effects, less their prior mean, with their distribution.
+// hyperparameters in θ. The result is all effects, less their prior mean, together with their
+// distribution.
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
 		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {

@@ -37,9 +37,10 @@ const leastESS = 1.1 * verdict.DoubtfulESS
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that models which do not matter get only a few draws, a pilot, because a model
-	// takes seconds or because the whole answer should take about a second. apart says that a pilot
-	// finds a proposal of its own if the proposal of the largest model does not suit it
+	// pilots says that models of negligible probability get only a few draws, a pilot: the full
+	// draws of a model take seconds, or the whole answer should take about a second. apart says
+	// that a model gets a proposal of its own if the proposal of the largest model does not suit
+	// the model
 	pilots, apart bool
 	// sharp says that densities cost little. The number of draws is then doubled until the moments
 	// are known well, and a proposal whose weights have a heavy tail is replaced by a wider one
@@ -175,9 +176,9 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // allows for. If the model may matter with this addition, its proposal is refined, at most
 // mostRefined times.
 //
-// Some models would cost many draws later, so that their proposal is refined once more: a model
-// with a notable probability whose weights have a tail heavier than mendedK, and a model with a
-// large probability of whose draws less than the share preciseESS is effective.
+// The proposal of a model that would cost many draws later is refined once more. This is done for a
+// model with a notable probability whose weights have a tail heavier than mendedK, and for a model
+// with a large probability if less than the share preciseESS of its draws is effective.
 //
 // Chosen by hand: on the table verbagg the proposal of the largest model suits few other models,
 // and log evidences from it are up to 7 nats too small.

@@ -56,8 +56,8 @@ func (m *momentDraws) moments(quantity int) weighted.Moments {
 }
 
 // momentRows returns the rows of a weighted sample from which moments are computed, with their
-// weights. These are all rows with a positive weight or, if their entries are more than
-// mostMoments, rows drawn by their weights.
+// weights. It takes all rows with a positive weight or, if their entries are more than mostMoments,
+// rows drawn by their weights.
 func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept []float64) {
 	most := mostMoments / max(r.quantities(), 1)
 	for i, w := range weight {
@@ -175,9 +175,10 @@ func (m *momentDraws) sharp(quantities int) bool {
 }
 
 // unresolved returns a sentence that names a quantity whose posterior standard deviation the
-// weighted draws do not resolve, though its prior has one; "" if there is none. This occurs if
-// draws of a flow with little training have lighter tails than the posterior of standard deviations
-// of groups: the weights can be reliable, but not their products with squares.
+// weighted draws do not resolve, though its prior has one; "" if there is none. An unresolved
+// quantity occurs if draws of a flow with little training have lighter tails than the posterior of
+// standard deviations of groups: the weights can be reliable although their products with squares
+// are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
 	m := r.momentsOfSample(sample, seed)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// These are technical words that printed answers use without explanation.
+// These technical words stand in printed answers without explanation.
 const (
 	WordQ        = "q"
 	WordKHat     = "k̂"

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// These are the names of the files of draws in the directory of a run.
+// These constants are the names of the files of draws in the directory of a run.
 const (
 	ParquetFile = "draws.parquet"
 	CSVFile     = "draws.csv"

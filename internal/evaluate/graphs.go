@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// These are the scopes of the variables that an evaluation reads.
+// These constants are the scopes of the variables that an evaluation reads.
 const (
 	FlowScope  = "flow"
 	ModelScope = "models"

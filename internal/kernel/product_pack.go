@@ -4,9 +4,9 @@ package kernel
 // cache without packing.
 const inPlaceElements = 1 << 12
 
-// readInPlace reports whether tiles read panel q from b itself instead of a packed copy. This is so
-// if the rows of the panel are contiguous and fill whole vectors, and if few tiles read the panel
-// or it stays in the cache.
+// readInPlace reports whether tiles read panel q from b itself instead of a packed copy. A panel
+// need not be copied if its rows are contiguous and fill whole vectors, and if few tiles read it or
+// it stays in the cache.
 func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
 	if b.ColStride != 1 || q.cols != q.width {
 		return false

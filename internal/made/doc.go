@@ -31,10 +31,10 @@
 // # Conventions
 //
 // Masks are graph constants multiplied into a weight just before its product, so a compiler sees
-// MatMul(x, Mul(weight, mask)) everywhere. Heads start at zero. Variables are created on first
-// use with values that depend only on the seed and on the variable's scope and name, never on the
-// order of the calls; they take the dtype of the first graph that uses them and are
-// converted in a graph of another dtype.
+// MatMul(x, Mul(weight, mask)) everywhere. Heads start at zero. Variables are created on first use.
+// Their values depend only on the seed and on the scope and name of the variable, never on the
+// order of the calls. They take the dtype of the first graph that uses them, and are converted in a
+// graph of another dtype.
 //
 //	net, err := made.New(made.Config{
 //		Inputs: 8, Context: 7, Hidden: 32, Blocks: 2,

@@ -38,9 +38,9 @@ type Result struct {
 // log density.
 const Hidden = 1e-3
 
-// leastShare is the smallest fraction of a step that a line search tries: for a count of a billion,
-// Newton's step from a predicted count can be too long by this factor. rise is the fraction of the
-// first-order gain that a step must reach (Armijo's rule).
+// leastShare is the smallest fraction of a step that a line search tries. If a count of a billion
+// is observed, Newton's step from a small predicted count can be too long by this factor. rise is
+// the fraction of the first-order gain that a step must reach (Armijo's rule).
 const (
 	leastShare = 1e-12
 	rise       = 1e-4

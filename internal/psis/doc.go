@@ -3,8 +3,8 @@
 // An estimate of the form mean(w f) is only as good as the right tail of the weights w. Pareto
 // smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024) fits a generalised
 // Pareto distribution to the largest weights, replaces them by its quantiles, and reports the
-// fitted shape k̂: the weights have about 1/k̂ finite moments, and above 0.7 no practical number of
-// draws makes the estimate reliable.
+// fitted shape k̂. The weights have about 1/k̂ finite moments. If k̂ is above 0.7, no practical
+// number of draws makes the estimate reliable.
 //
 //	| here       | paper | meaning                                               |
 //	| logWeights | log r | log importance ratios, any additive constant, natural |

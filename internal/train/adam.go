@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// These are the decay rate of the first moment and ε of Adam, as in Kingma and Ba (2015).
+// These constants are the decay rate of the first moment and ε of Adam (Kingma and Ba 2015).
 const (
 	beta1   = 0.9
 	epsilon = 1e-8
@@ -31,7 +31,7 @@ type Adam struct {
 	Rows []*Node
 }
 
-// Step is one step on values with the given gradient: it returns the increment, and the moments
+// Step makes one step on values with the given gradient. It returns the increment, and the moments
 // first and second after the step. step, counted from 1, and learningRate are Float64, scalars or
 // of a shape that broadcasts to the shape of the gradient: rows may be of different age.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {

@@ -1,7 +1,7 @@
-// Command gen writes the assembly of package kernel with avo: for each instruction set, a file of
-// kernels for tiles of matrix products and a file of vector functions, with their Go declarations,
-// and a Go file that enters these functions in tables. Run it by `go generate` in the directory of
-// package kernel. Its output depends only on its source.
+// Command gen writes the assembly of package kernel with avo. For each instruction set it writes a
+// file of kernels for tiles of matrix products and a file of vector functions, with their Go
+// declarations. It also writes a Go file that enters these functions in tables. Run it by `go
+// generate` in the directory of package kernel. Its output depends only on its source.
 package main
 
 import (
