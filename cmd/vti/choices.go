@@ -34,18 +34,18 @@ func calibrateCommand(a *shell.App, all application.Registry) *cobra.Command {
 	return all.Choice(a, &cobra.Command{
 		Use:   "calibrate",
 		Short: "Measure whether answers are right, on problems with known truth",
-		Long: `Simulates many problems, answers each with the command, and compares the answers with the true model
-and parameters.
+		Long: `Simulates many problems, answers each of them with a command of vti, and compares the answers with
+the true models and parameters.
 
-The output directory has results.jsonl, with a line for each problem, summary.json, calibration.svg
-and calibration.png. A study that was stopped continues when it is started again with the same
---out. To repeat a single problem, use the command that is given with each result, which has --only
-and its number.
+The output directory has results.jsonl with a line for each problem, summary.json, calibration.svg
+and calibration.png. To continue a study that was stopped, start it again with the same --out. Each
+result comes with the command that repeats its problem alone: it has --only and the number of the
+problem.
 
-vtilab calibrate has the same studies with a comparison of trusted answers with exact ones, where
-these can be computed by other code, and difficult tables (--hard).
+vtilab calibrate has the same studies and two additions: it compares trusted answers with exact
+ones, where other code can compute these, and it has difficult tables (--hard).
 
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
-machines that see the directory; the same command without the flag then merges them.`,
+machines that see the directory. The same command without the flag then merges their results.`,
 	})
 }

@@ -30,17 +30,18 @@ func dagCommand(a *shell.App) *cobra.Command {
 	var dtype dtypes.DType
 	cmd := &cobra.Command{
 		Use:   "dag --out DIRECTORY",
-		Short: "Repeat the paper's simulation study of graph discovery",
-		Long: `Repeats figure 3 of Davies et al. (2025): 10 data sets of 10 nodes with network mechanisms, analysed
-at 7 sizes with known noise and kind of mechanism and a uniform prior over graphs. The four scores
-are computed as in the paper's code, also for greedy BIC and the empty graph. Two methods are
-compared: sums over families, and one flow with a learned distribution over graphs (vti dag
---structure flow); --structure selects one of them.
+		Short: "Repeat the simulation study of graph discovery of Davies et al. (2025)",
+		Long: `Repeats figure 3 of Davies et al. (2025): 10 data sets of 10 nodes with network mechanisms, each
+analysed at 7 numbers of rows. The analysis knows the noise and the kind of mechanism, and its
+prior over graphs is uniform. The study compares two methods: sums over graphs by the evidence of
+each node given each set of parents, and one flow with a learned distribution over graphs (vti dag
+--structure flow). --structure selects one of them. Four scores are computed as in the code of that
+paper, also for greedy BIC and the empty graph.
 
-The directory gets a run for each data set, size and method, table.csv, figure.svg and figure.png.
-Repeat the command to resume a study that was stopped. More --data-sets and other --sizes and
---structure extend the study. With --shard I/N, or in an array job --shards N, the runs are split
-among N processes.`,
+The directory gets a run for each data set, number of rows and method, and the files table.csv,
+figure.svg and figure.png. Repeat the command to resume a study that was stopped. Give it with more
+--data-sets, other --sizes or another --structure to extend the study. With --shard I/N, or in an
+array job --shards N, the runs are split among N processes.`,
 		Example: `  vtilab dag --out figure3
   vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,

@@ -44,7 +44,7 @@ type benchmarkFlags struct {
 
 func (f *benchmarkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.flows, "flows", []string{"diagonal", "affine", "spline"}, "with --benchmark: flows, in the sizes of the paper")
+	flags.StringSliceVar(&f.flows, "flows", []string{"diagonal", "affine", "spline"}, "with --benchmark: flows, in the sizes of Davies et al. (2025)")
 	flags.IntSliceVar(&f.predictors, "predictors", []int{7, 100}, "with --benchmark: numbers of predictors")
 	flags.IntSliceVar(&f.nodes, "nodes", []int{10}, "with --benchmark: numbers of nodes, of graphs with network mechanisms; 0 for none")
 	flags.IntSliceVar(&f.batches, "batches", []int{1024, 8192, 65536}, "with --benchmark: draws per training step")

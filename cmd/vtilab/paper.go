@@ -34,13 +34,13 @@ func paperCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "paper PAPER FIGURE",
 		Short: "Repeat a figure or a table of one of the papers that vti follows",
-		Long: "Measures the cells of a figure or table of a paper, and prints the paper's numbers beside these.\n" +
-			"The directory gets a CSV file; cells that it has are not measured again, so that a study which was\n" +
-			"stopped goes on when the same command is given again, and may grow. With --shard I/N, or in an array\n" +
-			"job --shards N, the cells are split among N processes. `vtilab paper all` measures nothing: it writes\n" +
-			"a page for each paper, with pictures, of what the directory has.\n\n" +
-			"With --quick a study is made small enough for a test, in a directory of its own, and the command fails\n" +
-			"unless its numbers show the direction of the paper's result, each by four standard errors.\n\n" + studyList(),
+		Long: "Measures the cells of a figure or table of a paper, and prints the numbers in the paper beside the\n" +
+			"measured ones. Numbers are stored in a CSV file in --out. A cell that is in the file is not measured\n" +
+			"again: to continue a study that was stopped, or to extend it, repeat the command. With --shard I/N, or\n" +
+			"in an array job --shards N, the cells are split among N processes. `vtilab paper all` measures\n" +
+			"nothing: from the stored numbers it writes a page with pictures for each paper.\n\n" +
+			"With --quick a study is small enough for a test, and has a directory of its own. The command then\n" +
+			"fails unless each number differs in the direction of the result in the paper, by four standard errors.\n\n" + studyList(),
 		Example: "  vtilab paper vti fig7 --only 'categorical affine' --data-sets 1 --steps 2000 --out docs/papers\n  vtilab paper vti fig4 --quick\n  vtilab paper all --out docs/papers",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPaper(a, cmd.Context(), &f, args) },
@@ -63,7 +63,7 @@ func paperCommand(a *shell.App) *cobra.Command {
 func studyList() string {
 	var text strings.Builder
 	for _, s := range papers.All() {
-		fmt.Fprintf(&text, "  %-13s%-9s%s\n", s.Paper, s.Name, s.Title)
+		fmt.Fprintf(&text, "  %-13s %-14s %s\n", s.Paper, s.Name, s.Title)
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }
@@ -132,7 +132,7 @@ func measurePaper(a *shell.App, ctx context.Context, f *paperFlags, study *paper
 	}
 	study.Summary(a.Text, rows)
 	if f.lab.Quick && slices.ContainsFunc(study.Claims(rows), func(c papers.Claim) bool { return !c.Holds() }) {
-		return shell.Failed(fmt.Errorf("%s %s: a claim is not shown", study.Paper, study.Name))
+		return shell.Failed(fmt.Errorf("%s %s: the numbers do not show a claim of the study", study.Paper, study.Name))
 	}
 	return nil
 }

@@ -24,14 +24,18 @@ func regressCommand() *cobra.Command {
 	var f regressFlags
 	command := &cobra.Command{
 		Use:   "regress",
-		Short: "Compare the answers of a build with those of another one",
-		Long: `Runs the commands of lab/regress/runs.txt, in the root of the repository, and records verdicts,
-probabilities, evidences and processor seconds. With --against it compares them with a record, with
---paired with another binary that answers each command beside it, and with --compare it compares two
-records. Numbers that differ by more than four combined standard errors are listed. The exit status
-is 1 where one differs by more than chance allows in so many numbers, a verdict is worse, an answer
-is wrong, or one is missing. Processor times compare only with --paired. A build is ./vti with ./vtilab
-beside it, or ./vti-before with ./vtilab-before; without the second, calibrations are left out.`,
+		Short: "Compare the answers of two builds",
+		Long: `Runs the commands in lab/regress/runs.txt with a build, in the root of the repository, and records
+their verdicts, probabilities, evidences and processor seconds. A build is ./vti with ./vtilab
+beside it, or ./vti-before with ./vtilab-before; without vtilab, the calibrations are left out.
+
+--against compares the build with a record. --paired compares it with another build, which answers
+each command beside it. --compare compares two records and runs nothing. The command lists numbers
+that differ by more than four combined standard errors. Processor times can be compared only with
+--paired, because they depend on the load of the machine.
+
+The exit status is 1 if a number differs by more than chance allows, given how many numbers are
+compared, and if a verdict is worse, or an answer is wrong or missing.`,
 		Example: `  vtilab regress --binary ./vti --paired ./vti-before
   vtilab regress --binary ./vti --against lab/regress/baseline.json --only varsel
   vtilab regress --binary ./vti --out now.json

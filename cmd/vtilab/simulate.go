@@ -16,10 +16,10 @@ func simulateCommand(a *shell.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "simulate --out FILE",
-		Short: "Simulate a table of the paper's robust design",
+		Short: "Simulate a table of the robust design of Davies et al. (2025)",
 		Long: `Writes a table (CSV, response y) of the robust design of Davies et al. (2025), and prints which
-predictors matter in it: a column of ones x0, each predictor in with probability 0.4 with an effect of
-0.5, a tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
+predictors matter in it: a column of ones x0, each predictor in with probability 0.4 with an effect
+of 0.5, a tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
 --misspecification none, as the robust likelihood assumes; 2 and 5 with medium; 4 and 4 with high,
 where some of the other predictors are correlated with those that are in. With medium and high,
 effects are 1.5 in half of the rows. The same flags give the same file.`,

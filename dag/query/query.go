@@ -46,7 +46,7 @@ func ParseQuery(text string) (q Query, err error) {
 		return q, fmt.Errorf("query %q: %w; %s", text, err, want)
 	}
 	if q.Expectation && q.Sign != "" {
-		return q, fmt.Errorf("query %q: an expectation is that of a node, found %q; %s", text, strings.TrimSpace(parts[0]), want)
+		return q, fmt.Errorf("query %q: expected one node in E(…), found %q; %s", text, strings.TrimSpace(parts[0]), want)
 	}
 	if len(parts) == 1 {
 		return q, nil

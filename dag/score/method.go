@@ -108,5 +108,5 @@ func (p *Problem) CheckReversibleJump() error {
 	if err := cmp.Or(p.CheckOneRegime(), p.Listable(MaxFamilies)); err != nil || p.Model.Mechanism == sem.Linear {
 		return err
 	}
-	return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
+	return fmt.Errorf("reversible-jump chains over graphs and parameters: got %s mechanisms, want linear", p.Model.Mechanism)
 }

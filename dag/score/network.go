@@ -11,7 +11,7 @@ import (
 // tables of probabilities.
 func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
 	if p.Model.Mechanism != sem.Categorical {
-		return nil, fmt.Errorf("tables of probabilities are those of categories: these nodes are numbers, or have %s mechanisms", p.Model.Mechanism)
+		return nil, fmt.Errorf("got nodes that are numbers, or %s mechanisms; want categories, which have tables of probabilities", p.Model.Mechanism)
 	}
 	if err := p.Data.CheckComplete(); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	}
 	if options.Discretize.Classes > 0 && len(numbers) > 0 {
 		if options.Log {
-			return fmt.Errorf("%s: classes of logarithms are those of the numbers: take no logarithms", t.Path)
+			return fmt.Errorf("%s: numbers and their logarithms are cut into the same classes: take no logarithms", t.Path)
 		}
 		options.Discretize.apply(columns, discrete)
 		return d.fill(columns, d.Names, t, false)

@@ -80,7 +80,7 @@ func (s *slicedTable) parse() (err error) {
 	f := s.formula
 	switch {
 	case s.options.Response != likelihood.GaussianKind:
-		return fmt.Errorf("%s: only the gaussian likelihood reads a table by slices, got %s: sums over rows say all there is to know", s.path, s.options.Response)
+		return fmt.Errorf("%s: got the %s likelihood, want gaussian to read a table by slices: only for it do sums over rows suffice", s.path, s.options.Response)
 	case s.options.SE != "" || len(f.Weights.Columns()) > 0 || len(f.Smooths) > 0 || f.Counts():
 		return fmt.Errorf("%s: a table by slices has no standard errors, weights, trials and smooth functions", s.path)
 	}

@@ -40,12 +40,15 @@ func Certify(a *shell.App, all application.Registry) *cobra.Command {
 draws from the trained approximation or with more chains. Nothing is trained. The answer replaces
 the one in RUN.
 
-With --shard I/N the work is split among N processes, on any machines that see RUN: evidences of
-models, batches of draws and groups of tempered chains; for graphs, the scores of sets of parents by
-node, chains, and the families of networks. Shards exchange their results through RUN/certify, and
-then --merge writes the answer, with the same bits as one machine with the same seed and flags.
-Shards may start at any time, be killed, and start again. A shard that has waited for the results of
-others as long as its own took computes them itself. In an array job --shards N takes the index from
+With --shard I/N the work is split among N processes (shards), on any machines that see RUN. The
+parts are evidences of models, batches of draws and groups of tempered chains; for graphs, they are
+the scores of sets of parents by node, chains, and the scores of networks. Shards exchange their
+results through RUN/certify. Then --merge writes the answer, with the same bits as one machine with
+the same seed and flags.
+
+Shards may start at any time, be killed, and start again. A shard first waits for the results of
+others, at most as long as its own part took, and then computes them itself. In an array job
+--shards N takes the index from
 SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 		Example: `  vti certify runs/varsel-20260131-120000 --certify-draws 1000000
   vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --shard 0/20

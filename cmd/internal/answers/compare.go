@@ -20,13 +20,17 @@ func Compare(a *shell.App, all application.Registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN_A RUN_B",
 		Short: "Compare two runs on the same table",
-		Long: `Compares two run directories that answer the same question about the same table. Runs of vti varsel,
-vti exact and vti rjmcmc varsel: the probabilities of predictors and models side by side, and, when
-A has draws and B was made by vti varsel, the cross-entropy of A's draws under B's density. Runs of
-vti dag, vti exact dag and vti rjmcmc dag: the probabilities of edges and graphs. Runs of vti hbm,
-whose formulas may differ: log evidences, the posteriors of effects and standard deviations, and
-with --select the probabilities of terms. Runs of vti mixture, changepoints or
-order: the probabilities of numbers of components and changes, and of orders.
+		Long: `Compares two runs, A and B, that answer the same question about the same table:
+
+  varsel, exact, rjmcmc varsel   the probabilities of predictors and models; if A has draws and B
+                                 was made by vti varsel, also the cross-entropy of the draws of A
+                                 under the density of B
+  dag, exact dag, rjmcmc dag     the probabilities of edges and graphs
+  hbm, formulas may differ       log evidences, the posteriors of effects and standard deviations,
+                                 and with --select the probabilities of terms
+  mixture                        the probabilities of numbers of components
+  changepoints                   the probabilities of numbers of changes
+  order                          the probabilities of orders
 
 Every comparison gives the total variation distance between the probabilities of models (0: the
 same, 1: nothing in common), and the largest disagreements in standard errors. A figure plots the

@@ -94,7 +94,7 @@ func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
 		return config, fmt.Errorf("--level: got %v, want a number between 0 and 1", f.level)
 	}
 	if len(f.of) == 0 && f.curve == "" {
-		return config, errors.New("expected what the effects are of: --of NAME or --conditional NAME")
+		return config, errors.New("expected a predictor: --of NAME or --conditional NAME")
 	}
 	if f.scale != "response" && f.scale != "link" {
 		return config, fmt.Errorf("--scale: got %q, want response or link", f.scale)

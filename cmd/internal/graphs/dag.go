@@ -60,29 +60,35 @@ func dagCommand(a *shell.App) *cobra.Command {
 		Use:   "dag TABLE",
 		Short: "Discover graphs: which columns of a table depend on which",
 		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
-Parquet, with a header row): given its parents, a column is a linear function, a smooth function
-(--sem spline) or a small network (--sem mlp) of them plus noise; columns of text are
-categories, and tables may have both kinds (--sem mixed).
+Parquet, with a header row). An edge a->b makes column a a parent of column b. Given its parents, a
+column is a linear function of them, a smooth function (--sem spline) or a small network (--sem
+mlp), plus noise. Columns of text are categories, and tables may have both kinds (--sem mixed).
 
-Up to 13 columns (at most 14 with --max-parents or constraints), the log evidence of every column
-given every set of parents is computed, and sums over all graphs give the probability of every edge
-and graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
+For up to 13 columns (14 with --max-parents or constraints), vti computes the log evidence of every
+column given every set of parents. Sums over all graphs then give the probability of every edge and
+graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
 columns, and a minute for 14. With lines and splines the evidences are closed forms and the answer
-is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns, are
-sampled by Markov chains (--structure chains), which run until they agree; with networks, from 12
-columns on, from a list of sets of parents that grows where they are probable. --structure flow, the
-method of the paper, trains one flow for the parameters of mechanisms together with a distribution
-q(m) over orders and the edges along them, for any number of columns, linear mechanisms and
-networks: node by node, or with --undivided for all columns together, as published. The answer comes
-with a verdict:
+is exact. With networks they come from sequential Monte Carlo.
+
+Larger graphs, of up to 128 columns, are sampled by Markov chains (--structure chains), which run
+until they agree. With networks, from 12 columns on, the chains use a list of sets of parents, to
+which sets are added where they are probable.
+
+--structure flow is the method of Davies et al. (2025). It trains one flow for the parameters of
+mechanisms together with a distribution q(m) over orders of the columns and the edges along them. It
+is for linear mechanisms and networks, and for any number of columns. The flow works column by
+column, or with --undivided on all columns together, as published.
+
+The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 If the data cannot determine the direction of an edge, the answer gives the probabilities of both
-directions and of the equivalence class. Directions that only noise variances identify depend on the
-scale of the columns, which --scale sets.
+directions, and of the equivalence class: the set of graphs that the data cannot tell apart. If only
+the variances of the noise show a direction, it depends on the scale of the columns, which --scale
+sets.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
 tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures

@@ -86,7 +86,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.Var((*cli.Positive)(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
 		cli.CompleteWith(cmd, "graph-prior", "sparse\tfew edges are more probable than many", "uniform\tall graphs are equally probable")
-		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
+		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders of the columns with edges along them, as in Davies et al. (2025), instead of a prior over graphs: a graph counts once for each of its topological orders")
 		flags.StringVar(&f.record.Truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
 	cli.Group(cmd, "Answer", func() {
@@ -177,7 +177,7 @@ func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow = "affine"
 	cli.Group(cmd, "Training of a flow (--structure flow)", func() {
-		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2; mlp node by node 3", "default 2", "default 32")
+		f.flow.Register(cmd, "affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025)", "default 5; diag 2; mlp node by node 3", "default 2", "default 32")
 		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 1000; mlp 600)")
 		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "graphs that are drawn per training step (default 64; mlp 32; undivided 256)")
 		cli.RegisterFloatType(cmd, &record.DType)

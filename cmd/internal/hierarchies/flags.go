@@ -73,7 +73,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &record.Encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
 		flags.Var(cli.Count{Value: &record.Members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, with --select of all models, for vti hbm infer on other tables")
-		f.flow.Register(cmd, "flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)", "default 3; not marginal 1", "default 2; 1", "default 32; 16")
+		f.flow.Register(cmd, "flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025) (default spline; affine with more than 64 coordinates)", "default 3; not marginal 1", "default 2; 1", "default 32; 16")
 	})
 	f.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {

@@ -22,35 +22,49 @@ func hbmCommand(a *shell.App) *cobra.Command {
 		Short: "Fit a hierarchical regression: population effects, and effects that vary by group",
 		Long: `Fits a regression with effects that vary by group to a table (CSV or Parquet, with a header row).
 
-The formula is as in lme4 and brms. y ~ a + b has an intercept and two population effects; a:b is an
-interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a | g) lets intercept
-and effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is
-crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor, scale and offset
-apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithmetic, C(x,
-reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth
-function, and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all
-pairwise interactions, and y ~ . all columns that are not named. cbind(successes, failures) ~ and
-successes | trials(n) ~ are binomial responses, for --likelihood logistic, each trial a row. y |
-weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the number of
-identical rows.
+The formula is as in lme4 and brms:
+
+  y ~ a + b                     an intercept and two population effects
+  y ~ 0 + a                     no intercept
+  a:b                           an interaction; a*b stands for a + b + a:b
+  (a + b + c)^2                 all three terms and their pairwise interactions
+  y ~ .                         all columns that are not named
+  (1 + a | g)                   intercept and effect of a vary by the column g and are correlated
+  (1 + a || g)                  the same, but independent
+  (1 | g) + (1 | h)             crossed groupings; (1 | g/h) are nested ones
+  log(x), log1p, exp, sqrt      functions of a column; scale(x) standardises it
+  poly(x, 2), I(a / b^2)        orthogonal polynomials; arithmetic
+  factor(x)                     numbers as labels; text columns are labels anyway
+  C(x, reference="b")           contrasts of a factor; also C(x, sum) and C(x, helmert)
+  s(x)                          a smooth function
+  mo(x)                         a monotonic effect; of labels mo(x, "low", "mid", "high")
+  offset(x)                     a column with coefficient 1
+  successes | trials(n) ~       a binomial response, for --likelihood logistic: each trial is a
+                                row; also cbind(successes, failures) ~
+  y | weights(w) ~              rows with the variance σ² / w; for counts and binary responses, w
+                                identical rows
 
 By default (--family marginal) effects are integrated out and nothing is trained. With a Gaussian
-response this is exact, for all groupings. Otherwise effects are drawn from a Laplace approximation,
-except for those of the largest grouping, which are integrated out by quadrature, and importance
-weights correct the result. If the log density of a row is not concave, a flow learns the remaining
-parameters. The other families approximate the effects of all groupings: pavi-f by a flow shared by
-all groups with free parameters for each, pavi-e and, of nested groupings only, adavi by networks
-that read the rows of a group, and joint, branch, amortized-branch and meanfield by normal
-distributions. Importance weights correct and judge the answer:
+response the integral is exact, for all groupings. With other responses the effects of the largest
+grouping are integrated out by quadrature, and all other effects are drawn from a Laplace
+approximation, which importance weights correct. If the log density of a row is not concave, a flow
+learns the parameters that are not integrated out.
+
+The other families approximate the effects of all groupings. pavi-f is a flow that all groups
+share, with free parameters for each group. pavi-e and adavi are flows with networks that read the
+rows of a group; adavi is for nested groupings only. joint, branch, amortized-branch and meanfield
+are normal distributions.
+
+Importance weights correct and judge the answer:
 
   trusted    the numbers hold to within their Monte Carlo errors
   doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 With --select every term of the formula can be absent, shared by all groups (pooled), or vary by
-group, and s(x) can be absent, a line or a curve; each of these states gets a probability. With
-other families than marginal, joint excepted, one distribution, conditional on the model, is trained
-for all models (at most 128), and importance weights give the evidence of each.
+group, and s(x) can be absent, a line or a curve. Each of these states gets a probability. Families
+other than marginal, except joint, then train one distribution for all models (at most 128), which
+is conditional on the model, and importance weights give the evidence of each model.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
 tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures),

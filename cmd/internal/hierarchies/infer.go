@@ -29,17 +29,20 @@ func hbmInferCommand(a *shell.App) *cobra.Command {
 		Use:   "infer MODEL TABLE",
 		Short: "Answer for another table in one pass of a network trained by vti hbm --amortize",
 		Long: `Fits a regression to a table without training, by the network of MODEL, a run directory of vti hbm
---amortize. The table needs the columns of the one that MODEL was trained for; it may have other
-groups, and from a quarter to twice as many groups and rows, which is what training simulates.
-Importance weights correct and judge the answer, which has the form and files of vti hbm.
+--amortize. TABLE needs the columns of the table that MODEL was trained for. It may have other
+groups, and from a quarter to twice as many groups and rows, because training simulates tables of
+these sizes. Importance weights correct and judge the answer, which has the form and files of vti
+hbm.
 
-Responses that vti hbm --family marginal answers without training (gaussian; logistic, poisson and
-others with a grouping) are answered so, and the network is not needed. For others it proposes draws
-of all effects, with --select for each model, so that terms and models have probabilities.
+If vti hbm --family marginal answers for a response without training (gaussian; logistic, poisson
+and others with a grouping), vti hbm infer gives that answer and does not use the network. For
+other responses the network proposes draws of all effects. With --select it does so for each model,
+so that terms and models have probabilities.
 
-The verdict is at most doubtful if the table is unlike those simulated for training: if the model
-check finds it poor, for example because of gross outliers, or if it is more or less probable than
-all responses simulated from the answer, for example because a number separates its labels.`,
+The verdict is at most doubtful if the table is unlike the tables simulated for training. It is if
+the model check finds it poor, for example because of gross outliers. It also is if the table is
+more probable, or less probable, than all responses simulated from the answer, for example because
+a number separates its labels.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,

@@ -46,13 +46,13 @@ func changepointsCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "changepoints TABLE --time COLUMN",
 		Short: "Find how many change points a series or a rate of events has, and where",
-		Long: `Computes the posterior of the number and positions of changes of a series (in its mean, its
-variance, both, its slope, or the rate of counts) or of the rate of events whose times are given,
-and of the levels between changes.
+		Long: `Finds where a series changes (in its mean, its variance, both, its slope, or the rate of counts),
+or where the rate of events changes whose times are given. The answer is the posterior of the
+number and positions of changes, and of the levels between them.
 
-The answer is an exact sum over all numbers and positions of changes, by forward and backward
-recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. For
-events the prior is that of Green (1995).`,
+Probabilities are exact sums over all numbers and positions of changes, by forward and backward
+recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. The
+prior of events is the prior of Green (1995).`,
 		Example: `  vti changepoints coal.csv --time date --from 1851 --to 1963
   vti changepoints nile.csv --time year --value flow
   vti changepoints counts.csv --time week --value cases --model rate`,

@@ -115,7 +115,7 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 		return nil, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)
 	}
 	if flags.Changed("prior-sd") && model.Slab != (exact.Slab{}) {
-		return nil, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)
+		return nil, fmt.Errorf("--prior-sd is for --slab normal; this one is %s", model.Slab)
 	}
 	if flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "" {
 		return nil, fmt.Errorf("--heredity is for --interactions; there are none")

@@ -18,7 +18,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow, record.Batch = cli.FlowName("affine"), cli.DefaultBatch
 	cli.Group(cmd, "Flow, q(θ | m)", func() {
-		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
+		f.flow.Register(cmd, "affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025)", "default 5; diag 2", "default 2", "default 32")
 	})
 	cli.Group(cmd, "Distribution of models, q(m)", func() {
 		flags.Var(cli.Name(&record.Sampler), "sampler",
@@ -34,7 +34,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	cli.Group(cmd, "Training", func() {
 		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
 		flags.Var(cli.Name(&record.Learning.Start), "start",
-			"with --effort fixed: pilot (the flow is a normal approximation, and q(m) what a pilot run with it finds), anchor (that approximation, and q(m) at the prior), or identity (as in the paper: the flow is the identity, q(m) at the prior, and no target is tempered)")
+			"with --effort fixed, where training starts: pilot (the flow is a normal approximation at a mode, and q(m) the result of a pilot run with this flow), anchor (the same flow, and q(m) is the prior), or identity (as in Davies et al. 2025: the flow is the identity, q(m) is the prior, and no target is tempered)")
 		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)

@@ -122,11 +122,11 @@ func varselCommand(a *shell.App) *cobra.Command {
 		Short: "Select variables: which predictors matter",
 		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
 
-Every column but the target is a predictor that a model may include or not; text columns become
+Every column but the target is a predictor that a model may include or not. Text columns become
 groups of indicators that enter together. If the evidence of each model has a closed form or can be
-estimated separately, these are summed; otherwise one network learns the coefficients of all models
-together with the probability of each. Importance weights then correct and judge the answer, which
-comes with a verdict:
+estimated separately, the answer is a sum over models. Otherwise one network learns the
+coefficients of all models together with the probability of each model, and importance weights
+correct the answer. The answer comes with a verdict:
 
   trusted    the corrected probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it

@@ -373,8 +373,8 @@ def calibrate_dag(
         Prior probability of each edge, ignoring acyclicity: file with a row for each cause and a
         column for each effect.
     prior_orders
-        Prior over orders with edges along them, as in the paper, instead of graphs: a graph counts
-        as often as it has topological orders.
+        Prior over orders of the columns with edges along them, as in Davies et al. (2025), instead
+        of a prior over graphs: a graph counts once for each of its topological orders.
     truth
         Adjacency matrix to compare with: file with a row for each cause and a column for each
         effect.
@@ -403,8 +403,8 @@ def calibrate_dag(
         Particles: largest number of islands of 64 particles for important families (default by the
         number of rows).
     flow
-        Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
-        affine).
+        Affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies
+        et al. (2025) (default affine).
     flow_layers
         Layers (default 5; diag 2; mlp node by node 3).
     flow_blocks
@@ -620,9 +620,9 @@ def calibrate_hbm(
         Pavi-e, adavi: train on tables simulated from the priors, with ``select`` of all models, for
         vti hbm infer on other tables.
     flow
-        Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper:
-        affine-paper, spline-paper, diag-paper (default spline; affine with more than 64
-        coordinates).
+        Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag; or affine-paper,
+        spline-paper or diag-paper, in the sizes of Davies et al. (2025) (default spline; affine
+        with more than 64 coordinates).
     flow_layers
         Layers (default 3; not marginal 1).
     flow_blocks
@@ -1029,8 +1029,8 @@ def calibrate_varsel(
         Probability with which a credible set of correlated predictors holds one of the model
         (default 0.95).
     flow
-        Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
-        affine).
+        Affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies
+        et al. (2025) (default affine).
     flow_layers
         Layers (default 5; diag 2).
     flow_blocks
@@ -1070,10 +1070,10 @@ def calibrate_varsel(
         Training steps with ``effort`` fixed (default 1000; many predictors 300; robust and student
         3000).
     start
-        With ``effort`` fixed: pilot (the flow is a normal approximation, and q(m) what a pilot run
-        with it finds), anchor (that approximation, and q(m) at the prior), or identity (as in the
-        paper: the flow is the identity, q(m) at the prior, and no target is tempered) (default
-        pilot).
+        With ``effort`` fixed, where training starts: pilot (the flow is a normal approximation at a
+        mode, and q(m) the result of a pilot run with this flow), anchor (the same flow, and q(m) is
+        the prior), or identity (as in Davies et al. 2025: the flow is the identity, q(m) is the
+        prior, and no target is tempered) (default pilot).
     batch
         Draws per training step (default 1024).
     dtype
@@ -1181,13 +1181,13 @@ def changepoints(
 ) -> Result:
     """Find how many change points a series or a rate of events has, and where.
 
-    Computes the posterior of the number and positions of changes of a series (in its mean, its
-    variance, both, its slope, or the rate of counts) or of the rate of events whose times are
-    given, and of the levels between changes.
+    Finds where a series changes (in its mean, its variance, both, its slope, or the rate of
+    counts), or where the rate of events changes whose times are given. The answer is the posterior
+    of the number and positions of changes, and of the levels between them.
 
-    The answer is an exact sum over all numbers and positions of changes, by forward and backward
-    recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. For
-    events the prior is that of Green (1995).
+    Probabilities are exact sums over all numbers and positions of changes, by forward and backward
+    recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. The
+    prior of events is the prior of Green (1995).
 
     Parameters
     ----------
@@ -1292,13 +1292,17 @@ def compare(
 ) -> Answer:
     """Compare two runs on the same table.
 
-    Compares two run directories that answer the same question about the same table. Runs of vti
-    varsel, vti exact and vti rjmcmc varsel: the probabilities of predictors and models side by
-    side, and, when A has draws and B was made by vti varsel, the cross-entropy of A's draws under
-    B's density. Runs of vti dag, vti exact dag and vti rjmcmc dag: the probabilities of edges and
-    graphs. Runs of vti hbm, whose formulas may differ: log evidences, the posteriors of effects and
-    standard deviations, and with ``select`` the probabilities of terms. Runs of vti mixture,
-    changepoints or order: the probabilities of numbers of components and changes, and of orders.
+    Compares two runs, A and B, that answer the same question about the same table:
+
+      varsel, exact, rjmcmc varsel   the probabilities of predictors and models; if A has draws and B
+                                     was made by vti varsel, also the cross-entropy of the draws of A
+                                     under the density of B
+      dag, exact dag, rjmcmc dag     the probabilities of edges and graphs
+      hbm, formulas may differ       log evidences, the posteriors of effects and standard deviations,
+                                     and with ``select`` the probabilities of terms
+      mixture                        the probabilities of numbers of components
+      changepoints                   the probabilities of numbers of changes
+      order                          the probabilities of orders
 
     Every comparison gives the total variation distance between the probabilities of models (0: the
     same, 1: nothing in common), and the largest disagreements in standard errors. A figure plots
@@ -1378,29 +1382,36 @@ def dag(
     """Discover graphs: which columns of a table depend on which.
 
     Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV
-    or Parquet, with a header row): given its parents, a column is a linear function, a smooth
-    function (``sem`` spline) or a small network (``sem`` mlp) of them plus noise; columns of text
-    are categories, and tables may have both kinds (``sem`` mixed).
+    or Parquet, with a header row). An edge a->b makes column a a parent of column b. Given its
+    parents, a column is a linear function of them, a smooth function (``sem`` spline) or a small
+    network (``sem`` mlp), plus noise. Columns of text are categories, and tables may have both
+    kinds (``sem`` mixed).
 
-    Up to 13 columns (at most 14 with ``max_parents`` or constraints), the log evidence of every
-    column given every set of parents is computed, and sums over all graphs give the probability of
-    every edge and graph. A run computes these sums a few times; each takes about 20 seconds of one
-    core for 13 columns, and a minute for 14. With lines and splines the evidences are closed forms
-    and the answer is exact; with networks they come from sequential Monte Carlo. Larger graphs, up
-    to 128 columns, are sampled by Markov chains (``structure`` chains), which run until they agree;
-    with networks, from 12 columns on, from a list of sets of parents that grows where they are
-    probable. ``structure`` flow, the method of the paper, trains one flow for the parameters of
-    mechanisms together with a distribution q(m) over orders and the edges along them, for any
-    number of columns, linear mechanisms and networks: node by node, or with ``undivided`` for all
-    columns together, as published. The answer comes with a verdict:
+    For up to 13 columns (14 with ``max_parents`` or constraints), vti computes the log evidence of
+    every column given every set of parents. Sums over all graphs then give the probability of every
+    edge and graph. A run computes these sums a few times; each takes about 20 seconds of one core
+    for 13 columns, and a minute for 14. With lines and splines the evidences are closed forms and
+    the answer is exact. With networks they come from sequential Monte Carlo.
+
+    Larger graphs, of up to 128 columns, are sampled by Markov chains (``structure`` chains), which
+    run until they agree. With networks, from 12 columns on, the chains use a list of sets of
+    parents, to which sets are added where they are probable.
+
+    ``structure`` flow is the method of Davies et al. (2025). It trains one flow for the parameters
+    of mechanisms together with a distribution q(m) over orders of the columns and the edges along
+    them. It is for linear mechanisms and networks, and for any number of columns. The flow works
+    column by column, or with ``undivided`` on all columns together, as published.
+
+    The answer comes with a verdict:
 
       trusted    the probabilities hold to within their standard errors
       doubtful   they may hold, but the computation does not show it
       failed     do not use them (exit status 3)
 
     If the data cannot determine the direction of an edge, the answer gives the probabilities of
-    both directions and of the equivalence class. Directions that only noise variances identify
-    depend on the scale of the columns, which ``scale`` sets.
+    both directions, and of the equivalence class: the set of graphs that the data cannot tell
+    apart. If only the variances of the noise show a direction, it depends on the scale of the
+    columns, which ``scale`` sets.
 
     Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
     tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
@@ -1488,8 +1499,8 @@ def dag(
         Prior probability of each edge, ignoring acyclicity: file with a row for each cause and a
         column for each effect.
     prior_orders
-        Prior over orders with edges along them, as in the paper, instead of graphs: a graph counts
-        as often as it has topological orders.
+        Prior over orders of the columns with edges along them, as in Davies et al. (2025), instead
+        of a prior over graphs: a graph counts once for each of its topological orders.
     truth
         Adjacency matrix to compare with: file with a row for each cause and a column for each
         effect.
@@ -1518,8 +1529,8 @@ def dag(
         Particles: largest number of islands of 64 particles for important families (default by the
         number of rows).
     flow
-        Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
-        affine).
+        Affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies
+        et al. (2025) (default affine).
     flow_layers
         Layers (default 5; diag 2; mlp node by node 3).
     flow_blocks
@@ -2016,8 +2027,8 @@ def exact_dag(
         Prior probability of each edge, ignoring acyclicity: file with a row for each cause and a
         column for each effect.
     prior_orders
-        Prior over orders with edges along them, as in the paper, instead of graphs: a graph counts
-        as often as it has topological orders.
+        Prior over orders of the columns with edges along them, as in Davies et al. (2025), instead
+        of a prior over graphs: a graph counts once for each of its topological orders.
     truth
         Adjacency matrix to compare with: file with a row for each cause and a column for each
         effect.
@@ -2162,36 +2173,49 @@ def hbm(
     Fits a regression with effects that vary by group to a table (CSV or Parquet, with a header
     row).
 
-    The formula is as in lme4 and brms. y ~ a + b has an intercept and two population effects; a:b
-    is an interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a | g) lets
-    intercept and effect of a vary by the column g, correlated; || makes them independent; (1 | g) +
-    (1 | h) is crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor,
-    scale and offset apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is
-    arithmetic, C(x, reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x)
-    is a smooth function, and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b +
-    c)^2 adds all pairwise interactions, and y ~ . all columns that are not named. cbind(successes,
-    failures) ~ and successes | trials(n) ~ are binomial responses, for ``likelihood`` logistic,
-    each trial a row. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary
-    responses, w is the number of identical rows.
+    The formula is as in lme4 and brms:
+
+      y ~ a + b                     an intercept and two population effects
+      y ~ 0 + a                     no intercept
+      a:b                           an interaction; a*b stands for a + b + a:b
+      (a + b + c)^2                 all three terms and their pairwise interactions
+      y ~ .                         all columns that are not named
+      (1 + a | g)                   intercept and effect of a vary by the column g and are correlated
+      (1 + a || g)                  the same, but independent
+      (1 | g) + (1 | h)             crossed groupings; (1 | g/h) are nested ones
+      log(x), log1p, exp, sqrt      functions of a column; scale(x) standardises it
+      poly(x, 2), I(a / b^2)        orthogonal polynomials; arithmetic
+      factor(x)                     numbers as labels; text columns are labels anyway
+      C(x, reference="b")           contrasts of a factor; also C(x, sum) and C(x, helmert)
+      s(x)                          a smooth function
+      mo(x)                         a monotonic effect; of labels mo(x, "low", "mid", "high")
+      offset(x)                     a column with coefficient 1
+      successes | trials(n) ~       a binomial response, for ``likelihood`` logistic: each trial is a
+                                    row; also cbind(successes, failures) ~
+      y | weights(w) ~              rows with the variance σ² / w; for counts and binary responses, w
+                                    identical rows
 
     By default (``family`` marginal) effects are integrated out and nothing is trained. With a
-    Gaussian response this is exact, for all groupings. Otherwise effects are drawn from a Laplace
-    approximation, except for those of the largest grouping, which are integrated out by quadrature,
-    and importance weights correct the result. If the log density of a row is not concave, a flow
-    learns the remaining parameters. The other families approximate the effects of all groupings:
-    pavi-f by a flow shared by all groups with free parameters for each, pavi-e and, of nested
-    groupings only, adavi by networks that read the rows of a group, and joint, branch,
-    amortized-branch and meanfield by normal distributions. Importance weights correct and judge the
-    answer:
+    Gaussian response the integral is exact, for all groupings. With other responses the effects of
+    the largest grouping are integrated out by quadrature, and all other effects are drawn from a
+    Laplace approximation, which importance weights correct. If the log density of a row is not
+    concave, a flow learns the parameters that are not integrated out.
+
+    The other families approximate the effects of all groupings. pavi-f is a flow that all groups
+    share, with free parameters for each group. pavi-e and adavi are flows with networks that read
+    the rows of a group; adavi is for nested groupings only. joint, branch, amortized-branch and
+    meanfield are normal distributions.
+
+    Importance weights correct and judge the answer:
 
       trusted    the numbers hold to within their Monte Carlo errors
       doubtful   they may hold, but the computation does not show it
       failed     do not use them (exit status 3)
 
     With ``select`` every term of the formula can be absent, shared by all groups (pooled), or vary
-    by group, and s(x) can be absent, a line or a curve; each of these states gets a probability.
-    With other families than marginal, joint excepted, one distribution, conditional on the model,
-    is trained for all models (at most 128), and importance weights give the evidence of each.
+    by group, and s(x) can be absent, a line or a curve. Each of these states gets a probability.
+    Families other than marginal, except joint, then train one distribution for all models (at most
+    128), which is conditional on the model, and importance weights give the evidence of each model.
 
     Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
     tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html,
@@ -2254,9 +2278,9 @@ def hbm(
         Pavi-e, adavi: train on tables simulated from the priors, with ``select`` of all models, for
         vti hbm infer on other tables.
     flow
-        Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper:
-        affine-paper, spline-paper, diag-paper (default spline; affine with more than 64
-        coordinates).
+        Flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag; or affine-paper,
+        spline-paper or diag-paper, in the sizes of Davies et al. (2025) (default spline; affine
+        with more than 64 coordinates).
     flow_layers
         Layers (default 3; not marginal 1).
     flow_blocks
@@ -2367,20 +2391,20 @@ def hbm_infer(
     """Answer for another table in one pass of a network trained by vti hbm ``amortize``.
 
     Fits a regression to a table without training, by the network of MODEL, a run directory of vti
-    hbm ``amortize``. The table needs the columns of the one that MODEL was trained for; it may have
-    other groups, and from a quarter to twice as many groups and rows, which is what training
-    simulates. Importance weights correct and judge the answer, which has the form and files of vti
-    hbm.
+    hbm ``amortize``. TABLE needs the columns of the table that MODEL was trained for. It may have
+    other groups, and from a quarter to twice as many groups and rows, because training simulates
+    tables of these sizes. Importance weights correct and judge the answer, which has the form and
+    files of vti hbm.
 
-    Responses that vti hbm ``family`` marginal answers without training (gaussian; logistic, poisson
-    and others with a grouping) are answered so, and the network is not needed. For others it
-    proposes draws of all effects, with ``select`` for each model, so that terms and models have
-    probabilities.
+    If vti hbm ``family`` marginal answers for a response without training (gaussian; logistic,
+    poisson and others with a grouping), vti hbm infer gives that answer and does not use the
+    network. For other responses the network proposes draws of all effects. With ``select`` it does
+    so for each model, so that terms and models have probabilities.
 
-    The verdict is at most doubtful if the table is unlike those simulated for training: if the
-    model check finds it poor, for example because of gross outliers, or if it is more or less
-    probable than all responses simulated from the answer, for example because a number separates
-    its labels.
+    The verdict is at most doubtful if the table is unlike the tables simulated for training. It is
+    if the model check finds it poor, for example because of gross outliers. It also is if the table
+    is more probable, or less probable, than all responses simulated from the answer, for example
+    because a number separates its labels.
 
     Parameters
     ----------
@@ -2790,8 +2814,8 @@ def rjmcmc_dag(
         Prior probability of each edge, ignoring acyclicity: file with a row for each cause and a
         column for each effect.
     prior_orders
-        Prior over orders with edges along them, as in the paper, instead of graphs: a graph counts
-        as often as it has topological orders.
+        Prior over orders of the columns with edges along them, as in Davies et al. (2025), instead
+        of a prior over graphs: a graph counts once for each of its topological orders.
     truth
         Adjacency matrix to compare with: file with a row for each cause and a column for each
         effect.
@@ -3310,11 +3334,11 @@ def varsel(
 
     Selects the predictors of a table (CSV or Parquet, with a header row).
 
-    Every column but the target is a predictor that a model may include or not; text columns become
+    Every column but the target is a predictor that a model may include or not. Text columns become
     groups of indicators that enter together. If the evidence of each model has a closed form or can
-    be estimated separately, these are summed; otherwise one network learns the coefficients of all
-    models together with the probability of each. Importance weights then correct and judge the
-    answer, which comes with a verdict:
+    be estimated separately, the answer is a sum over models. Otherwise one network learns the
+    coefficients of all models together with the probability of each model, and importance weights
+    correct the answer. The answer comes with a verdict:
 
       trusted    the corrected probabilities hold to within their standard errors
       doubtful   they may hold, but the computation does not show it
@@ -3415,8 +3439,8 @@ def varsel(
     ld_shrink
         With ``ld``: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I.
     flow
-        Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
-        affine).
+        Affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies
+        et al. (2025) (default affine).
     flow_layers
         Layers (default 5; diag 2).
     flow_blocks
@@ -3456,10 +3480,10 @@ def varsel(
         Training steps with ``effort`` fixed (default 1000; many predictors 300; robust and student
         3000).
     start
-        With ``effort`` fixed: pilot (the flow is a normal approximation, and q(m) what a pilot run
-        with it finds), anchor (that approximation, and q(m) at the prior), or identity (as in the
-        paper: the flow is the identity, q(m) at the prior, and no target is tempered) (default
-        pilot).
+        With ``effort`` fixed, where training starts: pilot (the flow is a normal approximation at a
+        mode, and q(m) the result of a pilot run with this flow), anchor (the same flow, and q(m) is
+        the prior), or identity (as in Davies et al. 2025: the flow is the identity, q(m) is the
+        prior, and no target is tempered) (default pilot).
     batch
         Draws per training step (default 1024).
     dtype
