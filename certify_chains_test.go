@@ -113,7 +113,7 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
 }
 
-// If weights look good but miss a mode, and with it half of the evidence, they are made again with
+// If weights look good but miss a mode with half of the evidence, Certify computes new weights with
 // a proposal at the draws of the chains.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	if testing.Short() {
@@ -143,8 +143,9 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	}
 }
 
-// The conclusion from weights and chains does not believe chains that have missed a mode of the
-// weights, however well they mix. Chains alone do not earn trust.
+// TestConclusion checks verdicts from weights and chains together. Chains that have missed a mode
+// that weights have found are not trusted, however well they mix. Chains alone are never enough for
+// a trusted verdict.
 func TestConclusion(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

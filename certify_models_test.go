@@ -206,8 +206,9 @@ func TestSumOfTheTarget(t *testing.T) {
 	require.Equal(t, vti.Weights, weighed.Basis)
 }
 
-// With too many models to list, weights of models alone agree with the exact sum. The 16 inclusion
-// probabilities and the evidence are within 4.5 standard errors: one false alarm in 8,000 runs.
+// If there are too many models to list, Certify draws and weights models whose evidences are known.
+// The result agrees with the exact sum. The 16 inclusion probabilities and the evidence are within
+// 4.5 standard errors: one false alarm in 8,000 runs.
 func TestExactWeightsOverModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	posterior := untrained(t, target, nil)
@@ -276,7 +277,8 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 	}
 }
 
-// Weights take over if the closed form fails numerically.
+// If the closed form of the evidence fails numerically, the certificate comes from weights of
+// draws.
 func TestExactFallsBack(t *testing.T) {
 	certificate, err := untrained(t, exactConjugate{newConjugate(30, 2), true}, nil).Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 12})
 	require.NoError(t, err)
@@ -320,9 +322,9 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 }
 
 // The share of a model in the sample equals its final probability, which is known better after the
-// draws than before. This holds if first estimates from few draws are poor, and if more draws
-// improve the evidences. The remaining difference comes from rounding to whole draws, and from
-// models that expect less than one draw.
+// draws than before. The shares agree even if the first estimates, from few draws, are poor, and
+// more draws improve the evidences. The remaining difference comes from rounding to whole draws,
+// and from models that expect less than one draw.
 func TestSampleOfModels(t *testing.T) {
 	for _, wider := range []float64{2, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})

@@ -71,7 +71,7 @@ func rHatOf(series [][]float64, n int) float64 {
 	return rjmcmc.Summarise(first).RHat
 }
 
-// Series that mix have an R-hat near 1.01 at the length predicted for it.
+// If chains mix, their R-hat is near 1.01 at the length that was predicted for this R-hat.
 func TestLengthOfChainsIsForetold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -62,7 +62,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 
 // A run that is killed between two checkpoints due by CheckpointEvery resumes from the last
 // checkpoint due by time. Neither the interruption nor the number of checkpoints changes a bit of
-// the result. This holds for a table q(m), a network and a q(m) that learns by itself.
+// the result. The test has a table q(m), a network, and a q(m) that learns by its own rule.
 func TestCheckpointsByTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

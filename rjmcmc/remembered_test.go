@@ -27,7 +27,7 @@ func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pre
 }
 
 // Storing results by model changes no draw, in burn-in, with its renewals of proposals, or after
-// it. This holds for a fitted quadratic approximation and for the target's own.
+// it. The test uses a fitted quadratic approximation and the approximation of the target.
 func TestRememberedModelsChangeNoDraw(t *testing.T) {
 	l := correlatedLinear(t)
 	for name, target := range map[string]Target{"fitted": l, "given": knownLinear{l}} {

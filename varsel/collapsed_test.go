@@ -209,7 +209,8 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 
 // Trusted answers are right on tables of 13 rows, where a few rows lie on another plane and the
 // noise is as small as a thousandth of the response. Two methods may differ by 5 standard errors
-// plus 0.03 nats for log evidences or 0.01 for probabilities, as they may without notice.
+// plus 0.03 nats for log evidences or 0.01 for probabilities, which is the difference that a run
+// accepts without a note.
 func TestCollapsedTrustIsEarned(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -35,7 +35,7 @@ func twins(t *testing.T) *Problem {
 	return must(NewProblem(design, ModelOptions{}))
 }
 
-// x1 and twin form one credible set, for every way of finding models.
+// The correlated predictors x1 and twin form one credible set, whichever method finds the models.
 func TestCredibleSetsOfTwins(t *testing.T) {
 	problem := twins(t)
 	result, err := RunExact(t.Context(), problem, nil, "")

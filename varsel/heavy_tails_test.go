@@ -117,7 +117,7 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 	}
 }
 
-// Likelihoods with one mode per model have no starts.
+// Only likelihoods whose models can have several modes name starting points of searches for modes.
 func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})

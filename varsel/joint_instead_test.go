@@ -62,8 +62,8 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 
 // Four predictors can replace four other predictors, and a fifth predictor is needed beside either
 // four. Inclusion probabilities agree with the sum over all models of at most five predictors.
-// Models between the two sets are less probable by tens of nats, and screening ends with one of
-// them. Before sets of predictors were exchanged, the answer missed the other set.
+// Models that mix the two sets are less probable by tens of nats, and screening finds only one set.
+// An earlier version did not propose to exchange whole sets, and its answer missed the other set.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

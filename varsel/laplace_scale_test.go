@@ -34,10 +34,10 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 	return problem
 }
 
-// Posteriors can be ridges towards infinite shapes, as for models in which the number of
-// coefficients is close to the number of rows. They are answered without training, and agree with
-// quadrature. The numbers of testdata/README.md are known to two or three digits, and the largest
-// standard error is .0035: a limit of .012 gives a false alarm in one of 1,000 seeds.
+// If a model has nearly as many coefficients as there are rows, its posterior is a ridge along
+// which the shape grows without bound. The evidences of such models, found without training, agree
+// with quadrature. The numbers of testdata/README.md are known to two or three digits, and the
+// largest standard error is .0035: a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -88,11 +88,12 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// If most zeros may come from either source of zeros, coefficients are free up to their priors.
-// Before draws around modes replaced a flow for this likelihood, the mean of the slope by the
-// weights of the flow was 1.58 ± 0.05 for this table instead of 1.26. The expected moments are sums
-// over a grid, which agree with quadrature (lab/hard). There are 9 comparisons, and 4.5 standard
-// errors give a false alarm in one of 150,000.
+// In a zero-inflated model a zero has two possible sources. If most zeros may come from either
+// source, only the priors bound the coefficients. Before draws around modes replaced a flow for
+// this likelihood, the mean of the slope by the weights of the flow was 1.58 ± 0.05 for this table
+// instead of 1.26. The expected moments are sums over a grid, which agree with quadrature
+// (lab/hard). There are 9 comparisons, and 4.5 standard errors give a false alarm in one of
+// 150,000.
 func TestPlateausOfZeros(t *testing.T) {
 	x := table.Numbers("x", []float64{-0.19222496414656184, 1.0886683321801314, -0.3094211697963486, -0.08504169241257331})
 	data, err := table.New("few", x, table.Numbers("y", []float64{0, 4, 0, 0}))

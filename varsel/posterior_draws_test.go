@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// Without draws the files say so.
+// A result without draws writes an empty file of draws, and the means of its coefficients are NaN.
 func TestNoDraws(t *testing.T) {
 	problem := haldProblem(t, ModelOptions{Sigma: 2.5})
 	dim := problem.Target.space.Dim()

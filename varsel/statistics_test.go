@@ -174,8 +174,8 @@ func TestStatisticsAreSufficient(t *testing.T) {
 	}
 }
 
-// With many predictors, chains of births and deaths, screening and credible sets give the same
-// results for statistics as for rows.
+// For many predictors, the methods give the same results for summary statistics as for rows: chains
+// of births and deaths, screening, and credible sets.
 func TestStatisticsOfManyPredictors(t *testing.T) {
 	device, r := openDevice(t), newRegion(rand.New(rand.NewPCG(5, 6)), 120, 130, 0.4) // more predictors than rows
 	run := func(p *Problem) *Result {

@@ -95,9 +95,10 @@ func combine(islands []island, others float64) (logEvidence, se float64) {
 }
 
 // settling returns the mean over families of the difference between the log evidences of islands
-// with moves twice as long and of the other islands, with its standard error. If particles do not
-// keep up with the rise of β, all evidences are too small in the same way, which the scatter of
-// islands does not show.
+// with moves twice as long and of the other islands, with its standard error. If particles move too
+// little while β rises, the evidences of all islands are too small by about the same amount. The
+// scatter of the islands does not show this error, but the difference between the two lengths of
+// moves does.
 func (s *Scores) settling() (mean, se float64) {
 	_, differences := s.differences()
 	mean, spread := meanAndSpread(differences, math.Inf(1))

@@ -40,8 +40,8 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	}
 }
 
-// Models that do not matter get a pilot alone, with the right evidences. Models that matter get the
-// same draws as without a pilot.
+// Models of negligible probability get only a pilot, a few draws, and their evidences are still
+// right. All other models get the same draws as without a pilot.
 func TestPilotsOfModels(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 1))
@@ -77,10 +77,10 @@ func TestPilotsOfModels(t *testing.T) {
 	require.Greater(t, pilots, 2)
 }
 
-// The standard deviations in the model with all terms mislead submodels. Items differ only by the
-// column f, so that their standard deviation is next to nothing in models with f, and large in
-// models without f. Several submodels matter. The evidences of all submodels agree with runs of
-// each submodel alone. No model that matters keeps draws from a proposal that does not suit it.
+// Proposals of submodels start from the model with all terms, which misleads them here: items
+// differ only by the column f, so that their standard deviation is nearly zero in models with f,
+// and large in models without f. The evidences of all probable submodels agree with runs of each
+// submodel alone, and none of these submodels keeps draws from a poor proposal.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(4, 1))

@@ -195,9 +195,9 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	}
 }
 
-// The noise has a standard deviation of 34, and three groups show no spread at all: their standard
-// deviation comes close to zero, and so do the distances of the groups. Every draw still has a
-// density.
+// The noise has a standard deviation of 34, and the means of three groups are equal. The standard
+// deviation of groups therefore comes close to zero, and the effects of groups come close to each
+// other. Every draw still has a finite density.
 func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	f := frameOf(t, "y,x,g\n26.12,-0.1246,a\n-24.89,-0.4277,b\n15.36,0.6804,c\n8.537,0.8917,a\n-25.67,-2.171,b\n13.11,-2.614,c\n"+
 		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", frame.Options{Formula: "y ~ x + (1 | g)"})

@@ -82,7 +82,7 @@ func TestInferFromAnotherTable(t *testing.T) {
 	require.ErrorContains(t, err, "posterior.vti")
 }
 
-// Nested groupings must be nested in every table.
+// A family trained for nested groupings refuses a table whose groupings are not nested.
 func TestShapeOfGroupings(t *testing.T) {
 	opt := frame.Options{Formula: "y ~ x + (1 | school) + (1 | class)"}
 	shape := newRegression(t, frameOf(t, schools, opt), Options{}).Shape()
@@ -121,8 +121,9 @@ func TestSimulatedTables(t *testing.T) {
 	require.Equal(t, values, again)
 }
 
-// A family that is hardly trained has no part in an answer by integrals, which is trusted. A table
-// with a gross outlier is unlike all simulated tables, and is not trusted.
+// An answer by integrals is trusted even if the family is hardly trained, because the answer does
+// not use the family. A table with a gross outlier is unlike all simulated tables, and is not
+// trusted.
 func TestInferFromHardlyTrained(t *testing.T) {
 	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (x | g)"}
@@ -150,12 +151,11 @@ func TestInferFromHardlyTrained(t *testing.T) {
 	require.Contains(t, outlier.Certificate.Reasons[len(outlier.Certificate.Reasons)-1], "unlike those that were simulated")
 }
 
-// A family that is hardly trained has no part in the answer for counts and for responses of 0 and 1
-// either, whose effects are integrated out by quadrature. Log evidences agree within four of their
-// standard errors, which fails by chance once in 16,000. Means of a thousand effective draws or
-// more on both sides have errors of 0.04 standard deviations, and standard deviations have errors
-// of 3 percent. A count that is a hundred times too large, and labels that x separates, are not
-// trusted.
+// The answers for counts and for responses of 0 and 1 do not use the family either, because their
+// effects are integrated out by quadrature. Log evidences agree within four of their standard
+// errors, which fails by chance once in 16,000. Means of a thousand effective draws or more on both
+// sides have errors of 0.04 standard deviations, and standard deviations have errors of 3 percent.
+// A count that is a hundred times too large, and labels that x separates, are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	testkit.Long(t)
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
@@ -221,10 +221,11 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 	return text
 }
 
-// Where there are no integrals, as for Student responses by one grouping, draws of a network that
-// was trained over simulated tables weigh each model. On unseen tables of other sizes the
-// probabilities agree with a flow for that table alone, within five standard errors, which fails by
-// chance once in two million. At least two of three answers are trusted.
+// If effects cannot be integrated out, as for Student responses with one grouping, the evidence of
+// each model comes from weighted draws of a network that was trained on simulated tables. On unseen
+// tables of other sizes the probabilities agree with a flow for that table alone, within five
+// standard errors, which fails by chance once in two million. At least two of three answers are
+// trusted.
 func TestInferSelection(t *testing.T) {
 	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}

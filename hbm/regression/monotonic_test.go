@@ -139,8 +139,9 @@ func TestMonotonicGivenShares(t *testing.T) {
 }
 
 // Evidence, coefficient and shares of two steps agree with sums over a grid of σ and of the first
-// share, with the rest in closed form. The effect goes up, is absent, or is all in one step. If the
-// truth is not monotonic, one of the steps takes it all, and which one decides its sign.
+// share, with the rest in closed form. In the tables the effect goes up, is absent, or is all in
+// one step. If the truth is not monotonic, the posterior gives the whole effect to one step, and
+// the choice of the step decides the sign.
 func TestMonotonicOfTwoSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -297,8 +298,8 @@ func (s *stepSums) logMarginal(shares []float64) float64 {
 	return logsum.Of(logs[:])
 }
 
-// A table that is its own mirror image has a posterior that is its own mirror image: each sign of
-// the coefficient has half of it, in two modes far from each other.
+// The table is symmetric, so that its posterior is symmetric: it has two modes far from each other,
+// one for each sign of the coefficient, with probability one half each.
 func TestMonotonicOfEitherSign(t *testing.T) {
 	means := []float64{0, 1.6, 1.6, 0}
 	random := stream.Rand(10, "mirror")

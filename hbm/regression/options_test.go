@@ -200,7 +200,8 @@ func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// Exposures in place of their logarithms are refused, with the formula to write.
+// An offset that looks like an exposure instead of its logarithm is an error, which shows the
+// formula to write.
 func TestOffsetsOfExposures(t *testing.T) {
 	const pumps = "failures,hours,pump\n5,94.3,a\n1,15.7,a\n5,62.9,b\n14,125.8,b\n3,5.24,c\n19,31.4,c\n"
 	exposures := frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(hours) + (1 | pump)", Response: likelihood.PoissonKind})

@@ -154,8 +154,8 @@ func TestExactRunCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// A mean field cannot follow effects that depend on each other: plots of a block and the block. Its
-// answer fails against the integral.
+// A mean-field family cannot represent effects that depend on each other, here the effects of a
+// block and of its plots. The comparison with the integral therefore rejects its answer.
 func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	testkit.Long(t)
 	r := newRegression(t, frameOf(t, dependentTable(5), frame.Options{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
@@ -181,7 +181,8 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// Dear densities, which get fewer draws and keep their effects, give the same evidence and moments.
+// If densities are costly, the answer uses fewer draws and stores the effects of each. Its evidence
+// and moments agree with the usual answer.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
@@ -209,8 +210,8 @@ func TestDearIntegralsAgree(t *testing.T) {
 
 // A level of one grouping has the same rows as a level of another. Only the priors tell them apart,
 // so that given the standard deviations s and t the expectations of their effects have the ratio of
-// s² to t². With noise of 1e-9 rounding took over, and a mean of −99 was trusted where no mean is
-// below −3.
+// s² to t². An earlier version lost all digits to rounding with noise of 1e-9, and trusted a mean
+// of −99 although no mean is below −3.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
@@ -228,8 +229,9 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 	}
 }
 
-// Squares from sums over the rows agree with squares of the rows. Rows are summed where the sums,
-// or the entries of the precision, are so large that the difference has no digits.
+// Residual sums of squares computed from stored sums agree with sums over the residuals of the
+// rows. Sums over residuals are used where a difference of stored sums, or the precision, would
+// lose all digits.
 func TestSquaresFromSums(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g)"}), Options{})
 	theta := make([]float64, r.Dim())

@@ -56,8 +56,8 @@ func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64
 	return sum
 }
 
-// The densities of draws are the densities of the target, for every model. Their noise is spread by
-// the outer block of P⁻¹, computed densely.
+// The densities of draws are the densities of the target, for every model. Their covariance is the
+// block of P⁻¹ for the outer effects, which the test computes with dense matrices.
 func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind},
@@ -289,9 +289,10 @@ const contradictingCounts = `y,x,g
 400,0.7263118032971756,g8
 `
 
-// Outer effects drawn for the same hyperparameters form one group: together they say no more of a
-// standard deviation than one does. Without groups standard errors were half of the right ones, and
-// the answers to three of 143 nasty tables were trusted and wrong.
+// Draws of outer effects with the same hyperparameters form one group for standard errors: together
+// they say no more about a standard deviation than one of them. Without groups, standard errors
+// were half as large as they should be, and the answers for three of 143 difficult tables were
+// trusted and wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	r, err := New(f, Options{})
@@ -337,10 +338,11 @@ func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	require.Less(t, float64(*result.LogEvidence), -1e6)
 }
 
-// The zero of a group of one row may be of either source, so that the effect of the group is free
-// downwards where groups differ much. A flow trained for 150 steps gave the standard deviation of
-// the groups a posterior sd of 0.418, and was trusted. The right numbers are by quadrature
-// (lab/hard). Three comparisons within 5 standard errors have a false alarm in 600,000.
+// In a zero-inflated model a zero has two possible sources. The effect of a group whose only row is
+// a zero therefore has no lower bound but its prior if groups differ much. A flow trained for 150
+// steps gave the standard deviation of the groups a posterior sd of 0.418, and was trusted. The
+// right numbers are by quadrature (lab/hard). Three comparisons within 5 standard errors have a
+// false alarm in 600,000.
 func TestZerosOfEitherSourceInGroups(t *testing.T) {
 	const table = "y,x,g\n12,-1.3792244871814456,g0\n7,-0.9439241011629973,g1\n5,1.3974468192636427,g2\n0,-0.14223114370288492,g1\n0,1.3914842839325379,g2\n"
 	r := newRegression(t, frameOf(t, table, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.ZeroInflatedKind}), Options{})

@@ -105,7 +105,8 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 	}
 }
 
-// A run by slices has the answer of the run in memory. Its rows are not available later.
+// A run by slices has the answer of the run in memory. Predictions and checks need the rows, which
+// such a run does not keep, and are errors.
 func TestRunBySlices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
