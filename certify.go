@@ -22,8 +22,8 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 	return w.Certificate, nil
 }
 
-// certifyWithoutChains certifies without chains. If it sums over models alone, it also returns the
-// visited models: chains could not make them more certain.
+// certifyWithoutChains certifies without chains. If it sums or weights models without their
+// parameters, it also returns the models that it visited; chains could not make these more certain.
 func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels

@@ -32,8 +32,8 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	require.InDelta(t, 1, mean, 4*se) // a false alarm in 16,000 runs
 }
 
-// Inactive coordinates, which are zero, have no part in the density, and active ones that are zero
-// by chance do.
+// The density does not depend on inactive coordinates, which are zero. It does depend on an active
+// coordinate that is zero by chance.
 func TestReferenceDensityOfActiveCoordinates(t *testing.T) {
 	log := func(x float64) float64 { return math.Log(2.0/3 + math.Exp(x*x/2*(1-1.0/16))/12) }
 	for active, z := range map[int][]float64{3: {1, -2, 0}, 2: {1, -2, 0}} {
@@ -42,8 +42,8 @@ func TestReferenceDensityOfActiveCoordinates(t *testing.T) {
 	}
 }
 
-// largestWeight returns the largest weight under r where one coordinate of a posterior, which is
-// otherwise as the flow has it, has the density 0.98 N(0, 1) + 0.02 N(0, 3²).
+// largestWeight returns the largest weight under r for a posterior in which one coordinate has the
+// density 0.98 N(0, 1) + 0.02 N(0, 3²). All other coordinates have the distribution of the flow.
 func largestWeight(r reference, dim int) (largest float64) {
 	z := make([]float64, dim)
 	for z[0] = 0; z[0] < 20; z[0] += 0.1 {

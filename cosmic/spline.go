@@ -150,8 +150,8 @@ func (b bin) evaluate(xi *graph.Node) (y, logSlope *graph.Node) {
 		graph.Mul(b.d1, square),
 		graph.Mul(graph.MulScalar(b.secant, 2), cross)),
 		graph.Mul(b.d0, graph.Square(rest)))
-	// This is the logarithm of secant²·slope/denominator²; taking the square last needs one
-	// logarithm instead of two.
+	// logSlope is the logarithm of secant²·slope/denominator². With the square taken last it needs
+	// one logarithm instead of two.
 	logSlope = graph.Log(graph.Mul(slope, graph.Square(graph.Div(b.secant, denominator))))
 	return y, logSlope
 }

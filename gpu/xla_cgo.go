@@ -49,9 +49,9 @@ const (
 	pjrtMinor = 81
 )
 
-// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That is an
-// error of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read the
-// variable that forbids it; kernels that XLA generates itself do not, and are switched off.
+// By default XLA rounds the factors of Float32 products to 10 bits on a card (TF32). The rounding
+// causes errors of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read
+// the variable that forbids it; kernels that XLA generates itself do not, and are switched off.
 const (
 	tf32Variable  = "NVIDIA_TF32_OVERRIDE"
 	flagsVariable = "XLA_FLAGS"

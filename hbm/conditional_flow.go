@@ -13,9 +13,10 @@ import (
 )
 
 // flows is the conditional distribution of a latent variable in PAVI (plate-amortized variational
-// inference). The prior is pushed forward by an affine block and a flow. Both are shared by all
-// members of the variable, its repetitions over plates. They are conditioned on the encoding of the
-// member, a few numbers that distinguish it, and on earlier variables.
+// inference). An affine block and a flow map the prior to this distribution. All members of the
+// variable, its repetitions over plates, share the block and the flow. Both are conditioned on
+// earlier variables and on the encoding of the member: a few numbers that distinguish it from
+// others.
 //
 // N(m, s²) is the normal approximation of the prior of a number, given its parents. The affine
 // block multiplies it by the normal likelihood of one observation, whose mean x̂ and precision λ it
@@ -23,8 +24,9 @@ import (
 //
 //	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
 //
-// This is the posterior of a normal variable whose data amounts to such an observation, for all
-// values of its parents; with λ = 0 it is the prior.
+// If the data of a normal variable amount to one such observation, this u has the posterior
+// distribution of the variable, for all values of its parents. With λ = 0 it has the prior
+// distribution.
 type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow

@@ -16,8 +16,8 @@ type Cuts struct {
 	logTail      []float64 // log S_k; nil without z
 	broken, bent []float64 // first and second derivatives of log S by z_j
 	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if
-	// trials is set. Otherwise it holds log(c_k − c_{k−1}) for narrow categories. Both have all
-	// digits.
+	// trials is set. Otherwise it holds log(c_k − c_{k−1}) for narrow categories. Either form loses
+	// no digits.
 	constant []float64
 }
 

@@ -54,8 +54,8 @@ func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	return y * (ratio - excess)
 }
 
-// smallCount is the largest count for which y η − exp η is used. This takes one exponential, fewer
-// than the form with all digits, and is off by less than 10⁻¹¹.
+// smallCount is the largest count for which y η − exp η is used. That form takes one exponential,
+// fewer than the form with all digits, and its error is below 10⁻¹¹.
 const smallCount = 1000
 
 // logCounts holds the logarithms of small counts; the entry of 0 is not used.

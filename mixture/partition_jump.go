@@ -3,10 +3,10 @@ package mixture
 import "math"
 
 // splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
-// probability one half. Moves of single rows take long to do the same. Parameters move as in the
-// jumps of chain. These need the share of the left cluster in the weight, which is drawn for the
-// move: from Beta(2, 2) for a split, and from Beta(1+n₁, 1+n₂) for a merge of clusters of n₁ and n₂
-// rows.
+// probability one half. Moves of single rows would take long to reach the same state. Parameters of
+// clusters are split and merged as in chain. A split needs the share of the left cluster in the
+// weight. Clusters have no weights, so the share is drawn for the move: from Beta(2, 2) for a
+// split, and from Beta(1+n₁, 1+n₂) for a merge of clusters of n₁ and n₂ rows.
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {

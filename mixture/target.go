@@ -109,7 +109,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	meanPrior := only(AddScalar(MulScalar(Square(MulScalar(mean, 1/sd)), -0.5), -0.5*math.Log(2*math.Pi*sd*sd)), active)
 	a := o.PrecisionShape
 	scale := InsertAxes(logBeta, -1)
-	// This is the density of the log variance. Its Jacobian is the variance.
+	// variancePrior is the log density of the log variance, whose Jacobian is the variance.
 	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logGamma(a)), Exp(Sub(scale, logVariance)))
 	variancePrior = only(variancePrior, active)
 	h, r := o.ScaleShape, o.ScaleRate

@@ -28,8 +28,8 @@ func newFamily(members int, twoSided bool) *family {
 	}
 }
 
-// add counts one posterior draw. observed and replicated hold the statistic of each member. Both
-// are NaN for members that are not compared in this draw.
+// add counts one posterior draw. observed and replicated hold the statistic of each member. A
+// statistic is NaN for members that are not compared in this draw.
 func (f *family) add(observed, replicated []float64) {
 	high, low := math.Inf(-1), math.Inf(1)
 	for k, value := range replicated {

@@ -252,8 +252,8 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 
 // averages returns the mean of each cell under each draw [outcomes, cells, S]: of linear
 // predictors, of expected responses, or of the probabilities of categories without an order. A cell
-// is a combination of values and has each rows. These are added in order, so that the number of
-// cores does not change the sums.
+// is a combination of values, and each is its number of rows. Rows are added in order, so that the
+// number of cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
 	means := make([][][]float64, outcomes)
 	for o := range means {

@@ -25,8 +25,8 @@ type ModelsConfig struct {
 	// Weights are the first proposal weights of items, which burn-in replaces; nil means equal
 	// weights.
 	Weights []float64
-	// Together are sets of items, each ascending, that have an effect only together: some proposals
-	// add or remove a whole set, or exchange one set for another.
+	// Together lists sets of items that have an effect only together. Some proposals add or remove
+	// a whole set, or exchange one set for another. Items of a set ascend.
 	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32

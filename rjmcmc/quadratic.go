@@ -27,8 +27,8 @@ func newQuadratic(dim int) *Quadratic {
 
 // fit estimates a Quadratic by least squares from steps of single coordinates. Let a step δ of
 // coordinate i change the log density by Δ, and let θ̄ be the midpoint of the step. Where the log
-// density is quadratic, Δ/δ = b_i − Σ_k Λ_ik θ̄_k. This is a linear regression for each row of Λ,
-// with weights δ².
+// density is quadratic, Δ/δ = b_i − Σ_k Λ_ik θ̄_k. The equation is a linear regression for each row
+// of Λ, with weights δ².
 type fit struct {
 	dim  int
 	rows []regression

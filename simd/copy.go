@@ -49,8 +49,9 @@ func (m *movingOffset) offsetIn(f *frame) int {
 	return offset
 }
 
-// copyWork is the largest number of elements that a task copies. That takes some microseconds, many
-// times the cost of starting a task. The tasks of other steps take about as long.
+// copyWork is the largest number of elements that a task copies. A task of this size takes some
+// microseconds, many times the cost of starting a task. The tasks of other steps take about as
+// long.
 const copyWork = 1 << 15
 
 func (s *copyStep) run(f *frame) {

@@ -20,8 +20,8 @@ func foldable(n *node) bool {
 			return false
 		}
 		if n.op == backends.OpTypeIdentity && v.uniform() && v.size() > 1 {
-			// This is an array of equal elements, for instance zeros to scatter into. Filling it at
-			// run time is cheaper than keeping and copying it.
+			// The value is an array of equal elements, for instance zeros to scatter into. Filling
+			// the array at run time is cheaper than keeping and copying it.
 			return false
 		}
 	}

@@ -155,7 +155,7 @@ func (l *lowering) lowerGather(n *node) {
 }
 
 // gatherWork is the number of elements that a task copies, where an index vector counts as four
-// elements. That takes about as long as a task of copyWork elements.
+// elements. A task of this size takes about as long as a task of copyWork elements.
 const gatherWork = 1 << 14
 
 func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span) }

@@ -30,9 +30,9 @@ func (l *lowering) planMemory() {
 	l.place(l.blocks())
 }
 
-// blocks gives every temporary a block. That is the block of an operand, if the step that first
-// writes the temporary is the last one that uses the operand and can write over it; otherwise it is
-// a new block.
+// blocks gives every temporary a block. The temporary takes over the block of an operand, if the
+// step that first writes the temporary is the last one that uses the operand and can write over it.
+// Otherwise it gets a new block.
 func (l *lowering) blocks() []*arenaBlock {
 	var blocks []*arenaBlock
 	for i, s := range l.steps {

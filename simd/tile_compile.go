@@ -105,8 +105,8 @@ func (c *tileCompiler) findLastUses() {
 }
 
 // operandSlot returns the slot of operand in, and whether the slot holds a single element to be
-// used for all elements. This is so only if scalarFits, which means that the instruction has a
-// variant for it.
+// used for all elements. A slot holds a single element only if scalarFits is set: the instruction
+// then has a variant for a single element.
 func (c *tileCompiler) operandSlot(in *node, scalarFits bool) (s int, scalar bool) {
 	if base := c.inGroup(in); base != nil {
 		return c.result[base], false

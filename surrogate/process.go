@@ -29,12 +29,13 @@ const block = 64
 // it sparse. W grows by movement²/s² with each batch, so that old observations fade: f is a random
 // walk in the space of functions.
 //
-// With L Lᵀ the covariance of the inducing codes, it keeps the mean and covariance of w = L⁻¹(f −
-// μ_0) at them, a priori 0 and (1 + W) I. Another code c with a = L⁻¹ k(c) has the mean μ_0 +
-// a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every model is an
-// inducing code. A batch of B costs O(B M_u²) for M_u inducing codes, independent of the number of
-// earlier batches. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen
-// anew and the belief rebuilt from the observations of the inducing codes and the batch.
+// Let L Lᵀ be the covariance of the inducing codes. Process keeps the mean and the covariance of w
+// = L⁻¹(f − μ_0) at these codes, which are 0 and (1 + W) I a priori. Another code c with a = L⁻¹
+// k(c) has the mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. These two
+// formulas are exact when every model is an inducing code. A batch of B costs O(B M_u²) for M_u
+// inducing codes, independent of the number of earlier batches. After 1, 2, 4, … batches, and every
+// 128, kernel and inducing codes are chosen anew and the belief rebuilt from the observations of
+// the inducing codes and the batch.
 type Process struct {
 	cards    []int
 	count    int

@@ -26,10 +26,9 @@ var (
 )
 
 // TestQualityOfNetwork measures a network on fresh tables. First it compares q(m | D), and the
-// sketch that it starts from, with the exact posterior over models, where this is known (for
-// Gaussian tables, and for robust ones of 10 rows). Then it measures verdicts and CPU seconds of
-// vti varsel --from on tables of all sizes, and compares the network's answer with the certified
-// one.
+// sketch that it starts from, with the exact posterior over models, which is known for Gaussian
+// tables and for robust tables of 10 rows. Then it measures verdicts and CPU seconds of vti varsel
+// --from on tables of all sizes, and compares the network's answer with the certified one.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {

@@ -40,8 +40,8 @@ func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle ma
 }
 
 // From the start of the VTI paper, q(m) comes close to the oracle with either belief of the
-// surrogate. If q(m) learns from the first step on, it settles on the models that were fitted
-// first, so that the delay is needed.
+// surrogate. Without the delay, q(m) would learn from the first step and settle on the models that
+// were fitted first.
 func TestColdStartOfTheSurrogate(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -61,9 +61,9 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// sideScale returns the scale of a normal density along one side of an axis through a point. At
-// none of the steps that are tried does the normal density, divided by its value at the point, lie
-// below the posterior density, divided by its value at the point.
+// sideScale returns the scale of a normal density along one side of an axis through a point. The
+// normal density and the posterior density are divided by their values at the point. The normal
+// density is then at least the posterior density at every step that is tried.
 func (s *splitFit) sideScale(from []float64, axis int, sign float64) float64 {
 	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {

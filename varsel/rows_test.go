@@ -242,7 +242,8 @@ func TestCoverageOfNewResponses(t *testing.T) {
 	assert.InDelta(t, 0.8, mean, 4*sd/math.Sqrt(tables))
 }
 
-// Predictions of new tables handle factors, interactions, offsets and missing cells.
+// TestRowsOfNewTables checks the linear predictors of new tables with factors, interactions,
+// offsets and missing cells.
 func TestRowsOfNewTables(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,f,b,o,y\n")

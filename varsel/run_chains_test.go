@@ -69,8 +69,8 @@ func TestStartUnderHeredity(t *testing.T) {
 	require.ErrorContains(t, err, "weak heredity")
 }
 
-// Starts are allowed models of at most the largest size. Their sizes range from 0 to nearly the
-// number of predictors without parents.
+// The models in which chains start are allowed and not above the largest size. Their sizes range
+// from 0 to nearly the number of predictors without parents.
 func TestSpreadStarts(t *testing.T) {
 	problem := productsProblem(t, ModelOptions{})
 	least, most := math.MaxInt, 0

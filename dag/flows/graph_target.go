@@ -33,7 +33,8 @@ func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
 }
 
-// Normalised reports whether the prior over graphs is normalised. Only then are evidences too.
+// Normalised reports whether the prior over graphs is normalised. If it is not, evidences lack a
+// constant.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
 // AsTarget returns the target in the form that vti.Fit takes. It has the quadratic approximations

@@ -15,10 +15,10 @@ type jointCounts struct{ form *BDeu }
 
 // countStack counts the rows in the cells of a table. Cells of base and the first two pushed
 // columns are counted row by row. The rows are then sorted by these cells into 64-bit words, one
-// bit for each row, such that a word holds rows of one cell only. This is not done if it takes more
-// than one word for four rows. Each level of every column that can still be pushed becomes a bit
-// mask over these rows (a plane). Cells of more columns are then counted 64 rows at a time, as long
-// as this takes fewer steps than there are rows.
+// bit for each row, such that a word holds rows of one cell only. Rows are not sorted if more than
+// one word for four rows would be needed. Each level of every column that can still be pushed
+// becomes a bit mask over these rows (a plane). Cells of more columns are then counted 64 rows at a
+// time, as long as this takes fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int

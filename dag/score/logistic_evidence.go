@@ -16,14 +16,15 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// These are prior variances of the coefficients of orthonormal contrasts of the levels of a node:
-// for the intercept, for the slope of a number, and for a contrast of the levels of a category. The
-// difference of two levels of the node has twice the variance. In a regression on a number, it
-// therefore has a standard deviation of 2 per standard deviation of the number. This equals the
-// prior of [groupsForm] for a number that depends on a category, in units of the standard deviation
-// of the noise. Hence a weak dependence of a number and a category gives little evidence of its
-// direction, and neither does any dependence of two categories. The difference of two intercepts
-// has a standard deviation of 4, so that levels of one percent are no surprise.
+// These constants are the prior variances of the coefficients of orthonormal contrasts of the
+// levels of a node: for the intercept, for the slope of a number, and for a contrast of the levels
+// of a category. The difference of two levels of the node has twice the variance. In a regression
+// on a number, the difference therefore has a standard deviation of 2 per standard deviation of the
+// number. This prior equals the prior of [groupsForm] for a number that depends on a category, in
+// units of the standard deviation of the noise. Hence a weak dependence of a number and a category
+// gives little evidence of its direction, and neither does any dependence of two categories. The
+// difference of two intercepts has a standard deviation of 4, so that levels of one percent are no
+// surprise.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale

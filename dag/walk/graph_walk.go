@@ -71,7 +71,8 @@ func (w *walk) use(tables *orderTables) {
 	w.tables = tables
 }
 
-// rescore recomputes w.score, because it is a sum of differences, in which rounding errors add up.
+// rescore computes w.score anew. Steps update the score by differences, whose rounding errors add
+// up.
 func (w *walk) rescore() {
 	w.score = 0
 	for j := range w.parents {

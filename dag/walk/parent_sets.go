@@ -12,10 +12,10 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// These limit the search for sets of parents. The time of a search is at most the cube of the
-// number of nodes times a number of nanoseconds, which is searchTime plus searchTimeForRow for each
-// row. This is a twentieth of the time of the chains. With this time, all sets of up to five
-// parents are searched for 30 nodes with two levels, and of up to four parents for 100 nodes.
+// These constants limit the search for sets of parents. For N nodes and n rows the search may take
+// N³ (searchTime + n searchTimeForRow) nanoseconds, a twentieth of the time of the chains. This
+// time suffices for all sets of up to five parents for 30 nodes with two levels, and of up to four
+// parents for 100 nodes.
 const (
 	searchTime       = 5000
 	searchTimeForRow = 5

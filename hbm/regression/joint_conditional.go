@@ -16,8 +16,8 @@ type conditional struct {
 	mean []float64 // prior means μ of the population effects
 	sd   []float64 // their prior standard deviations, 0 where the model does not have the effect
 	// For a population effect a, column a of F has the entries sd[a] to sd[until[a]−1], in rows a
-	// to until[a]−1. This is sd[a] alone, except for monotonic effects: their first column has the
-	// scales of all steps, and their other columns have no entry.
+	// to until[a]−1. Only monotonic effects have more than the one entry sd[a]: their first column
+	// has the scales of all steps, and their other columns have no entry.
 	until   []int
 	shares  []float64     // shares of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping

@@ -121,7 +121,7 @@ type LevelSummary struct {
 	Group string `json:"group"`
 	Level string `json:"level"`
 	Term  string `json:"term"`
-	// These are the fields of [Summary], for the effect.
+	// The following fields have the meaning of the fields of [Summary], for the effect.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`

@@ -216,10 +216,10 @@ func (l *lattice[T]) extend() error {
 
 func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
 
-// hides reports whether a node is a mode beside which more mass may lie than the nodes show. This
-// is the case if no neighbour is higher and the log density falls far to a neighbour. Between two
-// nodes a concave log density can rise by the same amount by which it has fallen, which would not
-// be negligible.
+// hides reports whether a node is a mode beside which more mass may lie than the nodes show. Such
+// mass is possible if no neighbour is higher and the log density falls far to a neighbour. Between
+// two nodes a concave log density can rise by the same amount by which it has fallen, which would
+// not be negligible.
 func (l *lattice[T]) hides(k int) bool {
 	logDensity, most := l.nodes[k].LogDensity, 0.0
 	for _, beside := range []int{max(k-1, 0), min(k+1, len(l.nodes)-1)} {

@@ -94,7 +94,7 @@ func LogSoftmax(x *graph.Node) *graph.Node {
 	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
 }
 
-// Softplus returns log(1 + exp x). This is −log(1 − π) if x is the log odds of π.
+// Softplus returns log(1 + exp x). If x is the log odds of π, the result is −log(1 − π).
 func Softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }

@@ -267,7 +267,7 @@ func (d *Design) shrink(drop bool) error {
 }
 
 // Residual returns the number of observations beyond the rows of X, and their sum of squares, which
-// no coefficient changes. Both are 0 for a design without statistics.
+// does not depend on coefficients. It returns 0 and 0 for a design without statistics.
 func (d *Design) Residual() (more int, squares float64) {
 	s := d.Statistics
 	if s == nil {
@@ -282,8 +282,9 @@ func (s *Statistics) unexplained() float64 {
 }
 
 // Given returns the weights of other predictors in the expectation of predictor j's correlation
-// with the response. These are the predictors most correlated with j, up to the number most, and
-// all in also. variance is the share of the variance of j that they leave.
+// with the response. The other predictors are those in also and the predictors most correlated with
+// j, up to the number most. variance is the share of the variance of j that the other predictors do
+// not explain.
 func (s *Statistics) Given(j, most int, also []int) (weights []float64, others []int, variance float64) {
 	p := len(s.Names)
 	row := s.Correlations[j*p : (j+1)*p]
