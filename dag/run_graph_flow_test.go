@@ -246,10 +246,10 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 	return p
 }
 
-// For this table there was once a trusted, wrong answer. The neighbours of families in draws of
-// q(m) do not lead to the three parents of x0, which have nearly all of the probability. An answer
-// from the list without these parents is now doubtful. The list of all families, which is used for
-// networks of eight columns, contains them.
+// An earlier version gave a trusted, wrong answer for this table. The neighbours of families in
+// draws of q(m) do not lead to the three parents of x0, which have nearly all of the probability.
+// An answer from the list without these parents is now doubtful. The list of all families, which is
+// used for networks of eight columns, contains them.
 func TestParentsThatCancel(t *testing.T) {
 	p := cancelling(t, score.ModelOptions{Mechanism: sem.Linear}, 80)
 	posterior := func(most float64) (probability float64, v *verdict.Judgement) {

@@ -62,8 +62,8 @@ type Certificate struct {
 	biased     bool      // each member has too few draws, or the family misses a part of the posterior
 }
 
-// evidence returns the evidence of the model. If the weights are biased, their tail says nothing,
-// and KHat is +Inf.
+// evidence returns the evidence of the model. If the weights are biased, their tail shows nothing
+// about the error, and KHat is +Inf.
 func (c *Certificate) evidence() models.Evidence {
 	if c.biased {
 		c.KHat = math.Inf(1)
@@ -87,9 +87,9 @@ const (
 )
 
 // Certify computes importance weights of draws from the family. A fraction of the draws comes from
-// wider distributions (see the file widening.go), so that the weights show it if the family is too
-// narrow. If ctx is cancelled, it stops after the batch of draws in progress, with an error that
-// wraps ctx.Err().
+// wider distributions (see the file widening.go). If the family is too narrow, these draws have
+// large weights and thereby show it. If ctx is cancelled, it stops after the batch of draws in
+// progress, with an error that wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)

@@ -26,7 +26,8 @@ type Density struct {
 	draw func(random *rand.Rand, parameters [][]float64, x []float64)
 	// normal, if not nil, returns mean and standard deviation [plates..., draws, event...] of a
 	// normal distribution near the distribution of the unconstrained value under the default link.
-	// It sets the start and the scale of inference; the approximation need not be close.
+	// Inference takes its start and its scale from this distribution, which need not be a close
+	// approximation.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
 

@@ -67,9 +67,10 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 	return s
 }
 
-// rounding is the largest spread of numbers, relative to their mean, that counts as no spread. If
-// constants are the same in simulated data sets but for rounding errors, these errors would
-// otherwise be their unit, and some data sets would have constants thousands of units away.
+// rounding is the largest spread of numbers, relative to their mean, that counts as no spread.
+// Constants can be the same in all simulated data sets except for rounding errors. Without this
+// limit the rounding errors would be the unit of the constants, and some data sets would have
+// constants thousands of units away.
 const rounding = 1e-9
 
 // measure sets the units of data by their mean and spread.

@@ -69,8 +69,8 @@ func (f Family) Check(m *Model) error {
 	return nil
 }
 
-// encoder gives each member of a latent variable an encoding, by which its distribution differs
-// from the distributions of other members.
+// encoder gives each member of a latent variable an encoding: numbers by which the distribution of
+// the member differs from the distributions of other members.
 type encoder interface {
 	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx is the
 	// scope of the family, and memberScope the scope of the variable in it.

@@ -19,10 +19,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// secondDecay makes Adam forget large gradients soon. At the start, far from the posterior,
-// gradients are many thousand times larger than near it. Their second moments take log(10⁸) / (1 −
-// decay) steps to fade, during which steps are too small: 200 instead of the 2,000 of a decay of
-// 0.99.
+// secondDecay is the decay of Adam's second moments. At the start, far from the posterior,
+// gradients are many thousand times larger than near it, and steps are too small until their second
+// moments have faded. This takes log(10⁸) / (1 − decay) steps: 200 with this decay, and 2,000 with
+// a decay of 0.99.
 const secondDecay = 0.9
 
 // networkRate is the learning rate of the weights of networks, relative to free encodings and

@@ -45,8 +45,8 @@ const (
 	takeParents                // the members to which the selected members of a plate below belong
 )
 
-// below is a plate that determines the selection of a plate above it: the members to which its own
-// selected members belong are selected.
+// below is a plate that determines the selection of an outer plate: a member of the outer plate is
+// selected if a selected member of this plate belongs to it.
 type below struct {
 	chain  []*membership
 	plate  *Plate
@@ -55,8 +55,8 @@ type below struct {
 
 // newSelector prepares to draw batch[p] members of each plate p in batch, and all members of the
 // other plates. For a plate nested in one other, batch[p] is the largest number for each selected
-// member of that plate. A plate nested in several draws from all of its members, which select the
-// members above them.
+// member of that plate. For a plate nested in several others, members are drawn from all of its
+// members, and select the members of the outer plates to which they belong.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	s := &selector{plans: map[*Plate]*plan{}}
 	for p, n := range batch {

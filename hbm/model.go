@@ -58,8 +58,9 @@ func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 
 // Near starts the inference of a latent variable near a normal distribution of its unconstrained
-// numbers, with a mean and a standard deviation for each. The default is near the prior, if that
-// has a normal approximation. Nothing else depends on it.
+// numbers, with a mean and a standard deviation for each. By default inference starts near the
+// prior, if the prior has a normal approximation. Only the start of training depends on this
+// option.
 func Near(mean, sd []float64) Option { return func(v *Variable) { v.initial = [2][]float64{mean, sd} } }
 
 // Latent adds a variable to be inferred.

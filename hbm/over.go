@@ -24,15 +24,15 @@ import (
 // variable. Its parameters θ [D] are the unconstrained numbers of all latent variables
 // (Model.Coordinates), of which each model has some.
 //
-// A number that a model lacks has no density and is zero behind its link: an effect is 0, a
-// standard deviation 1. Densities of other variables see these values; other differences between
-// models are written with Present. Numbers that a link or a density joins, such as shares that sum
-// to one, are in a model together or not at all.
+// A number that a model lacks has no density, and its unconstrained value is zero: an effect is
+// then 0, and a standard deviation 1. Densities of other variables use these values. Present
+// expresses other differences between models. Numbers that a link or a density joins, such as
+// shares that sum to one, are in a model together or not at all.
 type Target struct {
 	// LogConcave says that the posterior of the parameters has one mode in every model, as for
-	// effects with known standard deviations and a log-concave response. Nothing checks it, and if
-	// it is wrongly set, wrong answers are trusted. If false, chains confirm weights; see
-	// vti.UnimodalTarget.
+	// effects with known standard deviations and a log-concave response. No code checks this claim,
+	// and a wrong claim leads to trust in wrong answers. If it is false, chains confirm weights;
+	// see vti.UnimodalTarget.
 	LogConcave bool
 
 	model    *Model

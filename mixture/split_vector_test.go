@@ -114,9 +114,9 @@ func TestNumbersOfVectorSplits(t *testing.T) {
 
 // TestSplitsKeepThePosterior checks that splits and merges leave the joint distribution of mixtures
 // and data unchanged, and the distribution of clusters and data, for every family (Geweke 2004). A
-// mixture and its data are drawn from the prior, and a few moves given the data follow: the mixture
-// must have the prior's distribution still. The test compares 36 means, each to 4.5 standard
-// errors; one seed in 4,000 fails by chance.
+// mixture and its data are drawn from the prior, and a few moves given the data follow. The
+// distribution of the mixture must still be the prior. The test compares 36 means, each to 4.5
+// standard errors; one seed in 4,000 fails by chance.
 func TestSplitsKeepThePosterior(t *testing.T) {
 	const draws, n, most = 20_000, 5, 3
 	values := []float64{-1, 0, 0.5, 2, 3}

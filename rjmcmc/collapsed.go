@@ -57,8 +57,8 @@ type CollapsedConfig struct {
 
 // RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
 // neighbouring copies exchange their states. Chains are independent, each with its own random
-// random stream. All copies of chains with even numbers start from the prior, all copies of chains
-// with odd numbers from Collapsed.Far. sites is S, and mask returns the active coordinates of a
+// stream. The copies of a chain with an even number start from the prior, and the copies of a chain
+// with an odd number from Collapsed.Far. sites is S, and mask returns the active coordinates of a
 // model.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))

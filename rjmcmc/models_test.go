@@ -87,8 +87,9 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 	require.Equal(t, m.Sets, run().Sets, "the same seed gives the same draws")
 }
 
-// Chains with items that move together cross a valley of the masses that no other move crosses.
-// There are 6 comparisons at 4.5 standard errors: one false alarm in 25,000.
+// Proposals that add or remove several items together lead chains between two modes, which no other
+// proposal does because all sets between the modes are improbable. There are 6 comparisons at 4.5
+// standard errors: one false alarm in 25,000.
 func TestItemsThatMoveTogetherCrossAValley(t *testing.T) {
 	random := stream.Rand(4, "valley")
 	table := make([]float64, 64)
@@ -143,9 +144,9 @@ func TestItemsThatMoveTogetherAreChecked(t *testing.T) {
 }
 
 // There are thousands of items, and few items have an effect. Copies at all temperatures have sets
-// of about the size that the prior expects, and exchange them. Were the prior tempered too, hot
-// copies would fill their sets with items without effect, and colder copies would never accept such
-// a set.
+// of about the size that the prior expects, and exchange them. With a tempered prior, copies at
+// high temperatures would fill their sets with items without effect, and copies at lower
+// temperatures would never accept such a set.
 func TestHotCopiesStaySmall(t *testing.T) {
 	const items, slots = 3000, 20
 	logSize := make([]float64, slots+1) // uniform over sizes

@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// robustTarget is the misspecified regression of section 5.1: y_i ~ 0.9 N(x_i'β, 1) + 0.1 N(x_i'β,
-// 10²), β_j ~ N(0, 1.5²), all subsets of the columns after the first equally likely.
+// robustTarget is the misspecified regression in section 5.1 of Davies et al. (2025): y_i ~ 0.9
+// N(x_i'β, 1) + 0.1 N(x_i'β, 10²), β_j ~ N(0, 1.5²), all subsets of the columns after the first
+// equally likely.
 type robustTarget struct {
 	space *space.Subsets
 	x     [][]float64 // [n][D]

@@ -13,12 +13,12 @@ import (
 // log densities can be estimated.
 const fewestSettled = 64
 
-// settle drops the first draws of all chains, up to the last draw that is still on the way from a
-// starting point, at most half of the run. A draw is on the way if it is unchanged since the start,
-// or if its log density is more than twice as far below the median as the lowest log density of the
-// second half. The depth of stationary draws below the median has an exponential tail or a thinner
-// one: among runs whose first halves have N stationary draws, about four in N have a draw that
-// deep.
+// settle drops the first draws of all chains, up to the last draw that has not yet reached the
+// posterior, but at most half of the run. A draw has not reached the posterior if it is unchanged
+// since the start, or if its log density is more than twice as far below the median as the lowest
+// log density of the second half. The depth of stationary draws below the median has an exponential
+// tail or a thinner one: among runs whose first halves have N stationary draws, about four in N
+// have a draw that deep.
 func (r *Result) settle() {
 	half := r.Draws() / r.Chains / 2
 	settled := slices.Clone(r.LogDensity[half*r.Chains:])

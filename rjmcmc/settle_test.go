@@ -25,9 +25,9 @@ func densities(chains, draws int, seed uint64) *Result {
 	return r
 }
 
-// A thousand stationary runs keep their draws. A run whose first draws are on the way from its
-// starting points loses these draws. The rule cuts two in a thousand stationary runs of this size;
-// nine or more are cut for one in 4,000 choices of seeds.
+// A thousand stationary runs keep their draws. A run whose first draws have not yet reached the
+// posterior loses these draws. Of stationary runs of this size the rule shortens two in a thousand;
+// it shortens nine or more for one in 4,000 choices of seeds.
 func TestSettle(t *testing.T) {
 	cut := 0
 	for seed := range uint64(1000) {

@@ -18,8 +18,8 @@ import (
 // so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, maps the old conditional
 // distribution to the new one. Its Jacobian is 1, and it is its own inverse when K and J change
 // places. With θ_J' drawn from its approximate marginal in the new model, the acceptance ratio is
-// the ratio of the two models' evidences, up to the error of the approximation. Where predictors
-// are collinear no simpler proposal moves between models.
+// the ratio of the two models' evidences, up to the error of the approximation. If predictors are
+// collinear, simpler proposals do not move between models.
 
 // marginal is the normal distribution of coordinates X that are born or die, and the shift of the
 // kept coordinates R by X. It depends on R and X alone.

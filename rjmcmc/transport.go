@@ -23,9 +23,9 @@ type QuadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
-// A change of model under a QuadraticTarget uses standardised coordinates u. With Λ = L L' over the
-// active coordinates in an order that puts the kept coordinates R first, u = L'(θ − Λ⁻¹b) is
-// standard normal under the approximation, and the last entries of u are a function of the last
+// A change of model under a QuadraticTarget uses standardised coordinates u. Order the active
+// coordinates such that the kept coordinates R come first, and let Λ = L L'. Then u = L'(θ − Λ⁻¹b)
+// is standard normal under the approximation, and the last entries of u are a function of the last
 // coordinates alone. The move keeps u_R, drops u_K of the coordinates that die, draws u_J' of the
 // coordinates that are born, and maps u' back to values by L' and b of the new model. The Jacobian
 // of the move is |L|/|L'|. Where Λ_RR and b_R are the same in both models, the map equals the map

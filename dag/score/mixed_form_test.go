@@ -24,7 +24,7 @@ import (
 // naiveEvidence returns the log evidence of a family of a mixed table from the definition of its
 // prior, with one effect for every level and no reference level. For numbers it integrates the
 // normal density of the column, with its covariance, over a grid of σ². For categories it returns
-// the mean likelihood over draws from the prior. With products, products of two numbers have
+// the mean likelihood over draws from the prior. If products is set, products of two numbers have
 // effects too.
 func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value, se float64) {
 	d, random := p.Data, randomOf(99)

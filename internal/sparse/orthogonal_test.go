@@ -34,10 +34,11 @@ func intercepts(y []float64, group []int, groups int, s, t float64) (rows *mat.D
 	return rows, entries, values
 }
 
-// TestLeastSquares uses the closed forms of an intercept and groups: |P| = (1 + s² w) Π (1 + n_g
-// t²) with w = Σ n_g / (1 + n_g t²), and the squares are the squares within groups, and between
-// them with weights n_g / (1 + n_g t²). Group effects 1e8 times the noise leave products no digit
-// of it, which Rounding reports; orthogonal transformations keep eight.
+// TestLeastSquares compares the determinant |P| and the squares with their closed forms for an
+// intercept and groups: |P| = (1 + s² w) Π (1 + n_g t²) with w = Σ n_g / (1 + n_g t²), and the
+// squares are the squares within groups, and between them with weights n_g / (1 + n_g t²). If group
+// effects are 1e8 times the noise, computation from products loses all digits of the noise, which
+// Rounding reports. Orthogonal transformations keep eight digits.
 func TestLeastSquares(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 6))
 	for _, groups := range []int{3, 12, 40} {
@@ -122,8 +123,9 @@ func TestLeastSquaresOfDependentColumns(t *testing.T) {
 
 // Levels u and v of two groupings that have the same rows, of standard deviations s and t, are
 // distinguished by their priors alone: y = s u + t v + noise has u = s c and v = t c with c = n m /
-// (σ² + n (s² + t²)), and m the mean of y, beside two groups more. With noise of 1e-10 of them, u
-// was 2,222 where it is below 2, and with less any number.
+// (σ² + n (s² + t²)), and m the mean of y, beside two groups more. An earlier computation gave u =
+// 2,222 instead of a value below 2 if the noise was 1e-10 of the effects, and arbitrary values with
+// less noise.
 func TestLeastSquaresOfLevelsWithTheSameRows(t *testing.T) {
 	y := []float64{0.7, 0.7, 0.7, -1.3, 0.2, 0.2}
 	group := []int{0, 0, 0, 1, 2, 2}
