@@ -11,7 +11,8 @@ import (
 )
 
 // family is the distribution of the rows of one segment, with the parameters of the segment
-// integrated out. Rows are on the working scale.
+// integrated out. Rows are on the working scale, on which a series has mean 0 and standard
+// deviation 1.
 type family interface {
 	// logEvidence returns log p(rows from+1 … to) in closed form; from and to count rows.
 	logEvidence(from, to int) float64
@@ -19,7 +20,8 @@ type family interface {
 	draw(from, to int, random *rand.Rand) level
 }
 
-// level is the state of a series within one segment, on the working scale.
+// level is the state of a series within one segment, for a series with mean 0 and standard
+// deviation 1.
 type level struct {
 	mean  float64 // mean of a row; with a slope, at the middle of the segment
 	sd    float64 // standard deviation of a row about its mean

@@ -150,7 +150,7 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 }
 
 // logJacobian returns the log density of the values in the units of the table, less their log
-// density on the working scale.
+// density on the working scale (mean 0, standard deviation 1).
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
 // both completes the sums of the nodes that have a probability above negligibleShare with any

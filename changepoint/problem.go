@@ -85,7 +85,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, p.limit(t, asked)
 }
 
-// readSeries checks the values of a series and puts them on the working scale.
+// readSeries checks the values of a series and standardises them.
 func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	name := p.Options.Value
 	if p.Options.Kind == Rate {

@@ -28,7 +28,7 @@ type Problem struct {
 	unit    string
 }
 
-// column is a column on the working scale.
+// column is a column on the working scale, with midrange 0 and range 1.
 type column struct {
 	name          string
 	y             []float64 // [n]

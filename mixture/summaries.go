@@ -69,7 +69,7 @@ func (s *Sample) densities() (points []DensityPoint) {
 }
 
 // mixed returns the density and the distribution function at y of a mixture in one column, on the
-// working scale.
+// working scale (midrange 0, range 1).
 func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative float64) {
 	for _, c := range s.components {
 		d, below := p.family.marginal(column, y, c)

@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the posterior of a problem as a graph, on the working scale. Model k − 1 has k
-// components and uses the first k blocks of coordinates (see coordinates.go). The likelihood sums
-// over the component of each row.
+// Target is the posterior of a problem as a graph, for columns with midrange 0 and range 1 (the
+// working scale). Model k − 1 has k components and uses the first k blocks of coordinates (see
+// coordinates.go). The likelihood sums over the component of each row.
 type Target struct {
 	problem *Problem
 	models  *space.Table

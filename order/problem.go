@@ -97,7 +97,8 @@ func (p *Problem) checkSpread(values []float64) error {
 	return nil
 }
 
-// Rows returns the number of rows that the models explain.
+// Rows returns the number of rows in the likelihood. The first rows of an autoregression are only
+// conditioned on.
 func (p *Problem) Rows() int { return len(p.levels.y) }
 
 // Priors describes the model and the priors, a line each.

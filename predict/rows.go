@@ -46,7 +46,7 @@ type Rows struct {
 	Y []float64
 	// Offset [N] is added to the linear predictor; nil for none.
 	Offset []float64
-	// Terms are the other terms of the linear predictor.
+	// Terms are the terms of the linear predictor without the offset.
 	Terms []Term
 	// Scale [S] is the noise scale of each draw. RowScale [N], if not nil, holds a factor for each
 	// row that multiplies the noise scale.

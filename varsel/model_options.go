@@ -31,7 +31,7 @@ type ModelOptions struct {
 	UnknownSigma1 bool    `json:"unknown_sigma1"`
 	// Degrees are the degrees of freedom of the Student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
-	// SlabScale is the prior sd of a coefficient on the working scale; 0 stands for 1.5.
+	// SlabScale is the prior sd of a coefficient of a standardised column; 0 stands for 1.5.
 	SlabScale float64 `json:"slab_scale"`
 	// Slab is the prior of the coefficients in a model. SlabScale applies to the normal slab, the
 	// default; other slabs need the Gaussian likelihood with unknown noise.

@@ -31,8 +31,9 @@ type Draws struct {
 	Values *mat.Dense
 	// Chain holds the number of each draw's chain, from 1; it is nil for independent draws.
 	Chain []int32
-	// LogP is the unnormalised log posterior density on the working scale. LogQ is the log density
-	// under the approximation that the draw came from (nil when there is none).
+	// LogP is the unnormalised log posterior density for standardised columns and response (the
+	// working scale). LogQ is the log density under the approximation that the draw came from (nil
+	// when there is none).
 	LogP, LogQ []float64
 }
 

@@ -31,8 +31,9 @@ type Problem struct {
 	Design *Design
 	// Model holds the likelihood and the priors.
 	Model ModelOptions
-	// Target is the posterior on the working scale. Its log densities are for the working response:
-	// add Design.LogJacobian for the response's own units.
+	// Target is the posterior for standardised columns and response (the working scale). Add
+	// Design.LogJacobian to its log densities to obtain densities of the response in the units of
+	// the table.
 	Target *Target
 	// Slots is the posterior of Target with models written as lists of their predictors. It is nil
 	// if models are written as bits.

@@ -218,7 +218,7 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 	return list
 }
 
-// meanCoefficients returns the posterior mean of the coefficients on the working scale, and the
+// meanCoefficients returns the posterior mean of the coefficients of standardised columns, and the
 // members of the best model.
 func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best []int, err error) {
 	t := p.Target

@@ -116,7 +116,8 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 	return list, err
 }
 
-// unit returns the factor that converts effects from the working scale to units of the table.
+// unit returns the factor that converts an effect between scaled columns (tables.Data.X) into units
+// of the table.
 func unit(p *score.Problem, from, to int) float64 {
 	if p.Model.Mechanism.Integrated() {
 		return 1

@@ -70,8 +70,8 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 	return c, nil
 }
 
-// joint returns the means and covariances of all nodes on the working scale. Nodes that are set
-// have their given values, whatever their parents are.
+// joint returns the means and covariances of all nodes on the working scale (tables.Data.X). Nodes
+// that are set have their given values, whatever their parents are.
 func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) ([]float64, *mat.SymDense) {
 	l, nodes := g.problem.Layout(), len(parents)
 	order, _ := dgraph.FromParents(parents).Order()

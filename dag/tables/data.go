@@ -52,8 +52,8 @@ type Data struct {
 	// Path and Fingerprint identify the file.
 	Path, Fingerprint string
 	Names             []string // names of the nodes, in the order of the table
-	// X holds the values on the working scale [n,N]. A value of a category is the index of its
-	// level.
+	// X holds the values on the working scale [n,N]: after logarithms and scaling, as DataOptions
+	// requests. A value of a category is the index of its level.
 	X *mat.Dense
 	// Levels holds the levels of each category, by node, and nil for a number. It is nil if all
 	// nodes are numbers.

@@ -54,7 +54,7 @@ func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][
 	return rows
 }
 
-// noiseAt returns the noise σ at θ, on the working scale.
+// noiseAt returns the noise σ at θ, for a standardised response (the working scale).
 func (r *Regression) noiseAt(theta []float64) float64 {
 	if r.noise < 0 {
 		return 1

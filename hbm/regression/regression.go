@@ -59,7 +59,7 @@ type Regression struct {
 	prepared    bool                     // whether Prepare has set units
 }
 
-// varyingGroup is a grouping on the working scale.
+// varyingGroup is a grouping, with its varying columns centred and scaled (the working scale).
 type varyingGroup struct {
 	*frame.Grouping
 	z   *mat.Dense // [n, q]

@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// response is the distribution of a response given its linear predictors, on the working scale. A
-// row has one predictor, or M for categories without an order. Predictors and slopes of n rows are
-// [M·n], plane by plane. Curvatures are [M (M+1)/2 · n]; the pair of predictors a ≥ b is in row a
-// (a+1)/2 + b.
+// response is the distribution of a response given its linear predictors, on the working scale, on
+// which a continuous response is standardised. A row has one predictor, or M for categories without
+// an order. Predictors and slopes of n rows are [M·n], plane by plane. Curvatures are [M (M+1)/2 ·
+// n]; the pair of predictors a ≥ b is in row a (a+1)/2 + b.
 type response struct {
 	likelihood.Row // nil for categories without an order
 	unordered      likelihood.UnorderedCategories

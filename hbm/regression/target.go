@@ -19,9 +19,9 @@ type groupedLikelihood interface {
 	logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node
 }
 
-// Target is the posterior of a regression for [vti.Fit], on the working scale: population effects,
-// standard deviations, partial correlations, log σ, and the effects of all groupings but the
-// largest, which are integrated out.
+// Target is the posterior of a regression for [vti.Fit], with standardised response and columns.
+// Its coordinates are population effects, standard deviations, partial correlations, log σ, and the
+// effects of all groupings but the largest, which are integrated out.
 type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}

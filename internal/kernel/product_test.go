@@ -248,9 +248,9 @@ func TestRunTaskPanics(t *testing.T) {
 	require.Panics(t, func() { NewProductPlan[float64](Portable, 2, 3, 4, make([]bool, 11), nil) })
 }
 
-// TestProductIsDeterministic computes blocks of a product as products of their own, in which
-// elements have other places in tiles, panels and tasks, and runs tasks in another order. All bits
-// of the results must stay the same.
+// TestProductIsDeterministic checks that the bits of a product do not depend on how the work is
+// divided. It computes blocks of the product separately, so that their elements have other places
+// in tiles, panels and tasks, and it runs tasks in another order.
 func TestProductIsDeterministic(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		rng := rand.New(rand.NewPCG(27, 28))

@@ -22,10 +22,10 @@ type T struct {
 // Normal is the number of degrees of freedom of a normal distribution.
 const Normal = 0
 
-// New returns the distribution with the given mode [d], which it keeps, factor of the precision
-// matrix, and degrees of freedom. Few degrees of freedom give heavy tails, which bound importance
-// weights. Normal gives a normal distribution. In some tens of dimensions 5 to 8 degrees lose
-// little efficiency.
+// New returns the t distribution with the given mode [d], Cholesky factor of the precision matrix,
+// and degrees of freedom. The constant Normal, in place of the degrees, stands for a normal
+// distribution. The result refers to mode without a copy. Few degrees of freedom give heavy tails,
+// which bound importance weights. In some tens of dimensions 5 to 8 degrees lose little efficiency.
 func New(mode []float64, factor dense.Factor, degrees int) T {
 	d, nu := float64(len(mode)), float64(degrees)
 	t := T{mode, factor, degrees, factor.LogDet()/2 - d/2*math.Log(2*math.Pi)}

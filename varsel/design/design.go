@@ -85,7 +85,9 @@ type Dropped struct {
 // avoids.
 var ErrDegenerate = errors.New("predictors that carry no information")
 
-// Design is a data set ready for inference, on the working scale.
+// Design is a data set ready for inference. Its columns and a continuous response are on the
+// working scale: centred and divided by their standard deviations, unless Options.NoStandardize is
+// set.
 type Design struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
@@ -245,7 +247,8 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// OfColumns returns the design of columns on the working scale. The first column is the intercept.
+// OfColumns returns the design of columns that are already on the working scale (standardised). The
+// first column is the intercept.
 func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	_, dim := x.Dims()
 	d := &Design{

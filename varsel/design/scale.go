@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Scaling is the affine map from coefficients θ on the working scale to coefficients β on the scale
-// of the table. With x the columns of the table, y its response and o the offset,
+// Scaling is the affine map from coefficients θ of standardised columns (the working scale) to
+// coefficients β of the columns of the table. With x the columns of the table, y its response and o
+// the offset,
 //
 //	working column j = (x_j − Mean_j) / SD_j,   working y = (y − o − YMean) / YSD,
 //	β_j = YSD θ_j / SD_j,
