@@ -82,9 +82,10 @@ type TableFlow interface {
 	BatchedFlow
 	// Pace returns the factor on the learning rate for a variable.
 	Pace(variable string) float64
-	// Used returns the numbers of the rows of a table [n,1] int32 that the graph last built by
-	// Densities uses, and the values of these rows [n,...], through which alone the graph depends
-	// on the table. It returns nil for variables that are not tables.
+	// Used returns the numbers [n,1] int32 of the rows of a table that the graph last built by
+	// Densities uses, and the nodes [n,...] that hold these rows. A gradient with respect to the
+	// table is a gradient with respect to these nodes. Used returns nil for variables that are not
+	// tables.
 	Used(variable string) (rows, values *graph.Node)
 }
 

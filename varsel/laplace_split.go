@@ -27,7 +27,7 @@ type splitFit struct {
 // Steps along an axis, with which [splitFit.scale] explores a side. They start at splitStep
 // standard deviations and grow by the factor splitGrowth, at most splitSteps times, until the log
 // density has fallen by splitDrop nats. Beyond that point the tails of the t distribution cover the
-// posterior. Steps that double lead from the width of a narrow wall to the end of the prior.
+// posterior. Doubling steps cover all scales from a narrow mode to the width of the prior.
 const (
 	splitStep   = 1.0
 	splitGrowth = 2.0

@@ -108,7 +108,8 @@ func (t *Additive) ofNode(like, node *graph.Node, values []float64) *graph.Node 
 	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
 }
 
-// squares returns Σ (x_j − f(x_pa))² over the rows that count for the node. [B]
+// squares returns Σ (x_j − f(x_pa))² [B] over the rows that count for the node, in which it was not
+// set from outside.
 func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	if t.layout.Mechanism == sem.Linear {
 		return t.linearSquares(node, theta)
@@ -243,7 +244,8 @@ const (
 	noiseSteps = 3
 )
 
-// grams returns Σ x xᵀ over the rows that count, for each node [N][N][N].
+// grams returns Σ x xᵀ for each node [N][N][N], over the rows in which the node was not set from
+// outside.
 func (t *Additive) grams() (all [][][]float64) {
 	nodes := t.layout.Nodes
 	for j := range nodes {

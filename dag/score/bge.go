@@ -49,7 +49,8 @@ func newBGeForm(p *Problem, node int) *BGe {
 	return b
 }
 
-// bgeFormOf returns the BGe of a node, given the rows that count for it.
+// bgeFormOf returns the BGe of a node, given the rows that count for it (in which it was not set
+// from outside).
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])
 	means := make([]float64, nodes)

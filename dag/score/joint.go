@@ -35,8 +35,8 @@ type JointStack interface {
 	Evidences(out []float64)
 }
 
-// NewJoint returns the joint distribution over the rows that count for a node. Rows with soft
-// interventions on the node are left out.
+// NewJoint returns the joint distribution over the rows that count for a node, in which it was not
+// set from outside. Rows with soft interventions on the node are left out.
 func (p *Problem) NewJoint(node int) Joint {
 	switch p.Model.Mechanism {
 	case sem.Categorical:

@@ -127,7 +127,7 @@ func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
 	return list
 }
 
-// rowsFor returns the rows that count for a node.
+// rowsFor returns the rows that count for a node, in which it was not set from outside.
 func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	for _, row := range m.data.CountedRows(node) {
 		rows = append(rows, m.Rows[row])

@@ -287,7 +287,7 @@ func (d *Data) Node(name string) (int, error) {
 	return 0, fmt.Errorf("no node %q; the nearest are %q", name, suggestions)
 }
 
-// RowsFor returns the rows that count for a node.
+// RowsFor returns the rows that count for a node: rows in which the node was not set from outside.
 func (d *Data) RowsFor(j int) (rows [][]float64) {
 	for _, row := range d.CountedRows(j) {
 		rows = append(rows, d.X.RawRowView(row))
@@ -295,7 +295,7 @@ func (d *Data) RowsFor(j int) (rows [][]float64) {
 	return rows
 }
 
-// OwnColumn returns the values of a node in the rows that count for it.
+// OwnColumn returns the values of a node in the rows in which it was not set from outside.
 func (d *Data) OwnColumn(j int) (values []float64) {
 	for _, row := range d.CountedRows(j) {
 		values = append(values, d.X.At(row, j))
@@ -319,8 +319,8 @@ func (d *Data) Rows() int {
 	return rows
 }
 
-// LogSD returns the log standard deviation of a node over the rows that count for it, which is the
-// prior mean of its log σ.
+// LogSD returns the log standard deviation of a node over the rows that count for it (in which it
+// was not set from outside), which is the prior mean of its log σ.
 func (d *Data) LogSD(j int) float64 { return math.Log(stat.StdDev(d.OwnColumn(j), nil)) }
 
 // Targets returns the different non-empty sets of nodes that were set from outside in the same row.
@@ -342,10 +342,11 @@ func (d *Data) Targets() (sets []dgraph.Set) {
 // Nodes returns the number of nodes N.
 func (d *Data) Nodes() int { return len(d.Names) }
 
-// Counts reports whether a row counts for node j.
+// Counts reports whether a row counts for node j, that is, whether the mechanism of j made its
+// value in this row. Rows in which j was set from outside do not count.
 func (d *Data) Counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
-// CountedRows returns the indices of the rows that count for node j.
+// CountedRows returns the indices of the rows that count for node j (see Counts).
 func (d *Data) CountedRows(j int) (rows []int) {
 	for row := range d.Rows() {
 		if d.Counts(row, j) {
@@ -355,5 +356,5 @@ func (d *Data) CountedRows(j int) (rows []int) {
 	return rows
 }
 
-// RowsOf returns the number of rows that count for node j.
+// RowsOf returns the number of rows that count for node j (see Counts).
 func (d *Data) RowsOf(j int) int { return len(d.CountedRows(j)) }

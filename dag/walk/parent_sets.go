@@ -341,8 +341,8 @@ func SearchedParents(p *score.Problem) (least int) {
 	return least
 }
 
-// sameRows groups nodes without required parents by the rows that count for them. Each node with
-// required parents is a group of its own.
+// sameRows groups nodes without required parents by the rows that count for them, in which they
+// were not set from outside. Each node with required parents is a group of its own.
 func sameRows(p *score.Problem) (groups [][]int) {
 	place := map[string]int{}
 	for j, required := range p.Structure.Required {

@@ -22,10 +22,11 @@ import (
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
-// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects β
-// that also vary by the largest grouping are the means of its effects, a linear map A β. The
-// variables are then A β + b, about which the data say more than about b. A grouping each of whose
-// levels lies in one level of another grouping, such as classes in schools, is nested in it.
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. If a population effect
+// also varies by the largest grouping, the effects of that grouping are centred at it: their means
+// are a linear map A β of the population effects β. The variables are then A β + b, which the data
+// determine better than b. A grouping each of whose levels lies in one level of another grouping,
+// such as classes in schools, is nested in it.
 type PlateModel struct {
 	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model
