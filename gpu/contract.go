@@ -31,7 +31,7 @@ func newContracting(builder backends.Builder) *contracting {
 	return &contracting{Builder: builder, factors: map[backends.Op][2]factor{}, repeated: map[backends.Op]factor{}}
 }
 
-// BroadcastInDim repeats x along axes, and notes its operand.
+// BroadcastInDim repeats x along axes, and stores x as the operand of the result.
 func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []int) (backends.Op, error) {
 	wide, err := b.Builder.BroadcastInDim(x, output, axes)
 	if err != nil {

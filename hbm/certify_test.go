@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// After a short training the bound is loose. The certificate still finds the exact evidence and
-// posterior means within five of its standard errors, and more exactly than the bound.
+// After a short training the evidence lower bound (ELBO) is far below the log evidence. The
+// certificate still finds the exact evidence and posterior means within five of its standard
+// errors, and its evidence is closer than the ELBO.
 func TestCertifyEffects(t *testing.T) {
 	testkit.Long(t)
 	e := newEffects(30, 5, 2)

@@ -72,8 +72,8 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
-// LogConstant returns −log t − 1 for a time that has ended, whose kernel is largest at u = 0, and 0
-// for a lower bound.
+// LogConstant returns −log t − 1 for an observed time t, so that the kernel is largest at u = 0.
+// For a censored time, which is a lower bound, it returns 0.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1

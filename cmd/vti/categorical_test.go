@@ -38,7 +38,8 @@ func parties(rows int) string {
 	return text.String()
 }
 
-// Categories without an order, from selection to predictions, effects, checks and exports.
+// TestCategorical checks every command that works with a response of categories without an order:
+// selection, predictions, effects, checks and exports.
 func TestCategorical(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -131,9 +131,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLogScales has a standard deviation whose square has its mass 4 standard deviations from the
-// mean of the density. If LogScales asks for it, its mean square must be known to the accuracy of
-// the integral; otherwise it is not.
+// TestLogScales integrates over a standard deviation whose square has its mass 4 standard
+// deviations from the mean of the density. If LogScales asks for it, its mean square must be known
+// to the accuracy of the integral; otherwise it is not.
 func TestLogScales(t *testing.T) {
 	const sd, n = 2.0, 20_000
 	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {
@@ -161,10 +161,10 @@ func TestLogScales(t *testing.T) {
 	require.Less(t, share(nil), 0.05)
 }
 
-// TestRidges has the logarithms of two standard deviations that may be zero, and a correlation
-// whose posterior is its prior if one of the standard deviations is zero. Each standard deviation
-// makes a ridge that falls off slowly on one side. The weights along both ridges must have a light
-// tail.
+// TestRidges checks that weights have a light tail along ridges of a density that fall off slowly
+// on one side. The density is a posterior of the logarithms of two standard deviations that may be
+// zero, and of a correlation whose posterior is its prior if one of them is zero. Each standard
+// deviation makes a ridge.
 func TestRidges(t *testing.T) {
 	problem := Problem{Centre: make([]float64, 4), Width: []float64{2, 2, 2, 2}, LogDensity: func(x []float64) float64 {
 		a, b := math.Exp(x[0]), math.Exp(x[1])

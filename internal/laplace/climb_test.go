@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestQuadratic has a Hessian at a point other than its mode. The model uses two coordinates out of
-// three.
+// TestQuadratic checks the quadratic from a Hessian and a slope at a point other than the mode. The
+// model uses two coordinates out of three.
 func TestQuadratic(t *testing.T) {
 	hessian := mat.NewSymDense(2, []float64{4, 1, 1, 2})
 	center, slope := []float64{1, 9, -1}, []float64{0.5, 0.25}

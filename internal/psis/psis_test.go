@@ -340,8 +340,9 @@ func TestErrorsOfHeavyTails(t *testing.T) {
 	}
 }
 
-// TestCutoffInTheBulk has weights that hardly differ, except for a short tail, so that the cutoff
-// falls among nearly equal weights. Their tail is bounded, and k̂ must be small; it was above 2.
+// TestCutoffInTheBulk checks k̂ for weights that hardly differ, except for a short tail, so that
+// the cutoff falls among nearly equal weights. The tail is bounded, so k̂ must be small. An earlier
+// version gave a k̂ above 2.
 func TestCutoffInTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {

@@ -82,7 +82,8 @@ func repeated(cmd *cobra.Command) string {
 // that makes the study for a command line; without these flags it returns the ordinary study.
 type Laboratory[S calibrate.Source] func(cmd *cobra.Command) func(args []string, ordinary S) (calibrate.Source, error)
 
-// Ordinary is the Laboratory of a command that offers no studies beside the ordinary ones.
+// Ordinary is a Laboratory without further studies: it registers no flags, and returns the ordinary
+// study unchanged.
 func Ordinary[S calibrate.Source](*cobra.Command) func([]string, S) (calibrate.Source, error) {
 	return func(_ []string, ordinary S) (calibrate.Source, error) { return ordinary, nil }
 }
