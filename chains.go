@@ -13,7 +13,7 @@ import (
 // Tempered reversible-jump chains run on the target itself (package rjmcmc). They do not depend on
 // q and find modes that no draw of q reaches. Pilot runs fit q(m) to short chains, and longer
 // chains check certificates. R-hat needs many chains, and each temperature needs another copy of
-// all chains. Not tuned.
+// all chains. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	chainCount        = 64
 	chainTemperatures = 12
@@ -136,7 +136,8 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	return starts, nil
 }
 
-// Lengths of chains that check or replace a certificate. Not tuned: longer chains confirm more.
+// Lengths of chains that check or replace a certificate. Longer chains confirm more. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const (
 	checkBurnIn = 600
 	// drawsPerIteration is the number of configured draws for one iteration of the chains. Beyond

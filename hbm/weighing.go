@@ -39,8 +39,9 @@ type weighing struct {
 
 // innerDraws returns a sufficient number of draws of the variables of a member, for each outer
 // draw. If a member has one number, its draws are quantiles of the whole mixture, and fewer draws
-// suffice. Chosen by hand: on the table verbagg 28, 56 and 59 percent of the outer draws are
-// effective with 4, 8 and 16 inner draws.
+// suffice. Half and twice of the 8 give the same answers (docs/benchmarks/constants.md). On the
+// table verbagg 28, 56 and 59 percent of the outer draws are effective with 4, 8 and 16 inner
+// draws.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1

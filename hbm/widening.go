@@ -28,10 +28,11 @@ import (
 // would reach it too seldom.
 //
 // The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by the
-// number beyond of such deviations. All constants are chosen by hand: if the family is exact, the
-// wider components cost 30 percent of the effective draws. With beyond = 9 for single variables,
-// one of two fits of the family pavi-f, to tables whose groupings may have no spread, is doubtful
-// (k̂ 0.63); with 20 both fits are trusted and right.
+// number beyond of such deviations. Half and twice of the shares of the wider components give the
+// same answers (docs/benchmarks/constants.md). If the family is exact, the wider components cost 30
+// percent of the effective draws. With beyond = 9 for single variables, one of two fits of the
+// family pavi-f, to tables whose groupings may have no spread, is doubtful (k̂ 0.63); with 20 both
+// fits are trusted and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool

@@ -19,7 +19,8 @@ import (
 
 // blockRows is the number of rows of a block: large enough that a graph takes several times as long
 // as its launch, and small enough that two cores share the 128 chains of a run by default. On an
-// accelerator, where a launch costs far more than a row, all rows are one block. Not tuned.
+// accelerator, where a launch costs far more than a row, all rows are one block. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const blockRows = 64
 
 // block holds the rows from first to last-1 and the inputs of their graphs: [rows,S] int32,

@@ -119,7 +119,8 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 	return nil
 }
 
-// checks is the number of times that a run calls Config.Enough. Not tuned.
+// checks is the number of times that a run calls Config.Enough. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const checks = 16
 
 // checkedEvery returns the number of iterations between two calls of Config.Enough.

@@ -38,7 +38,7 @@ type replica struct {
 	returning bool // after that it has been at the flattest density, and it has not come back yet
 }
 
-// Settings of the ladder. Not tuned.
+// Settings of the ladder. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	// firstPower sets the first inverse temperatures: evenly spaced numbers from 0 to 1, raised to
 	// this power. When temperatures are placed anew, shares of refused exchanges are interpolated

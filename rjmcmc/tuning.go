@@ -20,7 +20,8 @@ type Tuning struct {
 	Quadratic *Quadratic
 }
 
-// Settings of the adaptation. Not tuned, except walkTarget.
+// Settings of the adaptation. Half and twice give the same answers (docs/benchmarks/constants.md),
+// of all but walkTarget.
 const (
 	// walkTarget is the optimal acceptance rate of a one-dimensional random walk (Roberts and
 	// Rosenthal 2001).

@@ -15,9 +15,9 @@ import (
 )
 
 // selectionDraws is the number of draws in a training step of a selection, relative to a step of a
-// single model, because each model gets only a part of the draws. Chosen by hand: of twelve models,
-// two have 0.3 and 0.5 percent of their draws effective with the value 1, and 0.9 and 1.0 percent
-// with the value 7.
+// single model, because each model gets only a part of the draws. Half and twice give the same
+// answers (docs/benchmarks/constants.md). Of twelve models, two have 0.3 and 0.5 percent of their
+// draws effective with the value 1, and 0.9 and 1.0 percent with the value 7.
 const selectionDraws = 4
 
 // openedDraws is the number of draws of an answer by a family that was trained on simulated tables.
