@@ -63,6 +63,8 @@ type CertifyConfig struct {
 	precision float64
 	// glance requests a certificate of few draws. If q(m) is a table, it is set to the result.
 	glance bool
+	// birthsNext is models.Config.BirthsNext.
+	birthsNext bool
 	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
 	late func() bool
 	// keepModels leaves q(m) unchanged, also by a certificate of few draws and where parameters are
@@ -78,7 +80,8 @@ type CertifyConfig struct {
 // without draws of the flow.
 func (c CertifyConfig) overModels() models.Config {
 	return models.Config{
-		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, Late: c.late, Progress: c.Progress,
+		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, BirthsNext: c.birthsNext,
+		Late: c.late, Progress: c.Progress,
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *solver) glance(ctx context.Context) error {
 func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visited, error) {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
-	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
+	cfg.witnesses, cfg.keepModels, cfg.birthsNext = s.plan.Witnesses, s.cfg.Untrained, s.birthsFirst()
 	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.time.Over
 	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
@@ -102,6 +102,10 @@ func (s *solver) collapse(ctx context.Context) error {
 func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
+
+// birthsFirst reports whether birth-death chains come before fits of q(m), because the answer alone
+// is wanted.
+func (s *solver) birthsFirst() bool { return s.t.engine.AnswerOnly && s.mayBear() }
 
 // births certifies by birth-death chains. If the result is not trusted, Solve continues with the
 // stages that would have followed without these chains.
@@ -186,7 +190,7 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 		}
 		s.plan.Last = true
 		return s.setStage(certifying, Weighing, why, "the last certificate")
-	case visited != nil && len(s.plan.Rounds) > 1 && s.mayBear():
+	case visited != nil && (len(s.plan.Rounds) > 1 && s.mayBear() || s.birthsFirst()):
 		return s.setStage(birthing, Weighing, why, "births and deaths")
 	case visited != nil && s.plan.Unhelpful < patience:
 		if err := visited.Fit(ctx); err != nil {
@@ -266,7 +270,7 @@ func (s *solver) train(ctx context.Context) error {
 // certify makes a certificate of fresh draws, with chains if the weights are not trusted.
 func (s *solver) certify(ctx context.Context) error {
 	cfg := s.cfg.Certify
-	cfg.stream, cfg.byDraws, cfg.witnesses = "certify", s.plan.ByDraws, s.plan.Witnesses
+	cfg.stream, cfg.byDraws, cfg.witnesses, cfg.birthsNext = "certify", s.plan.ByDraws, s.plan.Witnesses, s.birthsFirst()
 	if s.plan.Full > 0 {
 		cfg.stream = fmt.Sprintf("certify/%d", s.plan.Full)
 	}

@@ -54,7 +54,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !cfg.KeepModels {
+	if !cfg.KeepModels && !x.AnswerOnly {
 		if err := x.Q.Fit(ctx, codesOfChains(long), nil); err != nil {
 			return nil, err
 		}
@@ -80,7 +80,10 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	default:
 		c.Confirmed = true
 	}
-	return c, nil
+	if !cfg.KeepModels && x.AnswerOnly && c.Verdict != Trusted { // weights over models follow
+		err = x.Q.Fit(ctx, codesOfChains(long), nil)
+	}
+	return c, err
 }
 
 // birthChains runs birth-death chains, tempered at the given powers of the posterior, until their

@@ -108,8 +108,10 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	}
 	sample.LogP = chains.LogDensity
 	var err error
-	if sample.LogQ, err = e.Q.LogProb(sample.Codes, sample.Theta); err != nil {
-		return nil, err
+	if !e.AnswerOnly {
+		if sample.LogQ, err = e.Q.LogProb(sample.Codes, sample.Theta); err != nil {
+			return nil, err
+		}
 	}
 	if c.Proposed, err = e.proposedByQ(chains.Draws(), stream); err != nil {
 		return nil, err

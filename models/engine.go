@@ -76,6 +76,9 @@ type Config struct {
 	// Glance requests a certificate of few draws. If q(m) is a table of all models, a certificate
 	// with Glance sets q(m) to its result, unless KeepModels is true, which keeps q(m) unchanged.
 	Glance, KeepModels bool
+	// BirthsNext says that birth-death chains follow if weights of models are not good enough. Few
+	// rounds of weights then suffice, and no models are drawn from q(m).
+	BirthsNext bool
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.
 	Late func() bool
@@ -174,7 +177,7 @@ func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certifi
 	}
 	if _, ok := itemsOf(e.Space); ok {
 		certificate, err := x.WeighFitted(ctx, cfg)
-		if err != nil && ctx.Err() != nil || err == nil && cfg.enough(certificate) {
+		if err != nil && ctx.Err() != nil || err == nil && (cfg.BirthsNext || cfg.enough(certificate)) {
 			return certificate, x, err
 		}
 	}

@@ -22,9 +22,10 @@ import (
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds
-	// rounds.
-	fittedIterations = 300
-	fittedRounds     = 4
+	// rounds, or roundsBeforeBirths with Config.BirthsNext.
+	fittedIterations   = 300
+	fittedRounds       = 4
+	roundsBeforeBirths = 2
 	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until at
 	// least fittedDraws draws have a k̂ that is too large.
 	fittedBatch = 1 << 12
@@ -91,8 +92,11 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 	if err != nil {
 		return nil, err
 	}
-	iterations := fittedIterations
-	for round := range fittedRounds {
+	iterations, rounds := fittedIterations, fittedRounds
+	if cfg.BirthsNext {
+		rounds = roundsBeforeBirths
+	}
+	for round := range rounds {
 		chains, sets, err := x.runChains(ctx, asItems, iterations, cfg.overdue)
 		if err != nil {
 			return nil, err
