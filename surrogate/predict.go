@@ -22,8 +22,7 @@ type lookup struct {
 	unknown *mat.Dense
 }
 
-// mostTail bounds the number T of combinations of the tabulated last sites. Half and twice give the
-// same answers (docs/benchmarks/constants.md).
+// mostTail bounds the number T of combinations of the tabulated last sites. Not tuned.
 const mostTail = 1 << 10
 
 // lookup returns the tables of the present belief. They include the table for standard deviations
