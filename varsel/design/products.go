@@ -23,7 +23,13 @@ type Products struct {
 	// squares is the sum of squares of the rows of the response, and beyond the sum of further
 	// squares, which no column changes.
 	squares, beyond float64
+	// leastPivot and leastLeft are the limits of Model.
+	leastPivot, leastLeft float64
 }
+
+// Limits of Model where the rows of a table have more digits. A log evidence of n rows then has an
+// error of at most about n·10⁻¹⁰ nats: the unit roundoff, divided by both limits.
+const rowsPivot, rowsLeft = 1e-4, 1e-2
 
 // mostStored is the largest number of inner products that are stored, 64 MiB.
 const mostStored = 1 << 23
@@ -33,7 +39,7 @@ const mostStored = 1 << 23
 // columns are computed when they are needed.
 func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	count, rows := len(columns), len(y)
-	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond}
+	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond, leastPivot: rowsPivot, leastLeft: rowsLeft}
 	for j, column := range columns {
 		p.Linear[j] = floats.Dot(column, y)
 	}
@@ -95,10 +101,11 @@ func (p *Products) Beside(columns []int, share, root float64) func(j int, projec
 
 // Model describes the given columns X of the design by few rows, which it finds from inner
 // products: the factor R of X = QR, and Q'y. left is the sum of squares |y − QQ'y|² that the model
-// leaves. ok is false if rounding hides left, or if left is less than the share leastLeftOfModel of
-// all squares: the rows of the design then have more digits.
+// leaves. ok is false if a column has less than the share leastPivot of its squares beside the
+// columns before it, or if left is less than the share leastLeft of all squares. The rows of the
+// design then have more digits.
 func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
-	factor, y, ok := p.factor(columns, leastPivot)
+	factor, y, ok := p.factor(columns, p.leastPivot)
 	if !ok {
 		return nil, nil, 0, false
 	}
@@ -109,9 +116,5 @@ func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float6
 		}
 	}
 	left = math.Max(p.squares-floats.Dot(y, y), 0)
-	return r, y, left, left+p.beyond > leastLeftOfModel*p.squares
+	return r, y, left, left+p.beyond > p.leastLeft*p.squares
 }
-
-// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten digits of
-// left.
-const leastLeftOfModel = 1e-5

@@ -2,6 +2,7 @@ package design
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,16 @@ func TestProducts(t *testing.T) {
 	}
 	require.InDelta(t, floats.Dot(y, y)-floats.Dot(short, short), left, 1e-9)
 
+	// columns of a large mean, and a response that is nearly a column
+	far, near := make([]float64, rows), make([]float64, rows)
+	for i := range far {
+		far[i], near[i] = columns[2][i]+1e3, columns[2][i]+0.05*y[i]
+	}
+	ones := slices.Repeat([]float64{1}, rows)
+	_, _, _, ok = NewProducts([][]float64{ones, far}, y, 0).Model([]int{0, 1})
+	require.False(t, ok)
+	_, _, _, ok = NewProducts([][]float64{ones, columns[2]}, near, 0).Model([]int{0, 1})
+	require.False(t, ok)
 	columns[1] = columns[0]
 	_, _, _, ok = NewProducts(columns, y, 0).Model([]int{0, 1})
 	require.False(t, ok)

@@ -56,6 +56,9 @@ const (
 	// stays unexplained, so that every model has a density even if statistics contradict each
 	// other.
 	leastLeft = 1e-9
+	// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten
+	// digits of this share.
+	leastLeftOfModel = 1e-5
 	// roundedZ is the largest accepted difference between z-scores of duplicates, for z-scores of
 	// two decimals.
 	roundedZ = 0.0101
@@ -219,7 +222,7 @@ func (s *Statistics) Inner(j, k int) float64 {
 
 // Products returns the inner products of the columns of the design.
 func (s *Statistics) Products() *Products {
-	return &Products{Inner: s.Inner, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained()}
+	return &Products{Inner: s.Inner, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
 }
 
 // shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if
