@@ -40,7 +40,7 @@ const (
 // compares the answer with the truth.
 func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	if s.Options.Kind == changepoint.Events {
-		return nil, fmt.Errorf("events are not drawn: want a model of a series")
+		return nil, fmt.Errorf("models of events cannot be drawn: want a model of a series")
 	}
 	o, random := s.options(), stream.Rand(seed, "truth")
 	series := drawSeries(o, s.Rows, random)

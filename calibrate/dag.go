@@ -82,7 +82,7 @@ func (d Dag) check() error {
 	case model.EdgePrior != nil || model.ExpectedDegree != 0 || model.Orders:
 		return errors.New("graphs are drawn from the sparse or the uniform prior, or with an edge penalty")
 	case d.Record.Constraints.String() != "":
-		return errors.New("graphs are drawn without constraints")
+		return errors.New("graphs cannot be drawn with constraints")
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 			return r, err
 		}
 	}
-	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
+	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
 }
 
 // AnswerHbm runs vti hbm on a problem in the directory dir, and compares the answer with the truth

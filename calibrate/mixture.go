@@ -52,7 +52,7 @@ func (s Mixture) withDefaults() mixture.Options {
 func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	o := s.withDefaults()
 	if o.Family == mixture.Multivariate {
-		return nil, fmt.Errorf("mixtures of several columns are not drawn")
+		return nil, fmt.Errorf("mixtures of several columns cannot be drawn")
 	}
 	random := stream.Rand(seed, "truth")
 	k := 1 + random.IntN(o.MaxComponents)

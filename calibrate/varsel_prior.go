@@ -74,7 +74,7 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 			return r, err
 		}
 	}
-	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
+	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
 }
 
 // drawnTruth holds the true parameters in the units of the table: coefficients by name, which are 0

@@ -28,7 +28,7 @@ var _ vti.Target = (*Target)(nil)
 // column.
 func (p *Problem) Target() (*Target, error) {
 	if p.Options.Family != Normal {
-		return nil, fmt.Errorf("there is a Target of normal components of one column, not of the family %s", p.Options.Family)
+		return nil, fmt.Errorf("a Target needs normal components and one column, got the family %s", p.Options.Family)
 	}
 	sizes := make([]int, p.Options.MaxComponents)
 	t := &Target{problem: p}

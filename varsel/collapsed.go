@@ -115,7 +115,7 @@ func (c *collapsed) drawModel(random *rand.Rand) ([]int32, error) {
 			return code, nil
 		}
 	}
-	return nil, fmt.Errorf("heredity allowed none of %d models drawn from the prior", mostPriorDraws)
+	return nil, fmt.Errorf("heredity forbids all of %d models drawn from the prior", mostPriorDraws)
 }
 
 func (c *collapsed) allowed(code []int32) bool {

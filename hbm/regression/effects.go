@@ -134,7 +134,7 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 			mask := r.space.masks[r.index(s.codes[k])]
 			conditional, effects, ok := draw(k, mask, theta, random)
 			if !ok {
-				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+				return fmt.Errorf("%s: the precision of the effects given the standard deviations is not positive definite: rescale the columns", r.Frame.Path)
 			}
 			if conditional.rounding > roughRounding {
 				rough[c]++

@@ -187,9 +187,9 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	encodes := family == hbm.PAVIE || family == hbm.ADAVI || family == hbm.AmortizedBranch
 	switch root := p.root(); {
 	case members > root.Size():
-		return fmt.Errorf("a step cannot take part in %d members of %s: there are %d", members, root.Name(), root.Size())
+		return fmt.Errorf("members of %[2]s in a step: got %[1]d, want at most %[3]d, which there are", members, root.Name(), root.Size())
 	case family == hbm.Joint:
-		return fmt.Errorf("family %v takes part in the whole table in each step: leave out the number of members", family)
+		return fmt.Errorf("family %v uses the whole table in each step: leave out the number of members", family)
 	case encodes && len(p.groups) > 0 && root == p.rows:
 		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out the number of members, or use %v or %v", family, hbm.PAVIF, hbm.Branch)
 	}

@@ -94,7 +94,7 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 			model := d.model[rows[i]]
 			conditional, drawn, ok := r.joint().drawAt(model, d.place[rows[i]], theta, random)
 			if !ok {
-				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+				return fmt.Errorf("%s: the precision of the effects given the standard deviations is not positive definite: rescale the columns", r.Frame.Path)
 			}
 			value, within := m.value.RawRowView(i), m.within.RawRowView(i)
 			r.quantitiesOf(conditional, conditional.effectsOf(conditional.centre), model.mask, theta, value)

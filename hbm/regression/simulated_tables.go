@@ -61,7 +61,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 		good, found := make([]*simulatedTable, sets), 0
 		for round := 0; found < sets; round++ {
 			if round == simulateRounds {
-				return nil, fmt.Errorf("%s: hardly any response simulated from the priors is like one of a table: narrow them", r.Frame.Path)
+				return nil, fmt.Errorf("%s: hardly any response simulated from the priors resembles the response of a table: narrow the priors", r.Frame.Path)
 			}
 			tables := make([]*simulatedTable, sets)
 			for i := range tables {

@@ -184,7 +184,7 @@ func (f *freshRows) fill(path string) error {
 		default:
 			left, right, _ = strings.Cut(name, ":")
 			if raw[left] == nil || raw[right] == nil {
-				return fmt.Errorf("%s: column %q of the design is none of the table: two columns of the run have one name", path, name)
+				return fmt.Errorf("%s: column %q of the design is not in the table, because two columns of the run have one name", path, name)
 			}
 			f.Columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)[f.first:]
 		}

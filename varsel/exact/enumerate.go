@@ -89,7 +89,7 @@ type Answer struct {
 // Validate reports a missing or contradictory part of the problem.
 func (p *Problem) Validate() error {
 	if p.X == nil {
-		return errors.New("exact: no design matrix")
+		return errors.New("exact: got no design matrix X")
 	}
 	n, dim := p.X.Dims()
 	if len(p.Y) != n || n == 0 {

@@ -40,7 +40,7 @@ range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
 		Example: "  vti calibrate mixture --replicates 50 --max-components 6 --out studies/mixture",
 	}, func(rows int) (calibrate.Source, error) {
 		if options.Family == mixture.Multivariate {
-			return nil, errors.New("--family: mixtures of several columns are not drawn")
+			return nil, errors.New("--family: mixtures of several columns cannot be drawn")
 		}
 		return calibrate.Mixture{Options: options, Sample: sample, Rows: rows}, nil
 	})
