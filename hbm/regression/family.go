@@ -187,7 +187,7 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	encodes := family == hbm.PAVIE || family == hbm.ADAVI || family == hbm.AmortizedBranch
 	switch root := p.root(); {
 	case members > root.Size():
-		return fmt.Errorf("members of %[2]s in a step: got %[1]d, want at most %[3]d, which there are", members, root.Name(), root.Size())
+		return fmt.Errorf("members of %s in a step: got %d, want at most %d, which there are", root.Name(), members, root.Size())
 	case family == hbm.Joint:
 		return fmt.Errorf("family %v uses the whole table in each step: leave out the number of members", family)
 	case encodes && len(p.groups) > 0 && root == p.rows:
