@@ -110,7 +110,7 @@ func certificateBasis(c *varsel.CertificateReport) (lines []string) {
 		lines = append(lines, second)
 	}
 	if !c.Complete && c.RHat == nil {
-		lines = append(lines, "Models that q never proposed were not checked.")
+		lines = append(lines, "Models that were never proposed were not checked.")
 	}
 	return lines
 }
