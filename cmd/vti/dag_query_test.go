@@ -31,7 +31,7 @@ func TestDagQuery(t *testing.T) {
 	require.Contains(t, mustRun(t, "dag", "query", "run", "E(c | do(a=2))").stdout, "value of a row")
 
 	require.Equal(t, "[a][b][c|a:b]\n", mustRun(t, "export", "run", "--format", "bnlearn", "--least", "0.9").stdout)
-	require.Contains(t, vtiCommand(t, "export", "run", "--format", "bif").stderr, "these nodes are numbers")
+	require.Contains(t, vtiCommand(t, "export", "run", "--format", "bif").stderr, "nodes that are numbers")
 	require.Contains(t, vtiCommand(t, "dag", "query", "run", "E(d)").stderr, `no node "d"`)
 	require.Contains(t, vtiCommand(t, "dag", "query", "run").stderr, "expected a run directory and a query in quotes")
 	require.NoError(t, os.WriteFile("data.csv", []byte(collider(20)), 0o644))

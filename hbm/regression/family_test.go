@@ -242,7 +242,7 @@ func TestFamilyMistakes(t *testing.T) {
 	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 0))
 	require.ErrorContains(t, selection.CheckFamily(hbm.Joint, 0), "to select terms use pavi-f or branch")
 	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 2))
-	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 1000), "a step cannot take part in 1000 members of class")
+	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 1000), "members of class in a step: got 1000, want at most 6")
 }
 
 // Evidences of every model, in a selection of terms by families of plates, agree with independent

@@ -146,7 +146,7 @@ func TestRunBySlices(t *testing.T) {
 func TestSlicesRefuse(t *testing.T) {
 	path := slicedFile(t)
 	for want, options := range map[string]frame.Options{
-		"only the gaussian likelihood": {Formula: "y ~ x + (1 | g)", Response: likelihood.LogisticKind},
+		"want gaussian to read a table by slices": {Formula: "y ~ x + (1 | g)", Response: likelihood.LogisticKind},
 		"fitted to all rows":           {Formula: "y ~ scale(x) + (1 | g)"},
 		"missing values":               {Formula: "y ~ z + (1 | g)"},
 		`no column "q"`:                {Formula: "y ~ q + (1 | g)"},
