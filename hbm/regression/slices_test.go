@@ -147,11 +147,11 @@ func TestSlicesRefuse(t *testing.T) {
 	path := slicedFile(t)
 	for want, options := range map[string]frame.Options{
 		"want gaussian to read a table by slices": {Formula: "y ~ x + (1 | g)", Response: likelihood.LogisticKind},
-		"fitted to all rows":           {Formula: "y ~ scale(x) + (1 | g)"},
-		"missing values":               {Formula: "y ~ z + (1 | g)"},
-		`no column "q"`:                {Formula: "y ~ q + (1 | g)"},
-		"smooth functions":             {Formula: "y ~ s(x) + (1 | g)"},
-		"is constant":                  {Formula: "y ~ I(x - x) + (1 | g)"},
+		"fitted to all rows":                      {Formula: "y ~ scale(x) + (1 | g)"},
+		"missing values":                          {Formula: "y ~ z + (1 | g)"},
+		`no column "q"`:                           {Formula: "y ~ q + (1 | g)"},
+		"smooth functions":                        {Formula: "y ~ s(x) + (1 | g)"},
+		"is constant":                             {Formula: "y ~ I(x - x) + (1 | g)"},
 	} {
 		_, err := frame.BySlices(t.Context(), path, options)
 		require.ErrorContains(t, err, want)
