@@ -105,8 +105,8 @@ func (s *solver) mayBear() bool {
 }
 
 // mostBorn is the largest number of predictors for which birth-death chains come before fits of
-// q(m). The work of a birth is in proportion to their number: 900 correlated markers take 20
-// processor seconds instead of more than 70, and 10,000 predictors 350 instead of 30.
+// q(m). The work of a birth is in proportion to their number: 900 correlated markers take 24
+// processor seconds instead of more than 70, and 10,000 predictors 350 instead of 25.
 const mostBorn = 2000
 
 // birthsFirst reports whether birth-death chains come before fits of q(m), because the answer alone

@@ -22,10 +22,12 @@ import (
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds
-	// rounds, or roundsBeforeBirths with Config.BirthsNext.
+	// rounds, or roundsBeforeBirths with Config.BirthsNext: of five tables of 300 rows and 600 to
+	// 1,500 predictors, the third round answers three, which with two rounds take 25 to 43
+	// processor seconds instead of 8 to 10.
 	fittedIterations   = 300
 	fittedRounds       = 4
-	roundsBeforeBirths = 2
+	roundsBeforeBirths = 3
 	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until at
 	// least fittedDraws draws have a k̂ that is too large.
 	fittedBatch = 1 << 12
