@@ -60,6 +60,15 @@ type Run struct {
 	Verdict *verdict.Verdict `json:"verdict,omitempty"`
 }
 
+// String returns the directory of the run, its command and its verdict.
+func (r Run) String() string {
+	said := "exact"
+	if r.Verdict != nil {
+		said = r.Verdict.String()
+	}
+	return fmt.Sprintf("%s (vti %s, %s)", r.RunDir, r.Command, said)
+}
+
 // Interval holds bounds of a number. Low equals High if the number is known.
 type Interval struct {
 	Low  report.Number `json:"low"`

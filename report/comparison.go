@@ -105,17 +105,7 @@ func Numbers(c *comparing.Comparison, about string) *Compared {
 func (c *Compared) Print(w io.Writer) { c.document().Print(w) }
 
 func (c *Compared) document() *document.Document {
-	var runs []string
-	for _, side := range []struct {
-		name string
-		run  comparing.Run
-	}{{"A", c.common.A}, {"B", c.common.B}} {
-		verdict := "exact"
-		if side.run.Verdict != nil {
-			verdict = side.run.Verdict.String()
-		}
-		runs = append(runs, fmt.Sprintf("%s: %s (vti %s, %s)", side.name, side.run.RunDir, side.run.Command, verdict))
-	}
+	runs := []string{fmt.Sprint("A: ", c.common.A), fmt.Sprint("B: ", c.common.B)}
 	for _, note := range c.common.Notes {
 		runs = append(runs, "  note: "+note)
 	}

@@ -28,7 +28,7 @@ func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-selections/1", Command: "compare", Version: vti.Version, A: summary(a), B: summary(b)}}
+	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-selections/1", Command: "compare", Version: vti.Version, A: a.Summary(), B: b.Summary()}}
 	var err error
 	if c.Notes, err = compare.Differences([2]any{a.Record.Design, b.Record.Design}, [2]any{a.Record.Model.withDefaults(), b.Record.Model.withDefaults()}); err != nil {
 		return nil, err
@@ -58,13 +58,14 @@ func (r *Result) listed() (list []compare.Model) {
 	return list
 }
 
-func summary(run *StoredRun) compare.Run {
-	s := compare.Run{RunDir: run.Dir, Command: run.Record.Command, Seed: run.Record.Seed}
+// Summary returns what a comparison says of the run.
+func (r *StoredRun) Summary() compare.Run {
+	s := compare.Run{RunDir: r.Dir, Command: r.Record.Command, Seed: r.Record.Seed}
 	switch {
-	case run.Result.Certificate != nil:
-		s.Verdict = &run.Result.Certificate.Verdict
-	case run.Result.Diagnostics != nil:
-		s.Verdict = &run.Result.Diagnostics.Verdict
+	case r.Result.Certificate != nil:
+		s.Verdict = &r.Result.Certificate.Verdict
+	case r.Result.Diagnostics != nil:
+		s.Verdict = &r.Result.Diagnostics.Verdict
 	}
 	return s
 }

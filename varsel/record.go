@@ -173,3 +173,29 @@ func (r *StoredRun) readDraws() (*draws.Draws, error) {
 	}
 	return draws.Read(path)
 }
+
+// DrawnModels returns the model of each posterior draw of the run, as indices of
+// Result.Data.Predictors. independent is false for draws of Markov chains. It returns an error if
+// the run has no draws.
+func (r *StoredRun) DrawnModels() (models [][]int, independent bool, err error) {
+	stored, err := r.readDraws()
+	if err != nil {
+		return nil, false, err
+	}
+	if stored == nil || stored.Len() == 0 {
+		return nil, false, fmt.Errorf("%s has no posterior draws (vti %s)", r.Dir, r.Record.Command)
+	}
+	models = make([][]int, stored.Len())
+	for i := range models {
+		for site, outcome := range stored.Code(i) {
+			switch {
+			case outcome == 0:
+			case stored.Items != nil: // models are lists of predictors, from 1
+				models[i] = append(models[i], int(outcome)-1)
+			default:
+				models[i] = append(models[i], site)
+			}
+		}
+	}
+	return models, stored.Kind == draws.IID, nil
+}

@@ -61,7 +61,7 @@ trusted.`,
 	}
 	add(answerGroup, all.Below(a, "")...)
 	add(answerGroup, rjmcmcCommand(a, all), amortizeCommand(a, all))
-	add(useGroup, answers.Runs(a, all), answers.Show(a, all), answers.Report(a, all), answers.Predict(a, all), answers.Effects(a, all), answers.Export(a, all))
+	add(useGroup, answers.Runs(a, all), answers.Show(a, all), answers.Report(a, all), answers.Predict(a, all), answers.Effects(a, all), answers.Colocate(a), answers.Export(a, all))
 	add(checkGroup, answers.Check(a, all), answers.LeaveOneOut(a, all), answers.Compare(a, all), simulateCommand(a, all), calibrateCommand(a, all))
 	add(checkGroup, answers.Certify(a, all), studies.Command(a, all))
 	add(useGroup, serve.Command(a, all))

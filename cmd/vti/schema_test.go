@@ -38,6 +38,7 @@ import (
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/study"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/colocate"
 )
 
 var updateSchemas = flag.Bool("update-schemas", false, "write docs/schema from the Go types")
@@ -54,6 +55,7 @@ var schemaTypes = map[string]reflect.Type{
 	"compare-regressions": reflect.TypeFor[regression.Comparison](),
 	"predict":             reflect.TypeFor[predict.Result](),
 	"effects":             reflect.TypeFor[predict.Effects](),
+	"coloc":               reflect.TypeFor[colocate.Result](),
 	"check":               reflect.TypeFor[answers.Checked](),
 	"loo":                 reflect.TypeFor[answers.Ranking](),
 	"export":              reflect.TypeFor[answers.Exported](),
@@ -223,6 +225,7 @@ func schemaCommands(t *testing.T) [][]string {
 		{"compare", "changes", "changes", "--json", "--out", "compare-4"},
 		{"predict", "exact", hald, "--json"},
 		{"predict", "logistic", "--json"},
+		{"coloc", "exact", "varsel", "--json"},
 		{"effects", "logistic", "--of", "glu", "--contrast", "pairwise", "--json"},
 		{"check", "exact", "--json"},
 		{"check", "graph", "--json"},

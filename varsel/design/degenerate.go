@@ -18,6 +18,9 @@ const (
 	constantTol  = 1e-13
 )
 
+// mostRefused is the largest number of columns that an error names.
+const mostRefused = 6
+
 // removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
 // shift and scale. Always-in columns count as earlier than selectable ones. If drop is set it drops
 // these columns, and predictors without a column left, and lists the columns; otherwise it returns
@@ -90,6 +93,9 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 	parts := make([]string, len(dropped))
 	for i, d := range dropped {
 		parts[i] = fmt.Sprintf("%q %s", d.Name, d.Reason)
+	}
+	if more := len(parts) - mostRefused; more > 0 {
+		parts = append(parts[:mostRefused], fmt.Sprintf("and %d more", more))
 	}
 	return nil, nil, fmt.Errorf("%w: %s; exclude them or drop degenerate columns%s",
 		ErrDegenerate, strings.Join(parts, "; "), onesHint(dropped, intercept))

@@ -1,8 +1,10 @@
 package design
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,6 +37,19 @@ func TestDegenerate(t *testing.T) {
 	assert.Equal(t, []string{"b", "f"}, d.PredictorNames())
 	assert.Equal(t, []string{"(Intercept)", "minus"}, d.Names[:2])
 	assert.Equal(t, `is "minus" up to shift and scale`, d.Dropped[1].Reason)
+}
+
+// Of many columns an error names the first.
+func TestManyDegenerateColumns(t *testing.T) {
+	text := "y"
+	for k := range 20 {
+		text += fmt.Sprintf(",x%d", k)
+	}
+	for row := range 3 {
+		text += fmt.Sprintf("\n%d%s", row*row, strings.Repeat(fmt.Sprintf(",%d", row), 20))
+	}
+	_, err := New(parseTable(t, text+"\n"), Options{Target: "y"})
+	require.ErrorContains(t, err, `"x6" is "x0" up to shift and scale; and 13 more; exclude them`)
 }
 
 func TestDegenerateOnes(t *testing.T) {

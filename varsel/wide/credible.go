@@ -117,6 +117,7 @@ func (s *credible) grow(lead int, candidates []int, level, purity float64, corre
 			set.One += s.probability[m]
 		}
 	}
+	set.Probability, set.One = math.Min(set.Probability, 1), math.Min(set.One, 1) // sums may round above 1
 	slices.SortStableFunc(set.Members, s.byInclusion)
 	return set
 }

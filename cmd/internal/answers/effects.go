@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
 )
 
@@ -177,6 +178,9 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	return nil
 }
 
+// mostHeld is the largest number of other predictors whose values are printed.
+const mostHeld = 20
+
 // printEvery is the step between those points of a curve that are printed.
 const printEvery = 5
 
@@ -187,8 +191,11 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		title = "Conditional effects"
 	}
 	fmt.Fprintf(w, "%s of %s, %s, averaged over the models of %d posterior draws\n", title, strings.Join(e.Of, " × "), e.Axis(), e.Draws)
-	for _, h := range e.Held {
+	for _, h := range e.Held[:min(len(e.Held), mostHeld)] {
 		fmt.Fprintf(w, "  %s: %s\n", h.Name, h.Value)
+	}
+	if more := len(e.Held) - mostHeld; more > 0 {
+		fmt.Fprintf(w, "  and %s more, at values that --json lists\n", english.Count(more, "predictor"))
 	}
 	for _, note := range e.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)

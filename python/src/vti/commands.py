@@ -21,6 +21,7 @@ __all__ = [
     "calibrate_varsel",
     "changepoints",
     "check",
+    "coloc",
     "compare",
     "dag",
     "dag_query",
@@ -1281,6 +1282,41 @@ def check(
         ("seed", "uint64", seed),
     ]
     return ask("check", [run], given, progress=progress)
+
+
+def coloc(
+    run_a: Result | str | os.PathLike,
+    run_b: Result | str | os.PathLike,
+    *,
+    prior: float | str | None = None,
+    progress: bool | None = None,
+) -> Answer:
+    """Find the predictors that two selections share, such as markers of two traits.
+
+    Computes the probability that two responses share a predictor, from two finished runs of vti
+    varsel, vti exact or vti rjmcmc varsel: for two traits, or two studies of one trait, whether a
+    genetic marker matters for both. Predictors are matched by their names.
+
+    Models may have any number of predictors, so that neither response needs to have one alone. Rows
+    of the two runs are taken to be independent.
+
+    The sizes of models keep the priors of the runs. ``prior`` is the prior probability that two
+    responses with one predictor each have the same one; it raises the odds of shared predictors in
+    models of all sizes. The usual priors of coloc in R (1e-4, 1e-4 and 1e-5) mean 1000/(1000 + p -
+    1) for p markers. The answer is also printed for other values.
+
+    Parameters
+    ----------
+    prior
+        Prior probability that two responses with one predictor each have the same one (default
+        0.5).
+    progress
+        Whether to show a progress bar; by default in terminals and notebooks.
+    """
+    given = [
+        ("prior", "float64", prior),
+    ]
+    return ask("coloc", [run_a, run_b], given, progress=progress)
 
 
 def compare(
