@@ -23,7 +23,7 @@ var layers = map[string]float64{
 	"cmd/internal/selection": 5.8, "cmd/internal/graphs": 5.8, "cmd/internal/hierarchies": 5.8, "cmd/internal/numbers": 5.8, "cmd/internal/studies": 5.8,
 	"cmd/internal/application": 5.7, "cmd/internal/calibration": 5.7, "cmd/internal/shell": 5.6, "cmd/internal/cli": 5.4, "cmd/internal/console": 5.2,
 	"lab/dagtest": 3.3, "lab/testkit": 0, "lab/papers": 5.1, "lab/hard": 5.1, "lab/networks": 5, "lab/published": 4.9, "lab/devices": 5, "lab/graphs": 5, "lab/regress": 5, "lab/timing": 5,
-	"calibrate": 5, "report": 5,
+	"calibrate": 5, "report": 5, "varsel/colocate": 5,
 	"study":       5,
 	"run":         3.5,
 	"amortize":    3.5,
