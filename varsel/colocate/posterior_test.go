@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weigh returns a posterior over the subsets of predictors with a probability above 0, in all blocks
-// the same.
+// weigh returns a posterior over the subsets of predictors with a positive probability, the same in
+// all blocks.
 func weigh(predictors int, probability func(subset uint) float64) (list []weightedModel) {
 	for subset := range uint(1) << predictors {
 		m, weight := weightedModel{}, probability(subset)

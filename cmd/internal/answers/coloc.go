@@ -63,7 +63,8 @@ The answer is also printed for other values.`,
 // mostShared is the largest number of shared predictors that are printed.
 const mostShared = 10
 
-// boundedProbability formats a probability that some thousand draws estimate. 0 and 1 are written as bounds.
+// boundedProbability formats a probability that some thousand draws estimate. 0 and 1 are written
+// as bounds.
 func boundedProbability(p, se report.Number) string {
 	switch {
 	case p < 0.0005:
