@@ -65,6 +65,14 @@ func checkTernary[T Float](f func(dst, a, b, c []T)) func(dst, a, b, c []T) {
 	}
 }
 
+func checkBinaryScalar[T Float](f func(dst, a, b []T, s T)) func(dst, a, b []T, s T) {
+	return func(dst, a, b []T, s T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		f(dst, a, b, s)
+	}
+}
+
 func checkScalar[T Float](f func(dst, a []T, s T)) func(dst, a []T, s T) {
 	return func(dst, a []T, s T) {
 		checkLength(len(dst), len(a))

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestBinary compares all kernels of two operands with the portable ones on all pairs of special
@@ -35,7 +37,7 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 	}
 	portable := kernels(portableVectors[T]())
 	for name, run := range kernels(VectorsOf[T](isa)) {
-		if _, unary := domains[name]; unary || name == "Sum" {
+		if _, unary := domains[name]; unary || name == "Sum" || name == "ExpRatio" {
 			continue // tested with their own tolerances
 		}
 		for _, s := range []T{0, 2.5, T(math.NaN()), T(math.Inf(-1))} {
@@ -44,8 +46,11 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 			run(found)
 			portable[name](want)
 			for i := range n {
-				if name == "MulAdd" {
+				switch name {
+				case "MulAdd":
 					want.dst[i] = fusedMulAdd(isa, a[i], b[i], c[i])
+				case "AddScaled":
+					want.dst[i] = fusedMulAdd(isa, s, b[i], a[i])
 				}
 				if found.bools[i] == want.bools[i] && sameBits(found.dst[i], want.dst[i]) {
 					continue
@@ -58,6 +63,25 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 			}
 		}
 	}
+}
+
+// TestExpRatio compares ExpRatio with its formula, for exponents up to 700.
+func TestExpRatio(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		rng := rand.New(rand.NewPCG(19, 20))
+		const n, s = 1003, 0.75
+		a, b, found := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range n {
+			b[i] = math.Exp(20 * rng.Float64())
+			a[i] = math.Sqrt(b[i] * 700 / s * rng.Float64())
+		}
+		VectorsOf[float64](isa).ExpRatio(found, a, b, s)
+		for i := range n {
+			exponent := s * a[i] * a[i] / b[i]
+			want := math.Exp(exponent) / math.Sqrt(b[i])
+			require.InEpsilon(t, 1, found[i]/want, 1e-15*(4+4*exponent), "%v, %v", a[i], b[i])
+		}
+	})
 }
 
 // fusedMulAdd returns a·b + c rounded once, or on Portable the value that Go computes for this

@@ -21,6 +21,9 @@ func kernels[T Float](v *Vectors[T]) map[string]func(x operands[T]) {
 		"Select": func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
 		"MulAdd": func(x operands[T]) { v.MulAdd(x.dst, x.a, x.b, x.c) },
 		"Fill":   func(x operands[T]) { v.Fill(x.dst, x.s) },
+
+		"AddScaled": func(x operands[T]) { v.AddScaled(x.dst, x.a, x.b, x.s) },
+		"ExpRatio":  func(x operands[T]) { v.ExpRatio(x.dst, x.a, x.b, x.s) },
 	}
 	for name, f := range unaryKernels(v) {
 		all[name] = func(x operands[T]) { f(x.dst, x.a) }
@@ -113,6 +116,7 @@ func TestLengthsMustAgree(t *testing.T) {
 			"binary a":  func() { v.Add(long, short, long) },
 			"binary b":  func() { v.Add(long, long, short) },
 			"scalar":    func() { v.AddScalar(long, short, 1) },
+			"scaled":    func() { v.AddScaled(long, long, short, 1) },
 			"ternary":   func() { v.MulAdd(long, long, long, short) },
 			"compare":   func() { v.Less(yes, long, short) },
 			"compare s": func() { v.LessScalar(yes, short, 1) },

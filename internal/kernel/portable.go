@@ -25,6 +25,10 @@ func portableVectors[T Float]() *Vectors[T] {
 
 		MulAdd: mulAdd[T],
 
+		AddScaled: withBoth(func(a, b, s T) T { return s*b + a }),
+
+		ExpRatio: withBoth(func(a, b, s T) T { return T(exp(float64(s*(a*a/b))) / math.Sqrt(float64(b))) }),
+
 		Neg:      unary(func(x T) T { return -x }),
 		Abs:      unary(func(x T) T { return T(math.Abs(float64(x))) }),
 		Sqrt:     unary(func(x T) T { return T(math.Sqrt(float64(x))) }),
@@ -140,6 +144,16 @@ func withScalar[T Float](f func(a, s T) T) func(dst, a []T, s T) {
 		checkLength(len(dst), len(a))
 		for i, x := range a {
 			dst[i] = f(x, s)
+		}
+	}
+}
+
+func withBoth[T Float](f func(a, b, s T) T) func(dst, a, b []T, s T) {
+	return func(dst, a, b []T, s T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		for i, x := range a {
+			dst[i] = f(x, b[i], s)
 		}
 	}
 }

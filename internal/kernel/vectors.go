@@ -25,6 +25,14 @@ type Vectors[T Float] struct {
 	// Portable.
 	MulAdd func(dst, a, b, c []T)
 
+	// dst[i] = a[i] + s*b[i], rounded as in MulAdd.
+	AddScaled func(dst, a, b []T, s T)
+
+	// dst[i] = exp(s*a[i]²/b[i]) / √b[i], the integral of a normal density times a normal
+	// likelihood with suitable a, b and s. The error of the exponent is a few units in its last
+	// place.
+	ExpRatio func(dst, a, b []T, s T)
+
 	// dst[i] = f(a[i]), exact or correctly rounded. Round rounds to the nearest integer, and ties
 	// to even. Sign(±0) = ±0, Sign(NaN) = NaN.
 	Neg, Abs, Sqrt, Floor, Ceil, Round, Sign func(dst, a []T)

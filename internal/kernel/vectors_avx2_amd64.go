@@ -79,6 +79,16 @@ func maxScalarAVX2F32(dst []float32, a []float32, s float32)
 //go:noescape
 func mulAddAVX2F32(dst []float32, a []float32, b []float32, c []float32)
 
+// addScaledAVX2F32 computes dst = a + s*b.
+//
+//go:noescape
+func addScaledAVX2F32(dst []float32, a []float32, b []float32, s float32)
+
+// expRatioAVX2F32 computes dst = exp(s*a*a/b)/sqrt(b).
+//
+//go:noescape
+func expRatioAVX2F32(dst []float32, a []float32, b []float32, s float32)
+
 // negAVX2F32 computes dst = neg(a).
 //
 //go:noescape
@@ -373,6 +383,16 @@ func maxScalarAVX2F64(dst []float64, a []float64, s float64)
 //
 //go:noescape
 func mulAddAVX2F64(dst []float64, a []float64, b []float64, c []float64)
+
+// addScaledAVX2F64 computes dst = a + s*b.
+//
+//go:noescape
+func addScaledAVX2F64(dst []float64, a []float64, b []float64, s float64)
+
+// expRatioAVX2F64 computes dst = exp(s*a*a/b)/sqrt(b).
+//
+//go:noescape
+func expRatioAVX2F64(dst []float64, a []float64, b []float64, s float64)
 
 // negAVX2F64 computes dst = neg(a).
 //

@@ -79,6 +79,16 @@ func maxScalarAVX512F32(dst []float32, a []float32, s float32)
 //go:noescape
 func mulAddAVX512F32(dst []float32, a []float32, b []float32, c []float32)
 
+// addScaledAVX512F32 computes dst = a + s*b.
+//
+//go:noescape
+func addScaledAVX512F32(dst []float32, a []float32, b []float32, s float32)
+
+// expRatioAVX512F32 computes dst = exp(s*a*a/b)/sqrt(b).
+//
+//go:noescape
+func expRatioAVX512F32(dst []float32, a []float32, b []float32, s float32)
+
 // negAVX512F32 computes dst = neg(a).
 //
 //go:noescape
@@ -368,6 +378,16 @@ func maxScalarAVX512F64(dst []float64, a []float64, s float64)
 //
 //go:noescape
 func mulAddAVX512F64(dst []float64, a []float64, b []float64, c []float64)
+
+// addScaledAVX512F64 computes dst = a + s*b.
+//
+//go:noescape
+func addScaledAVX512F64(dst []float64, a []float64, b []float64, s float64)
+
+// expRatioAVX512F64 computes dst = exp(s*a*a/b)/sqrt(b).
+//
+//go:noescape
+func expRatioAVX512F64(dst []float64, a []float64, b []float64, s float64)
 
 // negAVX512F64 computes dst = neg(a).
 //

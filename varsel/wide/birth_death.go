@@ -150,9 +150,8 @@ func (b *births) state(items []int) (*birthState, error) {
 	if b.target.Scale >= 0 {
 		s.logSigma = b.target.Mean[b.target.Scale]
 	}
-	for _, buffer := range []*[]float64{&s.quadratic, &s.linear, &s.odds, &s.work, &s.other} {
-		*buffer = make([]float64, count)
-	}
+	s.grown, s.linear, s.odds = make([]float64, count), make([]float64, count), make([]float64, count)
+	s.sums, s.work, s.other = make([]float64, (count+oddsBlock-1)/oddsBlock), make([]float64, oddsBlock), make([]float64, oddsBlock)
 	for c := range b.fixed {
 		s.join(c)
 	}
@@ -166,7 +165,8 @@ func (b *births) state(items []int) (*birthState, error) {
 }
 
 // birthState is a model with a noise scale. With V the covariance of the responses given the model,
-// quadratic and linear hold x'V⁻¹x and x'V⁻¹y for all columns x [C].
+// grown and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all columns x [C], with s² the prior variance of
+// an item.
 type birthState struct {
 	*births
 	members     []int // columns, the fixed ones first
@@ -175,8 +175,10 @@ type birthState struct {
 	logSigma    float64
 	// logEvidence is log p(y | m, σ)
 	logEvidence                float64
-	quadratic, linear          []float64
-	odds, work, other          []float64
+	grown, linear              []float64
+	odds, sums                 []float64    // in proportion to the odds of births, and their sums over blocks of columns
+	sum                        float64      // of odds
+	work, other                []float64    // [oddsBlock]
 	factor                     dense.Factor // Cholesky factor for the members, kept in triangle
 	triangle, projected, inner []float64
 }
@@ -201,58 +203,100 @@ func (s *birthState) variance(c int) float64 {
 	return s.slab
 }
 
-// rates sets odds to the odds of the births of all columns, 0 for members, with the evidence raised
-// to power. It returns their sum.
+// rates sets odds and sums to numbers in proportion to the odds of the births of all columns, with
+// the evidence raised to power. It returns the sum of the odds themselves.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.target.Sizes, len(s.members)-s.fixed
 	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
-		clear(s.odds)
 		return 0
 	}
-	vectors.MulScalar(s.work, s.quadratic, s.slab)
-	vectors.AddScalar(s.work, s.work, 1)
-	vectors.Mul(s.odds, s.linear, s.linear)
-	vectors.Div(s.odds, s.odds, s.work)
-	vectors.MulScalar(s.odds, s.odds, s.slab)
-	vectors.Log(s.work, s.work)
-	vectors.Sub(s.odds, s.odds, s.work)
-	vectors.MulScalar(s.odds, s.odds, power/2)
-	vectors.AddScalar(s.odds, s.odds, sizes[k+1]-sizes[k])
-	for _, c := range s.members {
-		s.odds[c] = math.Inf(-1)
+	if s.sum = s.setOdds(power, 0); !(s.sum <= mostBirthOdds) {
+		most := math.Inf(-1)
+		for b := range s.sums {
+			most = max(most, vectors.MaxOf(s.logFactors(b, power)))
+		}
+		s.sum = s.setOdds(power, most-math.Log(mostBirthOdds))
 	}
-	if beyond := vectors.MaxOf(s.odds) - mostBirthOdds; beyond > 0 {
-		vectors.AddScalar(s.odds, s.odds, -beyond)
-	}
-	vectors.Exp(s.odds, s.odds)
-	return vectors.Sum(s.odds)
+	return s.sum * math.Exp(sizes[k+1]-sizes[k])
 }
 
-// mostBirthOdds bounds log odds before their exponentials are taken. If one is larger, all are
-// reduced by the same amount, so that odds stay in proportion: no member dies before the next birth
-// then.
-const mostBirthOdds = 600
+const (
+	// mostBirthOdds bounds Bayes factors of births. If one is larger, all are divided by the same
+	// number, so that they stay in proportion: no member dies before the next birth then.
+	mostBirthOdds = 1e260
+	// oddsBlock columns are updated at a time, so that the numbers of a block stay in the fastest
+	// cache.
+	oddsBlock = 512
+)
 
-// pick returns a column, drawn in proportion to the odds by a uniform number u below their sum.
+// setOdds sets odds and sums to the Bayes factors of births divided by exp(shift), 0 for members.
+// It returns their sum.
+func (s *birthState) setOdds(power, shift float64) (sum float64) {
+	for b := range s.sums {
+		first, last := s.block(b)
+		odds := s.odds[first:last]
+		if power == 1 && shift == 0 { // a root takes less time than a logarithm
+			vectors.ExpRatio(odds, s.linear[first:last], s.grown[first:last], s.slab/2)
+		} else {
+			vectors.AddScalar(odds, s.logFactors(b, power), -shift)
+			vectors.Exp(odds, odds)
+		}
+		s.setMembers(b, 0)
+		s.sums[b] = vectors.Sum(odds)
+		sum += s.sums[b]
+	}
+	return sum
+}
+
+// logFactors sets the odds of block b to the log Bayes factors of births times power, and returns
+// them.
+func (s *birthState) logFactors(b int, power float64) []float64 {
+	first, last := s.block(b)
+	logs, work := s.odds[first:last], s.work[:last-first]
+	vectors.Mul(logs, s.linear[first:last], s.linear[first:last])
+	vectors.Div(logs, logs, s.grown[first:last])
+	vectors.Log(work, s.grown[first:last])
+	vectors.AddScaled(logs, logs, work, -1/s.slab)
+	vectors.MulScalar(logs, logs, power*s.slab/2)
+	s.setMembers(b, math.Inf(-1))
+	return logs
+}
+
+// setMembers sets the odds of the members in block b.
+func (s *birthState) setMembers(b int, odds float64) {
+	first, last := s.block(b)
+	for _, c := range s.members {
+		if first <= c && c < last {
+			s.odds[c] = odds
+		}
+	}
+}
+
+// block returns the columns of block b.
+func (s *birthState) block(b int) (first, last int) {
+	return b * oddsBlock, min((b+1)*oddsBlock, len(s.odds))
+}
+
+// pick returns a column, drawn in proportion to the odds by a uniform number u below 1.
 func (s *birthState) pick(u float64) int {
-	const block = 128
-	last := -1
-	for first := 0; first < len(s.odds); first += block {
-		blockOdds := s.odds[first:min(first+block, len(s.odds))]
-		if sum := vectors.Sum(blockOdds); u >= sum && first+block < len(s.odds) {
+	picked := -1
+	u *= s.sum
+	for b, sum := range s.sums {
+		if u >= sum && b+1 < len(s.sums) {
 			u -= sum
 			continue
 		}
-		for j, odds := range blockOdds {
+		first, last := s.block(b)
+		for c, odds := range s.odds[first:last] {
 			if odds > 0 {
-				last = first + j
+				picked = first + c
 				if u -= odds; u < 0 {
-					return last
+					return picked
 				}
 			}
 		}
 	}
-	return last
+	return picked
 }
 
 // Sweep runs the process for sweepTime, and then moves the noise scale.
@@ -264,7 +308,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 		}
 		if u := random.Float64() * (births + deaths); u < deaths {
 			s.flip(s.members[s.fixed+int(u)])
-		} else if c := s.pick(u - deaths); c >= 0 {
+		} else if c := s.pick((u - deaths) / births); c >= 0 {
 			s.flip(c)
 		}
 	}
@@ -294,7 +338,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 // Clone returns a copy.
 func (s *birthState) Clone() rjmcmc.CollapsedState {
 	c := *s
-	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {
+	for _, numbers := range []*[]float64{&c.grown, &c.linear, &c.odds, &c.sums, &c.work, &c.other} {
 		*numbers = slices.Clone(*numbers)
 	}
 	c.members, c.rowsOf, c.memberIndex = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.memberIndex)

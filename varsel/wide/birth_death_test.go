@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/space"
 )
@@ -26,16 +27,31 @@ func TestBirthDeathUpdates(t *testing.T) {
 	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
 		s.flip(b.fixed + item)
 	}
-	quadratic, linear, log := append([]float64(nil), s.quadratic...), append([]float64(nil), s.linear...), s.logEvidence
+	grown, linear, log := append([]float64(nil), s.grown...), append([]float64(nil), s.linear...), s.logEvidence
 	require.True(t, s.refresh())
 	require.InDelta(t, s.logEvidence, log, 1e-9)
-	require.InDeltaSlice(t, s.quadratic, quadratic, 1e-9)
+	require.InDeltaSlice(t, s.grown, grown, 1e-9)
 	require.InDeltaSlice(t, s.linear, linear, 1e-9)
 	require.Len(t, s.members, b.fixed+3)
 	// the odds of a birth are the odds of the two models given σ
 	without := s.logEvidence + search.sizes()[3]
-	s.rates(1)
-	odds := s.odds[b.fixed+6]
+	odds := s.rates(1) * s.odds[b.fixed+6] / s.sum
 	s.flip(b.fixed + 6)
 	require.InDelta(t, s.logEvidence+search.sizes()[4]-without, math.Log(odds), 1e-9)
+	// odds agree with their logarithms, also if these are too large for exponentials
+	for _, most := range []float64{5, 750} {
+		logs := s.logFactors(0, 1)
+		floats.Scale(math.Sqrt(most/slices.Max(logs)), s.linear)
+		s.rates(1)
+		odds := slices.Clone(s.odds)
+		logs = s.logFactors(0, 1)
+		best := floats.MaxIdx(logs)
+		for c, at := range s.memberIndex {
+			if at >= 0 {
+				require.Zero(t, odds[c])
+			} else {
+				require.InDelta(t, logs[c]-logs[best], math.Log(odds[c])-math.Log(odds[best]), 1e-9)
+			}
+		}
+	}
 }

@@ -58,29 +58,32 @@ func (s *birthState) refresh() bool {
 	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
 		return false
 	}
-	copy(s.quadratic, s.norms)
-	copy(s.linear, s.births.along)
-	k, count := len(s.members), len(s.norms)
-	s.inner = slices.Grow(s.inner[:0], k*count)[:k*count] // L⁻¹X'X of all columns
-	for a, row := range s.rowsOf {
-		inner := s.inner[a*count : (a+1)*count]
-		copy(inner, row)
-		for e := range a {
-			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.factor.At(a, e))
-			vectors.Sub(inner, inner, s.work)
-		}
-		vectors.MulScalar(inner, inner, 1/s.factor.At(a, a))
-		vectors.Mul(s.work, inner, inner)
-		vectors.Sub(s.quadratic, s.quadratic, s.work)
-		vectors.MulScalar(s.work, inner, s.projected[a])
-		vectors.Sub(s.linear, s.linear, s.work)
-	}
 	precision := math.Exp(-2 * s.logSigma)
-	vectors.MulScalar(s.quadratic, s.quadratic, precision)
-	vectors.MulScalar(s.linear, s.linear, precision)
+	s.inner = slices.Grow(s.inner[:0], len(s.members)*oddsBlock)
+	for b := range s.sums {
+		first, last := s.block(b)
+		grown, linear, work, inner := s.grown[first:last], s.linear[first:last], s.work[:last-first], s.inner
+		vectors.MulScalar(grown, s.norms[first:last], s.slab*precision)
+		vectors.AddScalar(grown, grown, 1)
+		vectors.MulScalar(linear, s.births.along[first:last], precision)
+		for a, row := range s.rowsOf { // row a of L⁻¹X'X
+			from := row[first:last]
+			to := inner[len(inner) : len(inner)+len(from)]
+			for e := range a {
+				vectors.AddScaled(to, from, inner[e*len(from):(e+1)*len(from)], -s.factor.At(a, e))
+				from = to
+			}
+			vectors.MulScalar(to, from, 1/s.factor.At(a, a))
+			vectors.Mul(work, to, to)
+			vectors.AddScaled(grown, grown, work, -s.slab*precision)
+			vectors.AddScaled(linear, linear, to, -s.projected[a]*precision)
+			inner = inner[:len(inner)+len(from)]
+		}
+	}
 	return true
 }
 
+// flip removes a member, or adds any other column.
 func (s *birthState) flip(c int) {
 	s.factorise(s.logSigma)
 	k := len(s.members)
@@ -90,21 +93,19 @@ func (s *birthState) flip(c int) {
 	}
 	s.projected = weights
 	s.factor.Solve(weights)
+	precision, at := math.Exp(-2*s.logSigma), s.memberIndex[c]
+	var row []float64
+	var along, grown float64
 	sign := 1.0
-	if s.memberIndex[c] < 0 {
-		copy(s.other, s.products(c))
+	if at < 0 {
+		row, along, grown = s.products(c), s.linear[c], s.norms[c]
+		for a, other := range s.rowsOf {
+			grown -= weights[a] * other[c]
+		}
+		grown = 1 + s.slab*precision*grown
 	} else {
-		sign = -1
-		copy(s.other, s.rowsOf[s.memberIndex[c]])
-	}
-	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all columns
-		vectors.MulScalar(s.work, row, weights[a])
-		vectors.Sub(s.other, s.other, s.work)
-	}
-	vectors.MulScalar(s.other, s.other, math.Exp(-2*s.logSigma))
-	along, grown := s.linear[c], 1+s.slab*s.other[c]
-	if sign < 0 {
-		along, grown = s.ofMember(s.memberIndex[c])
+		sign, row = -1, s.rowsOf[at]
+		along, grown = s.ofMember(at)
 	}
 	if grown < leastGrown {
 		s.leave(c)
@@ -113,11 +114,18 @@ func (s *birthState) flip(c int) {
 	}
 	gain := sign * s.slab / grown
 	s.logEvidence += 0.5*gain*along*along - 0.5*math.Log(grown)
-	vectors.MulScalar(s.work, s.other, gain*along)
-	vectors.Sub(s.linear, s.linear, s.work)
-	vectors.Mul(s.other, s.other, s.other)
-	vectors.MulScalar(s.other, s.other, gain)
-	vectors.Sub(s.quadratic, s.quadratic, s.other)
+	for b := range s.sums {
+		first, last := s.block(b)
+		// x'V⁻¹ of this column times σ² with the columns of the block
+		from, other := row[first:last], s.other[:last-first]
+		for a, row := range s.rowsOf {
+			vectors.AddScaled(other, from, row[first:last], -weights[a])
+			from = other
+		}
+		vectors.AddScaled(s.linear[first:last], s.linear[first:last], from, -gain*along*precision)
+		vectors.Mul(other, from, from)
+		vectors.AddScaled(s.grown[first:last], s.grown[first:last], other, -gain*s.slab*precision*precision)
+	}
 	if sign > 0 {
 		s.join(c)
 	} else {

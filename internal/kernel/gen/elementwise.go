@@ -68,6 +68,14 @@ func elementwiseKernels() []elementwise {
 		binary("Max", (*machine).maxOrNaN), scalar("Max", (*machine).maxOrNaN),
 		{field: "MulAdd", doc: "dst = a*b + c", inputs: 3, unroll: 2,
 			f: func(m *machine, x []vec) op { return m.mulAdd(x[0], x[1], x[2]) }},
+		{field: "AddScaled", doc: "dst = a + s*b", inputs: 2, scalar: true, unroll: 2,
+			f: func(m *machine, x []vec) op { return m.mulAdd(x[1], x[2], x[0]) }},
+		{field: "ExpRatio", doc: "dst = exp(s*a*a/b)/sqrt(b)", inputs: 2, scalar: true, unroll: 2,
+			f: func(m *machine, x []vec) op {
+				root := m.div(num(1), m.sqrt(x[1]))
+				ratio := m.mul(x[0], root)
+				return m.mul(m.exp(m.mul(m.mul(ratio, ratio), x[2])), root)
+			}},
 		unary("Neg", func(m *machine, x vec) vec { return m.xor(x, m.signBit()) }),
 		unary("Abs", (*machine).abs),
 		unary("Sqrt", (*machine).sqrt),
@@ -225,6 +233,8 @@ func (k elementwise) check() string {
 		return "checkCompareScalar"
 	case k.compare:
 		return "checkCompare"
+	case k.scalar && k.inputs == 2:
+		return "checkBinaryScalar"
 	case k.scalar:
 		return "checkScalar"
 	}
