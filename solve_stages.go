@@ -128,6 +128,7 @@ func (s *solver) births(ctx context.Context) error {
 	s.say(s.plan.Why, "birth-death chains over models")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
+	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
 	limited, cancel := s.time.Context(ctx, budget.Births)
 	defer cancel()
 	visited := s.t.engine.Visit()

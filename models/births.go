@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -24,6 +25,7 @@ const (
 	birthLongest = 1 << 17
 	birthThin    = 4
 	// birthESS is the number of effective draws at which chains end, if no precision is requested.
+	// Chains that are late (Config.Late) end with the effective draws of a trusted answer.
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end that check the answer.
@@ -93,7 +95,7 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 	return e.chainsUntil(ctx, e.Known.BirthDeath, cfg, name, rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
 	}, func(_ *rjmcmc.Result, worst rjmcmc.Summary) bool {
-		return worst.RHat <= rHat && worst.ESS >= cfg.enoughOf(enough)
+		return worst.RHat <= rHat && (worst.ESS >= cfg.enoughOf(enough) || cfg.late() && worst.ESS >= verdict.DoubtfulESS)
 	})
 }
 

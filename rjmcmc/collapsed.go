@@ -45,7 +45,7 @@ type CollapsedConfig struct {
 	// Powers are the powers of the evidence, one for each copy of a chain, descending from 1 to 0.
 	Powers []float64
 	// Enough, when not nil, is called after First iterations and whenever the number of iterations
-	// has doubled. If it returns true, the run ends. First 0 stands for Iterations.
+	// has grown by half. If it returns true, the run ends. First 0 stands for Iterations.
 	First  int
 	Enough func(*Result) bool
 	// Progress, when not nil, is called before Enough with the number of iterations done and
@@ -71,9 +71,8 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	if err != nil {
 		return nil, once(ctx, "burn-in", err)
 	}
-	next := cfg.First
-	next = cmp.Or(next, cfg.Iterations)
-	for done := 0; done < cfg.Iterations; next = 2 * done {
+	next := cmp.Or(cfg.First, cfg.Iterations)
+	for done := 0; done < cfg.Iterations; next = done + max(done/2/cfg.Thin, 1)*cfg.Thin {
 		n := (min(next, cfg.Iterations) - done) / cfg.Thin
 		if err := parallel.Do(cfg.Chains, func(k int) error { return chains[k].run(ctx, n, cfg.Thin, sites, dim) }); err != nil {
 			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, min(next, cfg.Iterations)), err)
