@@ -20,8 +20,8 @@ const (
 	// Training is the training of a flow. The rest of the time is for a certificate. Births is the
 	// certification by birth-death chains, reversible jump chains that add a predictor or component
 	// to a model or remove one. The rest of the time is for importance weights. After FirstBirths,
-	// birth-death chains end as soon as they suffice for a trusted answer, so that there is time for
-	// the chains that check them.
+	// birth-death chains end as soon as they suffice for a trusted answer, so that there is time
+	// for the chains that check them.
 	Training    Part = 0.7
 	FirstBirths Part = 0.5
 	Births      Part = 0.9

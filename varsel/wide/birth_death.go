@@ -165,8 +165,8 @@ func (b *births) state(items []int) (*birthState, error) {
 }
 
 // birthState is a model with a noise scale. With V the covariance of the responses given the model,
-// grown and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all columns x [C], with s² the prior variance of
-// an item.
+// and s² the prior variance of an item, grown and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all
+// columns x [C].
 type birthState struct {
 	*births
 	members     []int // columns, the fixed ones first
