@@ -58,10 +58,10 @@ func robustRow(share, ratio float64) boundedRow {
 // cells.
 const (
 	cellNodes   = 4 // nodes along each direction; the rule that checks has one less
-	cellError   = 1e-4
+	cellError   = 1e-5
 	hiddenGain  = 6.0
 	cellsLeft   = 1e-4
-	mostCells   = 300_000
+	mostCells   = 3_000_000
 	priorReach  = 10.0 // half the width of the first cell, in standard deviations of the priors
 	mostCellDim = 3
 	// negligibleCell is a share of the whole integral. The error of a cell with a smaller share may

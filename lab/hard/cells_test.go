@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/lab/testkit"
+	"github.com/transdim/vti/space"
 )
 
 // cellProblem returns a problem with an intercept and one or two predictors, with different prior
@@ -84,6 +87,30 @@ func TestCellsOfStudentRows(t *testing.T) {
 		require.NoError(t, err)
 		requireSameUsed(t, p, want, got, 1e-3)
 	}
+}
+
+// TestCellsOfSixStudentRows compares the integral over cells with sums over fine grids of both
+// coefficients and log σ, which a separate program computed. With a tolerance of 1e-4 for each cell
+// the log evidence of this table was 0.022 too large, and a right answer seemed wrong.
+func TestCellsOfSixStudentRows(t *testing.T) {
+	x := []float64{2.009914410168628, -1.251517792111427, -1.3032398392058848, -1.064611346349737, -0.929702071824918, -0.8555685665762929}
+	y := []float64{-0.015068882344031963, -0.02427222629073984, -0.06696149609735452, -0.07757147693038104, -0.17783800240243747, -0.2204195267117442}
+	p := &regressionProblem{
+		x: mat.NewDense(6, 2, nil), priorMean: []float64{0, 0}, priorSD: []float64{10, 1.5}, logSigmaSD: 2,
+		always: []int{0}, groups: [][]int{{1}}, logPrior: space.Prior{Kind: space.UniformPrior}.LogProbs(1),
+	}
+	xMean, xSD := stat.MeanStdDev(x, nil)
+	yMean, ySD := stat.MeanStdDev(y, nil)
+	for i := range x {
+		p.x.SetRow(i, []float64{1, (x[i] - xMean) / xSD})
+		p.y = append(p.y, (y[i]-yMean)/ySD)
+	}
+	got, err := p.solve(p.cells(studentRow(4)))
+	require.NoError(t, err)
+	require.InDelta(t, 1.332947688599445+6*math.Log(ySD), got.logEvidence, 2e-4)
+	require.InDelta(t, 0.2991187997873971, got.inclusion[0], 2e-4)
+	require.InDelta(t, 1.0477810896922082, got.meanIn[2], 2e-4)
+	require.InDelta(t, 0.4948219, got.sdIn[2], 2e-4)
 }
 
 // TestRowBounds checks on a grid of residuals and scales that the upper bounds of the density of a
