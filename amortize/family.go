@@ -74,14 +74,14 @@ func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	case len(p.Data) != len(like.Data):
 		return fmt.Errorf("got %s of data, want %d as in other problems", english.Count(len(p.Data), "array"), len(like.Data))
 	case truth && (len(p.Code) != sites || len(p.Theta) != dim):
-		return fmt.Errorf("got a code of %s and %s, want %d and %d: without what data was made from only reverse training is possible", english.Count(len(p.Code), "site"), english.Count(len(p.Theta), "parameter"), sites, dim)
+		return fmt.Errorf("got a code of %s and %s, want %d and %d: without the model and the parameters behind simulated data only the objective reverse can train", english.Count(len(p.Code), "site"), english.Count(len(p.Theta), "parameter"), sites, dim)
 	case len(p.LogMass) != len(like.LogMass):
 		return fmt.Errorf("got %s of models, want %d as in other problems", english.Count(len(p.LogMass), "approximate mass"), len(like.LogMass))
 	case len(p.Precision) != len(like.Precision) || len(p.Precision) != len(p.Linear)*dim:
-		return fmt.Errorf("got quadratics of %d and %d numbers, want %d and %d as in other problems", len(p.Precision), len(p.Linear), len(like.Precision), len(like.Precision)/dim)
+		return fmt.Errorf("got %d numbers in Precision and %d in Linear, want %d and %d as in other problems", len(p.Precision), len(p.Linear), len(like.Precision), len(like.Precision)/dim)
 	case len(p.Linear) != 0 && len(p.Linear) != dim:
 		if count, ok := space.CountCodes(sp.Cards()); !ok || len(p.Linear) != count*dim {
-			return fmt.Errorf("got quadratics of %d and %d numbers, want %d and %d, or so many for each model", len(p.Precision), len(p.Linear), dim*dim, dim)
+			return fmt.Errorf("got %d numbers in Precision and %d in Linear, want %d and %d, or as many for each model", len(p.Precision), len(p.Linear), dim*dim, dim)
 		}
 	}
 	for i, array := range p.Data {

@@ -50,7 +50,7 @@ func Read(path string) (*Settings, error) {
 	decoder := json.NewDecoder(bytes.NewReader(info.Settings))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(s); err != nil || s.Family == nil {
-		return nil, fmt.Errorf("%s: not the file of an amortized network (vti amortize writes them)", path)
+		return nil, fmt.Errorf("%s: not the file of an amortized network, want a file that vti amortize wrote", path)
 	}
 	return s, nil
 }

@@ -70,11 +70,11 @@ func (a *Network) checkPlace(sp space.Space, place Place) error {
 	}
 	for s, at := range place.Sites {
 		if at < 0 || at >= len(familySpace.Cards()) || familySpace.Cards()[at] != sp.Cards()[s] {
-			return fmt.Errorf("amortize.Place: site %d of %d outcomes is at %d, want one of the family's %v with as many", s, sp.Cards()[s], at, familySpace.Cards())
+			return fmt.Errorf("amortize.Place: site %d has %d outcomes and is placed at site %d of the family, want a site with as many outcomes; sites of the family have %v", s, sp.Cards()[s], at, familySpace.Cards())
 		}
 	}
 	if count, ok := space.CountCodes(sp.Cards()); !ok || count > modeldist.DefaultLimit {
-		return fmt.Errorf("an amortized posterior lists its models: got %d, want at most %d", count, modeldist.DefaultLimit)
+		return fmt.Errorf("an amortized posterior lists all models: got %d models, want at most %d", count, modeldist.DefaultLimit)
 	}
 	return nil
 }

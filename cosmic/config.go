@@ -89,7 +89,7 @@ func (c Config) Validate() error {
 	case c.Bins < 2 || c.Bins > maxBins:
 		return fmt.Errorf("cosmic: got Bins %d, want 2 to %d", c.Bins, maxBins)
 	case len(c.Encoder) > 0 && c.Features == 0:
-		return fmt.Errorf("cosmic: Encoder %v has no features to encode: Features is 0", c.Encoder)
+		return fmt.Errorf("cosmic: got Encoder %v and Features 0, want Features above 0 for it to encode", c.Encoder)
 	}
 	for i, width := range c.Encoder {
 		if width < 1 {

@@ -53,7 +53,7 @@ func TestConfig(t *testing.T) {
 		"got Blocks -1":                                 func(c *Config) { c.Blocks = -1 },
 		"got Hidden 1, want at least 2":                 func(c *Config) { c.Hidden = 1 },
 		"got Bins 1, want 2 to 256":                     func(c *Config) { c.Bins = 1 },
-		"has no features to encode":                     func(c *Config) { c.Features, c.Encoder = 0, []int{3} },
+		"want Features above 0":                         func(c *Config) { c.Features, c.Encoder = 0, []int{3} },
 		"got Encoder[1] = 0":                            func(c *Config) { c.Encoder = []int{3, 0} },
 		"Linear needs a Precision":                      func(c *Config) { c.Linear = []float64{1, 1} },
 		"got Precision of 1 values, want Dim² = 4":      func(c *Config) { c.Precision = []float64{1} },

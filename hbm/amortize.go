@@ -60,7 +60,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 		return nil, fmt.Errorf("%s: want a checkpoint of a fit of one model by this version of package hbm, got the settings %s", cfg.Checkpoint, info.Settings)
 	}
 	if stored.Amortize == 0 {
-		return nil, fmt.Errorf("%s was trained on one data set, not to infer from others", cfg.Checkpoint)
+		return nil, fmt.Errorf("%s was trained on one data set, want a family trained for many (Config.Amortize)", cfg.Checkpoint)
 	}
 	if err := sameTemplate(stored.Template, model); err != nil {
 		return nil, fmt.Errorf("%s was trained for data of another shape: %w", cfg.Checkpoint, err)
@@ -83,7 +83,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 		return nil, err
 	}
 	if p.family.reader() == nil {
-		return nil, fmt.Errorf("%s: family %v does not encode data", cfg.Checkpoint, cfg.Family)
+		return nil, fmt.Errorf("%s: got family %v, which computes no encodings from data, want one that does", cfg.Checkpoint, cfg.Family)
 	}
 	return p, nil
 }

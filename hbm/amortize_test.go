@@ -54,7 +54,7 @@ func TestAmortizeMistakes(t *testing.T) {
 	data := e.draw(t, 1)
 	free := fit(t, e.model, data, Config{Steps: 1})
 	_, err = free.On(e.model, data)
-	require.ErrorContains(t, err, "free encodings")
+	require.ErrorContains(t, err, "does not compute all encodings from data")
 	p := fit(t, e.model, data, Config{Family: PAVIE, Steps: 1})
 	_, err = p.On(e.model, Values{})
 	require.ErrorContains(t, err, "has no values")

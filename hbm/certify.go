@@ -123,7 +123,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // which more draws do not change
 		c.Late = !enough && !hopeless && budget.Passed(cfg.Until) && (sample.N < draws || draws < most)
 		if c.Late && c.Verdict != vti.Trusted {
-			c.Reasons = append(c.Reasons, fmt.Sprintf("the time was over after %d draws, and more of them may tell", c.Draws))
+			c.Reasons = append(c.Reasons, fmt.Sprintf("the limit of time was reached after %d draws, and more draws may decide", c.Draws))
 		}
 		if enough || hopeless || draws >= most || c.Late {
 			return c, nil

@@ -368,7 +368,7 @@ func checkPyramid(m *Model) error {
 		for _, other := range m.variables[:i] {
 			a, b := above(other), above(v)
 			if v.role != Constant && other.role != Constant && !within(a, b) && !within(b, a) {
-				return fmt.Errorf("hbm: family %v needs nested plates, but %q is on plates (%s) and %q on (%s), which are crossed: use %v, or of a formula the family marginal", ADAVI, other.name, strings.Join(a, ", "), v.name, strings.Join(b, ", "), Joint)
+				return fmt.Errorf("hbm: family %v needs nested plates, but %q is on plates (%s) and %q on (%s), which are crossed: use %v or, for a formula, the family marginal", ADAVI, other.name, strings.Join(a, ", "), v.name, strings.Join(b, ", "), Joint)
 			}
 		}
 	}

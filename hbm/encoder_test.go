@@ -174,7 +174,7 @@ func TestPyramids(t *testing.T) {
 	require.NoError(t, checkPyramid(e.model))
 	m, observed, _ := ragged()
 	err := checkPyramid(m)
-	require.ErrorContains(t, err, "which are crossed: use joint, or of a formula the family marginal")
+	require.ErrorContains(t, err, "which are crossed: use joint or, for a formula, the family marginal")
 	_, err = newPosterior(open(t), m, Values{observed: make([]float64, 54)}, Config{Family: ADAVI}.WithDefaults())
 	require.ErrorContains(t, err, "nested plates")
 }

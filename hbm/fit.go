@@ -84,7 +84,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 		return nil, err
 	}
 	if cfg.Family == Joint && !members.isWhole() {
-		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step: got a Batch, want none", Joint)
+		return nil, fmt.Errorf("hbm: got a Batch with family %v, which uses the whole model in each step, want none", Joint)
 	}
 	target := &Target{model: model, data: data, space: one}
 	f := &modelFamily{batchedFamily: &batchedFamily{targetFamily: &targetFamily{Target: target, family: p.family, config: cfg}, selector: members, part: p, simulate: simulate}}

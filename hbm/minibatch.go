@@ -86,17 +86,17 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 				continue
 			}
 			if part(q) > 0 {
-				return nil, fmt.Errorf("hbm: Batch has %q and %q, but the members of the first decide about those of the second", p.name, q.name)
+				return nil, fmt.Errorf("hbm: got Batch for %q and %q, want only the first, whose members decide which members of the second are selected", p.name, q.name)
 			}
 			counts := make([]float64, q.size)
 			for member := range p.size {
 				counts[follow(chain, int32(member))]++
 			}
 			if empty := slices.Index(counts, 0); empty >= 0 {
-				return nil, fmt.Errorf("hbm: no member of %q belongs to member %d of %q, which Batch would never select", p.name, empty, q.name)
+				return nil, fmt.Errorf("hbm: no member of %q belongs to member %d of %q: Batch would never select that member", p.name, empty, q.name)
 			}
 			if s.plans[q] != nil {
-				return nil, fmt.Errorf("hbm: %q is above several plates that Batch draws from", q.name)
+				return nil, fmt.Errorf("hbm: plate %q contains several plates for which Batch is given, want Batch for one of them", q.name)
 			}
 			s.plans[q] = &plan{kind: takeParents, size: min(q.size, part(p)), below: below{chain, p, counts}}
 		}
@@ -162,7 +162,7 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 		return &plan{kind: takeAll, size: p.size}, nil
 	}
 	if len(p.parents) > 1 {
-		return nil, fmt.Errorf("hbm: plate %q is nested in several plates, not all of which are taken whole: give Batch for it, not for them", p.name)
+		return nil, fmt.Errorf("hbm: plate %q is nested in several plates, and Batch takes a part of one: give Batch for %[1]q only", p.name)
 	}
 	above := p.parents[0]
 	lists := make([][]int32, above.plate.size)

@@ -116,10 +116,10 @@ func TestSelectionMistakes(t *testing.T) {
 	for says, batch := range map[string]map[*Plate]int{
 		"not of this model":                         {NewModel().Plate("x", 2): 1},
 		"negative":                                  {group: -1},
-		"the members of the first decide":           {answer: 2, group: 2},
+		"want only the first, whose members":        {answer: 2, group: 2},
 		`no member of "answer" belongs to member 2`: {answer: 2},
 		`"answer" is nested in several plates`:      {member: 2},
-		`give Batch for it`:                         {item: 2},
+		`takes a part of one`:                       {item: 2},
 	} {
 		_, err := newSelector(m, batch)
 		require.ErrorContains(t, err, says)

@@ -181,7 +181,7 @@ func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random 
 		return models.Parameters{}, err
 	}
 	if math.IsInf(c.LogEvidence, 0) || math.IsNaN(c.LogEvidence) {
-		return models.Parameters{}, errors.New("hbm: no draw of the family has weight")
+		return models.Parameters{}, errors.New("hbm: the draws of the family have no finite total weight")
 	}
 	found := models.Parameters{Evidence: c.evidence(), LogWeights: c.logWeights, LogJoint: slices.Repeat([]float64{math.NaN()}, n)}
 	if known.Draws > c.Draws {

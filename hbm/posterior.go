@@ -89,7 +89,7 @@ func (p *Posterior) Family() Family { return p.config.Family }
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
 		if p.family.isFree(l) {
-			return nil, fmt.Errorf("hbm: family %v has free encodings: it must be trained on the data", p.config.Family)
+			return nil, fmt.Errorf("hbm: family %v does not compute all encodings from data: train it on these data", p.config.Family)
 		}
 	}
 	if err := model.CheckData(data); err != nil {

@@ -182,7 +182,7 @@ func (f *Family) Fits(p *Problem) error {
 	case p.Slots != nil:
 		return errors.New("the network is for models written as bits: --codes bits")
 	case !beginsWithOnes(design):
-		return errors.New("the network is for tables with an intercept, or one column of ones that is always in, all of whose other columns may be left out")
+		return errors.New("the network is for tables with an intercept, or with one column of ones that is always in, and no other column that is always in")
 	case design.Offset != nil:
 		return errors.New("the network is for tables without an offset")
 	}

@@ -83,10 +83,10 @@ func comparable(a, b *StoredRun) error {
 		return err
 	}
 	if a.Record.Design.Target != b.Record.Design.Target {
-		return fmt.Errorf("%s explains %q and %s explains %q", a.Dir, a.Record.Design.Target, b.Dir, b.Record.Design.Target)
+		return fmt.Errorf("%s explains %q and %s explains %q, want one response", a.Dir, a.Record.Design.Target, b.Dir, b.Record.Design.Target)
 	}
 	if x, y := a.Result.Data.Rows, b.Result.Data.Rows; x != y {
-		return fmt.Errorf("%s uses %d rows of the table and %s uses %d", a.Dir, x, b.Dir, y)
+		return fmt.Errorf("%s uses %d rows of the table and %s uses %d, want the same rows", a.Dir, x, b.Dir, y)
 	}
 	x, y := a.Result.Data.Predictors, b.Result.Data.Predictors
 	if slices.Equal(x, y) {

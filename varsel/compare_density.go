@@ -109,9 +109,9 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {
-		return fmt.Sprintf("A has %s and B has %d, not the same ones", english.Count(len(a), "parameter"), len(b))
+		return fmt.Sprintf("A has %s and B has %d, which differ", english.Count(len(a), "parameter"), len(b))
 	}
-	return fmt.Sprintf("the parameters of A are %q, those of B %q", a, b)
+	return fmt.Sprintf("A has the parameters %q and B has %q", a, b)
 }
 
 // fromFile takes at most mostDraws draws, evenly spread over the file, and maps them to the

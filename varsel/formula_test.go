@@ -103,7 +103,7 @@ func TestFormulaHeredity(t *testing.T) {
 	design, err = NewDesign(data, options)
 	require.NoError(t, err)
 	_, err = NewProblem(design, ModelOptions{})
-	require.ErrorContains(t, err, "x:z:q is a product of three: with those, want heredity none")
+	require.ErrorContains(t, err, "x:z:q is a product of three columns: got heredity ")
 	_, err = NewProblem(design, ModelOptions{Heredity: NoHeredity})
 	require.NoError(t, err)
 }

@@ -57,7 +57,7 @@ func (o ModelOptions) validateFor(design *Design) error {
 	for _, p := range design.Predictors {
 		for _, parent := range p.Parents {
 			if o.Heredity != NoHeredity && len(design.Predictors[parent].Parents) > 0 {
-				return fmt.Errorf("%s: %s is a product of three: with those, want heredity none", design.Path, p.Name)
+				return fmt.Errorf("%s: %s is a product of three columns: got heredity %s, want none", design.Path, p.Name, o.Heredity)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	asked.Progress, asked.TopModels = progress, drawnModels
 	if problem.AllModels {
 		if len(asked.Groups) > mostListedGroups {
-			return nil, fmt.Errorf("all %d models of %d predictors are too many to list, which goes up to %d predictors", 1<<len(asked.Groups), len(asked.Groups), mostListedGroups)
+			return nil, fmt.Errorf("got %d models of %d predictors, too many to list: want at most %d predictors", 1<<len(asked.Groups), len(asked.Groups), mostListedGroups)
 		}
 		asked.TopModels = 1 << len(asked.Groups)
 	}
@@ -40,7 +40,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		return nil, err
 	}
 	if math.IsNaN(answer.LogEvidence) || math.IsInf(answer.LogEvidence, 0) {
-		return nil, fmt.Errorf("the evidence of the models is not finite: is the noise scale σ = %g meant?", problem.Model.Sigma)
+		return nil, fmt.Errorf("the evidence of the models is not finite: check the noise scale, σ = %g", problem.Model.Sigma)
 	}
 	result := problem.newResult("exact")
 	problem.fillExact(result, answer, dir)

@@ -326,7 +326,7 @@ func TestHbmBadInput(t *testing.T) {
 		"foreign df":          {[]string{"data.csv", "-f", "y ~ x", "--df", "3"}, "--df is for --likelihood student"},
 		"bad scale":           {[]string{"data.csv", "-f", "y ~ x", "--sd-scale", "0"}, `--sd-scale`},
 		"bad prior":           {[]string{"data.csv", "-f", "y ~ x", "--sd-prior", "flat"}, "want half-normal, half-cauchy or exponential"},
-		"prior of no term":    {[]string{"data.csv", "-f", "y ~ x + (1 | g)", "--prior", "b:z=normal(0,1)"}, `there is no such term; those that can have one are ["x"]`},
+		"prior of no term":    {[]string{"data.csv", "-f", "y ~ x + (1 | g)", "--prior", "b:z=normal(0,1)"}, `there is no such term; terms that can have a prior are ["x"]`},
 		"bad prior of a term": {[]string{"data.csv", "-f", "y ~ x", "--prior", "b:x=normal(0)"}, "--prior: prior \"b:x=normal(0)\""},
 		"models of one":       {[]string{"data.csv", "-f", "y ~ x", "--model-prior", "uniform"}, "--model-prior is for --select"},
 		"bad flow":            {[]string{"data.csv", "-f", "y ~ x", "--flow", "realnvp"}, `unknown flow "realnvp"`},

@@ -120,7 +120,7 @@ func TestColumnNames(t *testing.T) {
 func TestColumnErrors(t *testing.T) {
 	data := smallTable(t, small)
 	for text, want := range map[string]string{
-		"y ~ poly(x, 8)":            `poly(x, 8): column "x" has 8 different values, want more than the degree`,
+		"y ~ poly(x, 8)":            `poly(x, 8): column "x" has 8 different values, want more than 8 for polynomials of degree 8`,
 		"y ~ poly(f, 2)":            `column "f": got text ("a" in line 2), want numbers`,
 		`y ~ C(f, reference="zz")`:  `column "f" has no label "zz"; it has ["a" "b" "c"]`,
 		"y ~ I(1/(x - 3))":          "line 3: I(1 / (x - 3)) is +Inf, want a finite number",

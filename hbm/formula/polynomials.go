@@ -20,7 +20,7 @@ func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
 	distinct := slices.Clone(x[:seen])
 	slices.Sort(distinct)
 	if distinct = slices.Compact(distinct); len(distinct) <= degree {
-		return nil, fmt.Errorf("%s, want more than the degree", english.Count(len(distinct), "different value"))
+		return nil, fmt.Errorf("%s, want more than %d for polynomials of degree %d", english.Count(len(distinct), "different value"), degree, degree)
 	}
 	mean, sd := stat.MeanStdDev(x[:seen], nil)
 	z := make([]float64, len(x)) // scaled, so that powers neither overflow nor vanish

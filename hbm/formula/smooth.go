@@ -72,11 +72,11 @@ func (p *formulaParser) smooth() (Term, error) {
 // first seen rows place the knots, and over these rows the functions are orthogonal to lines.
 func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	if count := len(spline.Distinct(x[:seen])); count < s.Knots {
-		return nil, fmt.Errorf("%s: %s, want at least as many as the %s: s(%s, k=%d)", s, english.Count(count, "different value"), english.Count(s.Knots, "knot"), s.Of, max(leastKnots, count))
+		return nil, fmt.Errorf("%s: got %s, want at least as many as the %s: write s(%s, k=%d)", s, english.Count(count, "different value"), english.Count(s.Knots, "knot"), s.Of, max(leastKnots, count))
 	}
 	functions := spline.NewNatural(x[:seen], s.Knots)
 	if functions == nil {
-		return nil, fmt.Errorf("%s: knots lie too close to each other", s)
+		return nil, fmt.Errorf("%s: its knots lie too close to each other, want fewer of them", s)
 	}
 	basis := mat.NewDense(len(x), functions.Functions(), nil)
 	for row, v := range x {

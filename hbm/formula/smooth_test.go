@@ -69,5 +69,5 @@ func TestSmoothsInFormulas(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := Smooth{Variable{Column: "x"}, 12}.Basis(smoothed, len(smoothed))
-	assert.ErrorContains(t, err, "s(x, k=12): 11 different values, want at least as many as the 12 knots: s(x, k=11)")
+	assert.ErrorContains(t, err, "s(x, k=12): got 11 different values, want at least as many as the 12 knots: write s(x, k=11)")
 }

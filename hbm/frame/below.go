@@ -67,7 +67,7 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	}
 	for k, g := range f.Groupings {
 		if !slices.Equal(Names(g.Columns), Names(frame.Groupings[k].Columns)) {
-			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that vary by %s and that the run has not seen", fresh.Path, g.Name)
+			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q that vary by %s, want %q", fresh.Path, Names(frame.Groupings[k].Columns), g.Name, Names(g.Columns))
 		}
 	}
 	if !slices.Equal(Names(f.Columns), Names(frame.Columns)) {

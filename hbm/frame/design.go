@@ -138,7 +138,7 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 // varies adds columns that vary by the grouping, from the Varying at a place of the formula.
 func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
-		return fmt.Errorf("%s: nothing is left to vary by %s", path, g.Name)
+		return fmt.Errorf("%s: nothing is left to vary by %s: every column is constant", path, g.Name)
 	}
 	for i := range columns {
 		columns[i].Varying = place

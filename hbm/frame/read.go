@@ -162,7 +162,7 @@ func (f *Frame) response(t *table.Table, levels []string) error {
 	case !f.Response.HasCategories() && levels != nil:
 		return fmt.Errorf("levels of the response are for %s, %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, f.Response)
 	case f.Response.HasCategories() && (v.Transform != formula.AsIs || f.Formula.Censored.Column != ""):
-		return fmt.Errorf("%s: response %q: want a column as it is for a %s likelihood", t.Path, v, f.Response)
+		return fmt.Errorf("%s: response %q: got a column that is transformed or censored, want it as it is for a %s likelihood", t.Path, v, f.Response)
 	case f.unordered() && len(f.Formula.Offsets) > 0:
 		return fmt.Errorf("%s: offset %q: the %s likelihood has a linear predictor for each category but one, and an offset belongs to none of them", t.Path, f.Formula.Offsets[0], f.Response)
 	case f.Response.Ordered() && !f.Formula.HasIntercept():

@@ -40,7 +40,7 @@ type slicedTable struct {
 func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
-		return nil, fmt.Errorf("by slices, which takes a Parquet file: %w", err)
+		return nil, fmt.Errorf("a table is read by slices from a Parquet file only: %w", err)
 	}
 	defer file.Close()
 	s := &slicedTable{file: file, path: path, options: opt, labels: map[string]*labelSet{}}
@@ -82,7 +82,7 @@ func (s *slicedTable) parse() (err error) {
 	case s.options.Response != likelihood.GaussianKind:
 		return fmt.Errorf("%s: got the %s likelihood, want gaussian to read a table by slices: only for it do sums over rows suffice", s.path, s.options.Response)
 	case s.options.SE != "" || len(f.Weights.Columns()) > 0 || len(f.Smooths) > 0 || f.Counts():
-		return fmt.Errorf("%s: a table by slices has no standard errors, weights, trials and smooth functions", s.path)
+		return fmt.Errorf("%s: a table read by slices cannot have standard errors, weights, trials or smooth functions", s.path)
 	}
 	first, err := s.file.Table(0, names)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *slicedTable) parse() (err error) {
 	}
 	for _, v := range slices.Concat(f.Products()...) {
 		if v.Transform == formula.TakeSteps {
-			return fmt.Errorf("%s: %s: a table by slices has no monotonic effects", s.path, v)
+			return fmt.Errorf("%s: %s: a table read by slices cannot have monotonic effects", s.path, v)
 		}
 		if v.Transform == formula.TakeScale || v.Transform == formula.TakePolynomials {
 			return fmt.Errorf("%s: %s is fitted to all rows, which slices do not have at once: compute the column first", s.path, v)
@@ -115,7 +115,7 @@ func (s *slicedTable) parse() (err error) {
 			continue
 		}
 		if len(v.Group) > len(cellKey{}) || len(s.groupings) == len(cellKey{}) {
-			return fmt.Errorf("%s: a table by slices has at most %d groupings, each by at most as many columns", s.path, len(cellKey{}))
+			return fmt.Errorf("%s: a table read by slices can have at most %d groupings, each by at most as many columns", s.path, len(cellKey{}))
 		}
 		g := &slicedGrouping{group: v.Group, place: map[cellKey]int{}}
 		for _, column := range v.Group {

@@ -190,7 +190,7 @@ func (s *sliceSums) sameColumns(part *Frame) error {
 		same = same && slices.Equal(Names(g.Columns), Names(s.frame.Groupings[k].Columns))
 	}
 	if !same {
-		return fmt.Errorf("%s: the columns of a row group, %q, are not those of the first, %q: a column that is constant there cannot be read by slices", s.path, Names(part.Columns), Names(s.frame.Columns))
+		return fmt.Errorf("%s: got the columns %q in a row group, want %q as in the first: a column that is constant in a row group cannot be read by slices", s.path, Names(part.Columns), Names(s.frame.Columns))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (f *Frame) applyWeights(t *table.Table, opt Options) (*table.Table, error) 
 	}
 	switch {
 	case opt.SE != "":
-		return nil, fmt.Errorf("%s: known standard errors leave nothing for weights(%s) to say", t.Path, v)
+		return nil, fmt.Errorf("%s: got weights(%s) and known standard errors, want only one of them: both set the variance of a row", t.Path, v)
 	case f.Response.Conjugate():
 		for row, w := range weights {
 			if !(w > 0) {
@@ -37,7 +37,7 @@ func (f *Frame) applyWeights(t *table.Table, opt Options) (*table.Table, error) 
 		f.Weights = weights
 		return t, nil
 	case !f.Response.Discrete() && !f.Response.Survival():
-		return nil, fmt.Errorf("%s: weights(%s) are for gaussian, lognormal, counts and labels, and times; this one is %s", t.Path, v, f.Response)
+		return nil, fmt.Errorf("%s: weights(%s) are for gaussian and lognormal responses, counts, labels and times; this likelihood is %s", t.Path, v, f.Response)
 	}
 	times := make([]int, len(weights))
 	for row, w := range weights {

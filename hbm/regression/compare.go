@@ -55,7 +55,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		return nil, err
 	}
 	if x, y := a.Result.Data.Rows, b.Result.Data.Rows; x != y {
-		return nil, fmt.Errorf("%s uses %d rows of the table and %s uses %d", a.Dir, x, b.Dir, y)
+		return nil, fmt.Errorf("%s uses %d rows of the table and %s uses %d, want the same rows", a.Dir, x, b.Dir, y)
 	}
 	formulas := make([]*formula.Formula, 2)
 	for k, run := range []*StoredRun{a, b} {
@@ -65,7 +65,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		}
 	}
 	if x, y := formulas[0].Response.String(), formulas[1].Response.String(); x != y {
-		return nil, fmt.Errorf("%s explains %s and %s explains %s", a.Dir, x, b.Dir, y)
+		return nil, fmt.Errorf("%s explains %s and %s explains %s, want one response", a.Dir, x, b.Dir, y)
 	}
 	c := &Comparison{Comparison: compare.Comparison{
 		Schema: "vti/compare-regressions/1", Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary(), KLAB: Figure(math.NaN()), KLBA: Figure(math.NaN()), Disagreements: []compare.Pair{},

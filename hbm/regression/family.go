@@ -187,11 +187,11 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	encodes := family == hbm.PAVIE || family == hbm.ADAVI || family == hbm.AmortizedBranch
 	switch root := p.root(); {
 	case members > root.Size():
-		return fmt.Errorf("members of %s in a step: got %d, want at most %d, which there are", root.Name(), members, root.Size())
+		return fmt.Errorf("members of %s in a step: got %d, want at most %d, their number", root.Name(), members, root.Size())
 	case family == hbm.Joint:
 		return fmt.Errorf("family %v uses the whole table in each step: leave out the number of members", family)
 	case encodes && len(p.groups) > 0 && root == p.rows:
-		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out the number of members, or use %v or %v", family, hbm.PAVIF, hbm.Branch)
+		return fmt.Errorf("groupings are crossed, so a part of the rows has parts of groups, but family %v needs whole groups: leave out the number of members, or use %v or %v", family, hbm.PAVIF, hbm.Branch)
 	}
 	return nil
 }

@@ -236,7 +236,7 @@ func TestFamilyMistakes(t *testing.T) {
 	crossed := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
 	require.ErrorContains(t, crossed.CheckFamily(hbm.ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIE, 0))
-	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
+	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e needs whole groups: leave out the number of members, or use pavi-f or branch")
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
 	selection := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
 	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 0))

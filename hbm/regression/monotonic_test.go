@@ -407,9 +407,9 @@ func TestRowsOfMonotonicEffects(t *testing.T) {
 func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 	text := stepTable(1, 30, []float64{0, 1, 2})
 	_, err := New(frameOf(t, text, frame.Options{Formula: "k ~ mo(x)", Response: likelihood.PoissonKind}), Options{})
-	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
+	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response, or")
 	_, err = New(frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + (1 | g)", Response: likelihood.StudentKind}), Options{})
-	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
+	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response, or")
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + (1 | g)"}), Options{Terms: termPriors(t, "b:mo(x)=normal(1,0.5)")})
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "effect of mo(x), the average change a step: ~ N(1, 0.5²)")
 	_, err = r.Plates()

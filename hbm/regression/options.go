@@ -252,7 +252,7 @@ func (r *Regression) setTermPriors() error {
 		}
 		if !found {
 			slices.Sort(names)
-			return fmt.Errorf("%s: prior %s: there is no such term; those that can have one are %q", r.Frame.Path, p, names)
+			return fmt.Errorf("%s: prior %s: there is no such term; terms that can have a prior are %q", r.Frame.Path, p, names)
 		}
 	}
 	return nil

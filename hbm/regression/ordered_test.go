@@ -166,7 +166,7 @@ func TestOrderedFormulas(t *testing.T) {
 	for want, change := range map[string]func(o *frame.Options){
 		"cut points in place of an intercept":      func(o *frame.Options) { o.Formula = "y ~ 0 + x + (1 | g)" },
 		"got labels (high, low, mid) and no order": func(o *frame.Options) { o.Levels = nil },
-		"want a column as it is":                   func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
+		"want it as it is":                         func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
 		"levels of the response are for":           func(o *frame.Options) { o.Response, o.Formula = likelihood.GaussianKind, "x ~ (1 | g)" },
 	} {
 		changed := options

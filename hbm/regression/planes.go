@@ -32,11 +32,11 @@ func (r *Regression) useUnordered() error {
 	r.unordered = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories)
 	r.planes = r.unordered.Predictors()
 	if p := r.Options.Intercept; p != nil && p.Mean != 0 {
-		return fmt.Errorf("%s: the prior of the intercept has the mean %g: that of log odds of categories without an order is 0", f.Path, p.Mean)
+		return fmt.Errorf("%s: prior of the intercept: got mean %g, want 0, as log odds of categories without an order have", f.Path, p.Mean)
 	}
 	for _, p := range r.Options.Terms {
 		if p.Mean != 0 {
-			return fmt.Errorf("%s: prior %s: the mean of log odds of categories without an order is 0", f.Path, p)
+			return fmt.Errorf("%s: prior %s: want mean 0, as log odds of categories without an order have", f.Path, p)
 		}
 	}
 	return nil

@@ -155,10 +155,10 @@ func New(f *frame.Frame, opt Options) (*Regression, error) {
 		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
 	}
 	if r.monotonic != nil && (r.planes > 1 || !r.weighable() && !r.integrable()) {
-		return nil, fmt.Errorf("%s: monotonic effects need a gaussian or lognormal response or, with a log density that is concave, effects that vary by a group; at most %d standard deviations and correlations, and not too many models", f.Path, exactHyperparameters)
+		return nil, fmt.Errorf("%s: monotonic effects need a gaussian or lognormal response, or a likelihood with a concave log density and effects that vary by a group, and at most %d standard deviations and correlations, and few models", f.Path, exactHyperparameters)
 	}
 	if f.Reduced != nil && !r.integrable() {
-		return nil, fmt.Errorf("%s: too many models or standard deviations for integrals, and a table by slices has no other answer: leave terms out", f.Path)
+		return nil, fmt.Errorf("%s: the formula has too many models or standard deviations for integrals, and a table read by slices has no other answer: leave terms out", f.Path)
 	}
 	return r, nil
 }

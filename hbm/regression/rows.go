@@ -174,7 +174,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 			var values []float64
 			if known {
 				if values = column(levelName(name, g.Name, level)); values == nil {
-					return fmt.Errorf("%s: the run keeps no draws of the effects of its %d groups by %s, which are more than %d", r.Dir, len(seen.Levels), g.Name, mostDrawnLevels)
+					return fmt.Errorf("%s: the run has %d groups by %s and keeps draws of the effects of at most %d", r.Dir, len(seen.Levels), g.Name, mostDrawnLevels)
 				}
 			} else {
 				values = make([]float64, n)

@@ -158,12 +158,12 @@ func TestWeightsCountRows(t *testing.T) {
 	assert.Equal(t, repeated.Y, weighted.Y)
 	assert.True(t, mat.Equal(repeated.X, weighted.X))
 	for text, options := range map[string]frame.Options{
-		"line 2: weight w: got 0.5, want a whole number from 0":     {Formula: "n | weights(w) ~ x", Response: likelihood.PoissonKind},
-		"line 3: weight w: got 0, want a positive number":           {Formula: "n | weights(w) ~ x"},
-		"weights(w) are for gaussian, lognormal, counts and labels": {Formula: "n | weights(w) ~ x", Response: likelihood.StudentKind},
-		"known standard errors leave nothing for weights(w) to say": {Formula: "n | weights(w) ~ x", SE: "x"},
-		`column "f": got text ("a" in line 2), want numbers`:        {Formula: "n | weights(f) ~ x"},
-		"formula, character 13: \"n\" is the response":              {Formula: "n | weights(n) ~ x"},
+		"line 2: weight w: got 0.5, want a whole number from 0":               {Formula: "n | weights(w) ~ x", Response: likelihood.PoissonKind},
+		"line 3: weight w: got 0, want a positive number":                     {Formula: "n | weights(w) ~ x"},
+		"weights(w) are for gaussian and lognormal responses, counts, labels": {Formula: "n | weights(w) ~ x", Response: likelihood.StudentKind},
+		"got weights(w) and known standard errors":                            {Formula: "n | weights(w) ~ x", SE: "x"},
+		`column "f": got text ("a" in line 2), want numbers`:                  {Formula: "n | weights(f) ~ x"},
+		"formula, character 13: \"n\" is the response":                        {Formula: "n | weights(n) ~ x"},
 		"leave out factor()": {Formula: "n | weights(factor(w)) ~ x"},
 		"formula, character 13: data.csv: no column \"ww\"":          {Formula: "n | weights(ww) ~ x"},
 		"missing values in 1 of 3 used columns (of 3 rows): \"v\" 1": {Formula: "n | weights(v) ~ x"},

@@ -135,7 +135,7 @@ func (b *stepBenchmark) wrap(err error) error {
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
-		return fmt.Errorf("no such flow")
+		return fmt.Errorf("unknown flow, want a name in devices.Flows")
 	}
 	target, models, err := b.timing.open(b.sizes.DType)
 	if err != nil {

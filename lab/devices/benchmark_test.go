@@ -53,7 +53,7 @@ func TestBenchmark(t *testing.T) {
 			require.LessOrEqual(t, timing.Work.Flops, 4*timings[i-1].Work.Flops)
 		}
 	}
-	require.ErrorContains(t, Benchmark(t.Context(), device, Sizes{Flows: []string{"cubic"}, Problems: []Problem{{Predictors: 3}}, Batches: []int{8}}, nil), "cubic, 3 predictors, batch 8: no such flow")
+	require.ErrorContains(t, Benchmark(t.Context(), device, Sizes{Flows: []string{"cubic"}, Problems: []Problem{{Predictors: 3}}, Batches: []int{8}}, nil), "cubic, 3 predictors, batch 8: unknown flow")
 }
 
 func TestMeasure(t *testing.T) {

@@ -48,7 +48,7 @@ func (b *portableBuilder) RNGBitGenerator(state backends.Op, shape shapes.Shape)
 		x = c.shifted(x, 32, size)
 		x = c.do(func() (backends.Op, error) { return b.ConvertDType(x, dtypes.Uint32) })
 	default:
-		return nil, nil, fmt.Errorf("devices: random bits as %s", shape.DType)
+		return nil, nil, fmt.Errorf("devices: got random bits as %s, want Uint32 or Uint64", shape.DType)
 	}
 	values = c.do(func() (backends.Op, error) { return b.Reshape(x, shape.Dimensions...) })
 	newState = c.do(func() (backends.Op, error) {

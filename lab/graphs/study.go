@@ -158,7 +158,7 @@ func readResult(dir string) (*dag.Result, error) {
 		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	if result.Metrics == nil {
-		return nil, fmt.Errorf("%s: has no metrics", path)
+		return nil, fmt.Errorf("%s: got an answer without metrics, want one of data whose graph is known", path)
 	}
 	return &result, nil
 }

@@ -50,7 +50,7 @@ func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments,
 	squares := mat.Norm(&fitted, 2)
 	upper := root.Slice(0, k+1, 0, k+1)
 	if err := inverse.Inverse(upper); err != nil {
-		return modelMoments{}, errors.New("columns depend on each other")
+		return modelMoments{}, errors.New("the columns of the parents are linearly dependent")
 	}
 	logPosterior := 0.0
 	for c := range k + 1 {

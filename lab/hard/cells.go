@@ -2,7 +2,7 @@ package hard
 
 import (
 	"container/heap"
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -123,7 +123,7 @@ func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (model
 	return func(coordinates []int) (modelMoments, error) {
 		c := &cellIntegral{p: p, row: row, coordinates: coordinates, free: p.sigma == 0}
 		if k := c.dim(); len(coordinates) == 0 || k > mostCellDim {
-			return modelMoments{}, errors.New("cells: got none or too many parameters")
+			return modelMoments{}, fmt.Errorf("cells: got %d parameters, want 1 to %d", k, mostCellDim)
 		}
 		for i, nodes := range []int{cellNodes, cellNodes - 1} {
 			points, weights := make([]float64, nodes), make([]float64, nodes)
@@ -180,7 +180,7 @@ func (c *cellIntegral) whiten() error {
 	}
 	factor, ok := dense.Factorize(precision.RawMatrix().Data, k, 0)
 	if !ok {
-		return errors.New("cells: the design has no factor")
+		return fmt.Errorf("cells: the precision of %d coefficients has no Cholesky factor", k)
 	}
 	c.axes = axesOf(factor)
 	for a := range k {
@@ -375,7 +375,7 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 			break
 		}
 		if count > mostCells {
-			return modelMoments{}, errors.New("cells: too many are needed")
+			return modelMoments{}, fmt.Errorf("cells: the integral is not accurate after %d cells", mostCells)
 		}
 		w := heap.Pop(queue).(*cell)
 		if coarse, largest := c.rule(w, 1, nil); w.smooth || w.peak-largest < hiddenGain {

@@ -159,7 +159,7 @@ const rareTruth = 0.05
 // of the table.
 func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []calibrate.Comparison, err error) {
 	if m := p.Model; m.Mechanism == dag.MLP || p.Data.Nodes() > calibrate.MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.Constraints.String() != "" {
-		return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", calibrate.MostNodes)
+		return nil, fmt.Errorf("no exact answer for mechanisms that are networks, graphs with orders or constraints, priors of edges, or more than %d nodes", calibrate.MostNodes)
 	}
 	exact, err := exactDag(p.Data, p.Model)
 	if err != nil {

@@ -29,7 +29,7 @@ func (p *regressionProblem) gPrior(g float64) func(coordinates []int) (modelMome
 		n, fixed := len(p.y), len(p.always)
 		size, degrees := len(coordinates)-fixed, float64(n-fixed)
 		if size < 0 || !slices.Equal(coordinates[:fixed], p.always) || n <= len(coordinates) || p.offset != nil {
-			return modelMoments{}, errors.New("a g-prior has an exact answer for fewer columns than rows and no offset")
+			return modelMoments{}, errors.New("no exact answer for this g-prior, want fewer columns than rows, no offset and columns that are in every model first")
 		}
 		y := mat.NewDense(n, 1, slices.Clone(p.y))
 		x := mat.NewDense(n, max(size, 1), nil)
@@ -40,7 +40,7 @@ func (p *regressionProblem) gPrior(g float64) func(coordinates []int) (modelMome
 		for _, j := range p.always {
 			column := mat.Col(nil, j, p.x)
 			if floats.Max(column) != floats.Min(column) {
-				return modelMoments{}, errors.New("a g-prior has an exact answer where only the intercept is in every model")
+				return modelMoments{}, errors.New("no exact answer for this g-prior, want no column in every model except the intercept")
 			}
 			logDetFixed += math.Log(floats.Norm(column, 2))
 			centre(x)

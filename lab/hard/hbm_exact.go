@@ -32,7 +32,7 @@ func ExactHbm(ctx context.Context, p *regression.Regression, result *regression.
 	kind := p.Frame.Response
 	fixed := kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
 	if kind == likelihood.StudentKind || !fixed && p.Options.ResponseSD != 0 { // priors do not depend on the response
-		return nil, fmt.Errorf("there is none for the %s likelihood", kind)
+		return nil, fmt.Errorf("no exact answer for the %s likelihood with these priors", kind)
 	}
 	g, x := p.Frame.Groupings[0], slices.IndexFunc(p.Frame.Columns, func(c frame.Column) bool { return c.Name == "x" })
 	t := &grouped{x: mat.Col(nil, x, p.Frame.X), y: p.Frame.Y, group: g.Index, groups: len(g.Levels), first: slices.Index(g.Levels, firstGroup)}

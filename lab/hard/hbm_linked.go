@@ -149,7 +149,7 @@ func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 		}
 		beyond = beyond && m.logEvidence < top || minus == o.From
 		if beyond && (-minus == lost || minus >= o.To) {
-			return m, errors.New("the sd of groups lies far beyond its prior")
+			return m, errors.New("the posterior of the sd of groups reaches beyond the range of the integral")
 		}
 		return m, err
 	}, func(minus float64) float64 { return math.Exp(-minus) })

@@ -33,7 +33,7 @@ func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColu
 		return bgeRegression(response.Values, columns, numbers)
 	}
 	if response.Levels != 2 {
-		return modelMoments{}, fmt.Errorf("a category with %d levels", response.Levels)
+		return modelMoments{}, fmt.Errorf("no exact answer for a response with %d levels, want 2", response.Levels)
 	}
 	// The difference between the effects of two levels has twice the variance of each. Only the
 	// difference between the effects of the two levels of a parent matters; each level gets half of
@@ -47,14 +47,14 @@ func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColu
 		case 2:
 			column, variance = parent.Effects()[1], 4*calibrate.MixedLevelVariance
 		default:
-			return modelMoments{}, fmt.Errorf("a parent with %d levels", parent.Levels)
+			return modelMoments{}, fmt.Errorf("no exact answer for a parent with %d levels, want 2", parent.Levels)
 		}
 		column = slices.Clone(column)
 		floats.AddConst(-stat.Mean(column, nil), column)
 		columns, sds = append(columns, column), append(sds, math.Sqrt(variance))
 	}
 	if len(columns) > mostParameters {
-		return modelMoments{}, fmt.Errorf("a category with %d parents", len(parents))
+		return modelMoments{}, fmt.Errorf("no exact answer for a category with %d parents, want at most %d", len(parents), mostParameters-1)
 	}
 	x := mat.NewDense(len(response.Values), len(columns), nil)
 	var coordinates []int

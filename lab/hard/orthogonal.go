@@ -2,6 +2,7 @@ package hard
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,7 +15,7 @@ import (
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
 	_, dim := p.x.Dims()
 	if !(p.sigma > 0) || len(p.groups)+len(p.always) != dim {
-		return nil, errors.New("orthogonal columns: got an unknown noise scale, or predictors of several columns")
+		return nil, fmt.Errorf("orthogonal columns: got σ = %g and %d predictors in %d columns, want a known σ and one column for each predictor", p.sigma, len(p.groups)+len(p.always), dim)
 	}
 	var gram mat.Dense
 	gram.Mul(p.x.T(), p.x)
@@ -22,7 +23,7 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 		for b := range a {
 			const rounding = 1e-9
 			if math.Abs(gram.At(a, b)) > rounding*math.Sqrt(gram.At(a, a)*gram.At(b, b)) {
-				return nil, errors.New("orthogonal columns: they are not orthogonal")
+				return nil, fmt.Errorf("orthogonal columns: columns %d and %d are not orthogonal", b, a)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package hard
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -76,7 +76,7 @@ func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMome
 	groups, dim := len(p.groups), len(p.priorSD)
 	subsets := p.subsets()
 	if subsets == nil {
-		return nil, errors.New("too many models")
+		return nil, fmt.Errorf("too many models to sum over, want at most %d", mostSubsets)
 	}
 	type solved struct {
 		coordinates []int

@@ -1,7 +1,6 @@
 package hard
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -52,7 +51,7 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
 		if k == 0 || k > mostParameters {
-			return modelMoments{}, errors.New("quadrature: got none or too many parameters")
+			return modelMoments{}, fmt.Errorf("quadrature: got %d parameters, want 1 to %d", k, mostParameters)
 		}
 		mode, axes, err := p.laplace(coordinates, row)
 		if err != nil {

@@ -1,7 +1,7 @@
 package hard
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -25,7 +25,7 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 	return func(coordinates []int) (modelMoments, error) {
 		n := len(p.y)
 		if n > mostAssigned {
-			return modelMoments{}, errors.New("too many rows to sum over outliers")
+			return modelMoments{}, fmt.Errorf("got %d rows to sum over sets of outliers, want at most %d", n, mostAssigned)
 		}
 		terms, moments, sigmas := make([]float64, 1<<n), make([]modelMoments, 1<<n), make([]float64, n)
 		for assigned := range terms {
@@ -95,7 +95,7 @@ func (p *regressionProblem) overSigma(conditionalOf func(fixed *regressionProble
 		}, math.Exp)
 		const negligible = -25
 		if err == nil && !(atLeast < top+negligible) {
-			return out, errors.New("the posterior cannot be computed at noise scales that matter")
+			return out, fmt.Errorf("the posterior cannot be computed at noise scales as small as %g", math.Exp(least))
 		}
 		return out, err
 	}

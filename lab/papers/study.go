@@ -127,7 +127,7 @@ func (s *Study) Read(dir string) ([]Row, error) {
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	if len(lines) == 0 || !slices.Equal(lines[0], s.columns()) {
-		return nil, fmt.Errorf("%s: the columns are not those of %s %s", file.Name(), s.Paper, s.Name)
+		return nil, fmt.Errorf("%s: got other columns than %s %s has: want %q", file.Name(), s.Paper, s.Name, s.columns())
 	}
 	var rows []Row
 	seen := map[string]bool{}

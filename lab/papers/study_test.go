@@ -70,7 +70,7 @@ func TestResume(t *testing.T) {
 	other := squares(&made, 6, -1)
 	other.Values = []string{"cube"}
 	_, err = other.Run(t.Context(), newLab(t, dir, 0, 1))
-	require.ErrorContains(t, err, "columns are not those")
+	require.ErrorContains(t, err, "got other columns than")
 }
 
 // TestSharedStudy checks that processes that share a directory measure every cell once, and that

@@ -193,7 +193,7 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 		s.Linear[1+j] = root * (root*r - rest[j])
 	}
 	if !(left <= leastLeft) {
-		return nil, fmt.Errorf("%s: the correlations are not positive semidefinite (by about %.2g); want more digits of them, or those of one sample, or --ld-shrink %.0e, which trusts them less", path, left, 2*left)
+		return nil, fmt.Errorf("%s: the correlations are not positive semidefinite (by about %.2g); want more digits of them, or correlations of one sample, or --ld-shrink %.0e, which trusts them less", path, left, 2*left)
 	}
 	d.Scaling.Level, d.Scaling.LevelValue = 0, 1
 	for j, name := range s.Names {

@@ -103,7 +103,7 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 	}
 	m.squares = before
 	if !(before > 0) || math.IsInf(before, 0) {
-		return nil, errors.New("nothing of the response is left to explain")
+		return nil, errors.New("the columns in every model explain the whole response, and nothing is left for a g-prior to explain")
 	}
 	m.share = floats.Dot(m.u[fixed:], m.u[fixed:]) / before
 	m.rest = after / before
