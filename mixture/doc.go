@@ -29,8 +29,6 @@
 //	poisson.go         components of counts
 //	vector.go          normal components of several columns
 //	split_vector.go    their splits and merges
-//	coordinates.go     unbounded, nested coordinates of mixtures
-//	target.go          the posterior as a graph over these coordinates
 //	jump.go            split, merge, birth and death of components, and steps within a number
 //	partition.go       clusters of rows, with the number of components summed over
 //	partition_jump.go  split and merge of clusters
@@ -41,7 +39,6 @@
 //	model_check.go     comparison of simulated values with the table
 //	result.go          the answer in terms of the table
 //	run.go             the run: sampling, verdict, files
-//	run_chains.go      the same by reversible-jump chains on the Target
 //	record.go          the settings of a run
 //	files.go           the contents of a run directory
 //

@@ -45,7 +45,7 @@ func TestQualityOfMethods(t *testing.T) {
 	ctx := gocontext.Background()
 	for seed := range 3 {
 		p := problemOf(t, Options{MaxComponents: 3}, small(uint64(seed), 12))
-		target, err := p.Target()
+		target, err := p.target()
 		require.NoError(t, err)
 		want := p.enumerate(betaGrid(), varianceGrid())
 		t.Logf("table %d: exactly %.4f", seed, want)

@@ -24,7 +24,7 @@ func TestSolveTrustsNoWrongMixture(t *testing.T) {
 	require.NoError(t, err)
 	for seed := range uint64(3) {
 		p := problemOf(t, Options{MaxComponents: 3}, small(seed, 20))
-		target, err := p.Target()
+		target, err := p.target()
 		require.NoError(t, err)
 		s, err := p.Sample(gocontext.Background(), SampleConfig{Sweeps: 20_000})
 		require.NoError(t, err)

@@ -63,14 +63,14 @@ func log1pExp(x float64) float64 {
 // coordinates has no effect.
 func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4, Concentration: 1.5}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
-	target, err := p.Target()
+	target, err := p.target()
 	require.NoError(t, err)
 	random := stream.Rand(3, "theta")
 	var codes [][]int32
 	var theta, noisy [][]float64
 	var want []float64
 	for k := 1; k <= 4; k++ {
-		row := make([]float64, p.Dim())
+		row := make([]float64, p.dim())
 		for d := range 3 * k {
 			row[d] = random.NormFloat64() - 0.5
 		}

@@ -11,10 +11,24 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the posterior of a problem as a graph, for columns with midrange 0 and range 1 (the
-// working scale). Model k − 1 has k components and uses the first k blocks of coordinates (see
-// coordinates.go). The likelihood sums over the component of each row.
-type Target struct {
+// Coordinates of a mixture of k components are unbounded and nested: a model with k components uses
+// the first k blocks.
+//
+//	block 1      log β, mean, log variance
+//	block j > 1  stick j−1, log increment of the mean over the mean of component j−1, log variance
+//
+// The sticks s_1, …, s_{k−1} divide the weights: component j takes the share expit(s_j − log(k−j))
+// of the weight left by the components before it, so that for every k the weights are equal if all
+// sticks are 0.
+const blockSize = 3
+
+// dim returns the number of coordinates in all blocks.
+func (p *Problem) dim() int { return blockSize * p.Options.MaxComponents }
+
+// graphTarget is the posterior of a problem as a graph, for columns with midrange 0 and range 1 (the
+// working scale). Model k − 1 has k components and uses the first k blocks of coordinates. The
+// likelihood sums over the component of each row. Tests compare the engine on it with the samplers.
+type graphTarget struct {
 	problem *Problem
 	models  *space.Table
 	// sticks, means and variances are the numbers of the coordinates of sticks, means and log
@@ -22,16 +36,16 @@ type Target struct {
 	sticks, means, variances []int32
 }
 
-var _ vti.Target = (*Target)(nil)
+var _ vti.Target = (*graphTarget)(nil)
 
-// Target returns the posterior for the engine. It fails unless components are normal with one
+// target returns the posterior for the engine. It fails unless components are normal with one
 // column.
-func (p *Problem) Target() (*Target, error) {
+func (p *Problem) target() (*graphTarget, error) {
 	if p.Options.Family != Normal {
 		return nil, fmt.Errorf("a Target needs normal components and one column, got the family %s", p.Options.Family)
 	}
 	sizes := make([]int, p.Options.MaxComponents)
-	t := &Target{problem: p}
+	t := &graphTarget{problem: p}
 	for j := range sizes {
 		sizes[j] = blockSize
 		t.sticks, t.means, t.variances = append(t.sticks, int32(3*j)), append(t.means, int32(3*j+1)), append(t.variances, int32(3*j+2))
@@ -42,15 +56,15 @@ func (p *Problem) Target() (*Target, error) {
 }
 
 // Space returns the nested space of numbers of components.
-func (t *Target) Space() space.Space { return t.models }
+func (t *graphTarget) Space() space.Space { return t.models }
 
 // LogPrior returns minus the log of the number of models: [B,1] -> [B].
-func (t *Target) LogPrior(codes *Node) *Node {
+func (t *graphTarget) LogPrior(codes *Node) *Node {
 	return MulScalar(OnesLike(ConvertDType(Squeeze(codes, -1), dtypes.Float64)), -math.Log(float64(t.problem.Options.MaxComponents)))
 }
 
 // LogJoint returns log p(y, θ | k): codes [B,1], mask and theta [B,3K] -> [B].
-func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
+func (t *graphTarget) LogJoint(codes, mask, theta *Node) *Node {
 	g, dtype, o := theta.Graph(), theta.DType(), t.problem.Options
 	most := o.MaxComponents
 	constant := func(value any) *Node { return ConstAsDType(g, dtype, value) }
