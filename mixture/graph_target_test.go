@@ -25,8 +25,8 @@ const blockSize = 3
 // dim returns the number of coordinates in all blocks.
 func (p *Problem) dim() int { return blockSize * p.Options.MaxComponents }
 
-// graphTarget is the posterior of a problem as a graph, for columns with midrange 0 and range 1 (the
-// working scale). Model k − 1 has k components and uses the first k blocks of coordinates. The
+// graphTarget is the posterior of a problem as a graph, for columns with midrange 0 and range 1
+// (the working scale). Model k − 1 has k components and uses the first k blocks of coordinates. The
 // likelihood sums over the component of each row. Tests compare the engine on it with the samplers.
 type graphTarget struct {
 	problem *Problem
