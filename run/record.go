@@ -23,6 +23,8 @@ type Header struct {
 	Flags       map[string][]string `json:"flags,omitempty"`
 	Data        string              `json:"data"`        // absolute path of the table
 	Fingerprint string              `json:"fingerprint"` // SHA-256 of the table
+	// Region is the region of the genome that is read from a table of genotypes.
+	Region table.Region `json:"region,omitzero"`
 	// Device is "cpu", "cuda", "xla-cpu" or "go". It is absent for runs without a device.
 	Device  string `json:"device,omitempty"`
 	Backend string `json:"backend,omitempty"` // the name of the backend of the device
@@ -35,7 +37,13 @@ func (h *Header) Head() *Header { return h }
 
 // Table reads the table. If the header has a fingerprint the table must match it. If it has none it
 // gets the fingerprint of the table.
-func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
+func (h *Header) Table() (*table.Table, error) {
+	t, err := table.ReadRegion(h.Data, h.Region)
+	if err != nil {
+		return nil, err
+	}
+	return t, SameFingerprint(h.Data, t.Fingerprint, &h.Fingerprint)
+}
 
 // ReadTable reads a table and compares its fingerprint with *fingerprint, which it sets if it is
 // empty.

@@ -23,6 +23,14 @@
 // The function [ReadFile] refuses a file of invalid shape. A column with a bad cell is refused only
 // when [Table.Lookup] looks it up, so that a bad column does no harm if it is not used.
 //
+// PLINK 1 genotypes are three files: region.bed (the genotypes, ordered by marker), region.bim (the
+// markers) and region.fam (the persons). The table has a row for each person. Its columns are
+// phenotype, sex (1 or 2) and one for each marker: the number of copies of allele A1 of the .bim
+// file. A marker has its id as name, or chromosome:position:A1:A2 if the id is a point or repeated.
+// A phenotype that reads -9 or NA is missing. If all phenotypes are 0, 1, 2 or missing and at least
+// one is 2, they are read as PLINK does: controls (1) become 0, cases (2) become 1, and 0 is missing.
+// [ReadRegion] reads the markers of a part of a chromosome only.
+//
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {
 //		return err // diabetes.csv: line 7: got 10 cells, want 11 as in the header
@@ -43,6 +51,7 @@
 //	stack.go    rows of a new table below the rows of an old one
 //	parquet.go  Parquet, the whole file
 //	slices.go   Parquet, one row group at a time
+//	plink.go    PLINK 1 genotypes, all or those of a region
 //	series.go   rows in the order of their times
 //	nearest.go  suggestions for misspelt names of columns
 package table

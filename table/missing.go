@@ -24,6 +24,8 @@ type MissingError struct {
 	// Rows is the number of rows. Complete is the number of rows without missing cells in used
 	// columns.
 	Rows, Complete int
+	// Genotypes is set if some of the missing cells are genotypes.
+	Genotypes bool
 }
 
 // Error returns a text with the numbers of missing cells: `data.csv: missing values in 2 of 9 used
@@ -88,7 +90,8 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 		return nil, 0, err
 	}
 	if !drop || complete.Rows() == 0 {
-		return nil, 0, &MissingError{t.Path, missing, len(names), t.Rows(), complete.Rows()}
+		genotypes := slices.ContainsFunc(t.columns, func(c *Column) bool { return c.Genotype && c.Missing > 0 && slices.Contains(names, c.Name) })
+		return nil, 0, &MissingError{t.Path, missing, len(names), t.Rows(), complete.Rows(), genotypes}
 	}
 	return complete, dropped, nil
 }

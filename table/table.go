@@ -50,6 +50,9 @@ type Column struct {
 	Levels []string
 	// Missing is the number of missing cells.
 	Missing int
+	// Genotype is set if the cells are numbers of copies of an allele, read from a file of
+	// genotypes.
+	Genotype bool
 
 	// defect is the reason why the column cannot be used, which Lookup returns as an error. If the
 	// defect is a mixture of numbers and other texts, labels is the column with all cells as
@@ -129,11 +132,12 @@ type Table struct {
 	// Path is the file as the caller spelled it, or the name of a table made in memory.
 	Path string
 	// Fingerprint is the SHA-256 of the file's bytes, or of the columns in memory, in hexadecimal.
+	// For genotypes it is the SHA-256 of the .fam file and of the markers read.
 	Fingerprint string
 
 	columns []*Column
 	// places holds, for every row, the line in the file (CSV) or the row number from 1 (Parquet,
-	// memory).
+	// memory, .fam).
 	places []int
 	// unit is the unit of places: "line" or "row".
 	unit string
@@ -206,7 +210,7 @@ func (c *Column) repeat(times []int) *Column {
 	if c.defect != nil { // the column holds no cells
 		return c
 	}
-	out := &Column{Name: c.Name, Kind: c.Kind, Values: repeat(c.Values, times), Codes: repeat(c.Codes, times)}
+	out := &Column{Name: c.Name, Kind: c.Kind, Values: repeat(c.Values, times), Codes: repeat(c.Codes, times), Genotype: c.Genotype}
 	used, numbers := make([]bool, len(c.Levels)), make([]int, len(c.Levels))
 	for _, code := range out.Codes {
 		if code >= 0 {

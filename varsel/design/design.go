@@ -120,8 +120,9 @@ type Design struct {
 	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
-	// DroppedRows counts the rows left out by the DropNA policy.
-	DroppedRows int
+	// DroppedRows counts the rows left out by the policies DropNA and MeanNA, and FilledCells the
+	// genotypes replaced by MeanNA.
+	DroppedRows, FilledCells int
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
 	// Statistics are the statistics that X and Y stand for; nil where X and Y are the rows.
@@ -179,14 +180,14 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, dropped, err := t.Complete(layout.used(opt), opt.NA == DropNA)
+	t, dropped, filled, err := layout.complete(t, opt)
 	if err != nil {
 		return nil, err
 	}
 	if t.Rows() < 2 {
 		return nil, fmt.Errorf("%s: got %s%s, want at least two", t.Path, english.Count(t.Rows(), "row"), afterDropping(dropped))
 	}
-	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
+	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped, FilledCells: filled}
 	d.Places, d.PlaceUnit = t.Places()
 	var y []float64
 	switch {

@@ -244,7 +244,7 @@ func TestLikelihoodKind(t *testing.T) {
 	_, err := likelihood.Parse("normal")
 	require.ErrorContains(t, err, "want gaussian, robust, student, logistic, poisson, negbinomial")
 	assert.Equal(t, "likelihood.Kind(99)", likelihood.Kind(99).String())
-	assert.Equal(t, []string{"refuse", "drop", "design.NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
+	assert.Equal(t, []string{"refuse", "drop", "mean", "design.NAPolicy(3)"}, []string{RefuseNA.String(), DropNA.String(), MeanNA.String(), NAPolicy(3).String()})
 }
 
 // The labels of a column that is declared a factor may mix numbers with other texts.

@@ -74,7 +74,7 @@ func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows 
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, _, err = t.Complete(layout.used(opt), opt.NA == DropNA); err != nil {
+	if t, _, _, err = layout.complete(t, opt); err != nil {
 		return nil, nil, err
 	}
 	names := layout.used(opt)[len(opt.responseColumns()):]
@@ -103,10 +103,20 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 	labels := slices.AppendSeq(slices.Clone(opt.Factors), maps.Keys(layout.factors))
 	fresh = fresh.WithLabels(labels...)
 	used := layout.used(opt)
-	if seen, _, err = seen.Complete(used, opt.NA == DropNA); err != nil {
+	if seen, _, _, err = layout.complete(seen, opt); err != nil {
 		return nil, err
 	}
 	f := &freshRows{design: d, options: opt, layout: layout, first: seen.Rows()}
+	if opt.NA == MeanNA {
+		markers, _, err := layout.markers(seen, opt)
+		if err != nil {
+			return nil, err
+		}
+		var filled int
+		if fresh, filled = fresh.FillGenotypes(markers, seen); filled > 0 {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s of %s replaced by the mean of the marker in the table of the run", english.Count(filled, "missing genotype"), fresh.Path))
+		}
+	}
 	response := opt.responseColumns()
 	needed := used[len(response):]
 	f.observed = !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
@@ -118,7 +128,7 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 		needed = used
 	}
 	var dropped int
-	if f.both, dropped, err = seen.Below(fresh, needed, opt.NA == DropNA); err != nil {
+	if f.both, dropped, err = seen.Below(fresh, needed, opt.NA != RefuseNA); err != nil {
 		return nil, err
 	}
 	if dropped > 0 {

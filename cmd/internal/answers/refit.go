@@ -41,9 +41,15 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	if why := run.Command.Unrepeatable; why != "" {
 		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: %s", header.Command, why)
 	}
-	data, err := runs.ReadTable(header.Data, &header.Fingerprint)
+	data, err := header.Table()
 	if err != nil {
 		return nil, err
+	}
+	header.Flags = maps.Clone(header.Flags)
+	delete(header.Flags, "region") // the repeated run reads a copy of the columns read
+	if slices.Equal(header.Flags["na"], []string{"mean"}) {
+		data, _ = data.FillGenotypes(data.Names(), data)
+		header.Flags["na"] = []string{"drop"}
 	}
 	// A column that mixes numbers and texts holds labels: the run could use it only as such.
 	data = data.WithLabels(data.Names()...)
@@ -164,7 +170,7 @@ func (r *refitter) byGroup(ctx context.Context, rows *predict.Rows, name string,
 			continue
 		}
 		note(fmt.Sprintf("computing without %s %s (%d of %d)", name, level, k+1, len(column.Levels)))
-		fresh, verdict, err := r.without(ctx, func(row int) bool { return column.Codes[row] == k })
+		fresh, verdict, err := r.without(ctx, func(row int) bool { return column.Codes[row] == k && used[places[row]] })
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", name, level, err)
 		}

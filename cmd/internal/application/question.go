@@ -72,7 +72,9 @@ func recordOf[R interface {
 	if output.Resume == "" {
 		record, err := question.Describe(cmd.Flags())
 		if err == nil {
+			region := record.Head().Region // the only setting in a header
 			*record.Head() = NewHeader(cmd, args[0])
+			record.Head().Region = region
 		}
 		return record, err
 	}

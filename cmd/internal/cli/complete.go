@@ -78,12 +78,12 @@ func TableArgument(cmd *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return fmt.Errorf("expected one table, found %q (see %s --help)", args, cmd.CommandPath())
 	case len(args) == 0 && (resume == nil || !resume.Changed):
-		return errors.New("no table was given: expected a CSV or Parquet file (see " + cmd.CommandPath() + " --help)")
+		return errors.New("no table was given: expected a CSV or Parquet file, or PLINK genotypes (see " + cmd.CommandPath() + " --help)")
 	}
 	return nil
 }
 
 // CompleteTable makes the shell suggest files of tables.
 func CompleteTable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"csv", "tsv", "txt", "parquet"}, cobra.ShellCompDirectiveFilterFileExt
+	return []string{"csv", "tsv", "txt", "parquet", "bed"}, cobra.ShellCompDirectiveFilterFileExt
 }

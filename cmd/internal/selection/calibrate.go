@@ -36,7 +36,7 @@ refer to the mean and sd of the response use 0 and 1 instead.`,
 		record.Design.Target = cmp.Or(record.Design.Target, "y")
 		source := calibrate.Varsel{Record: *record, Rows: study.Rows, Predictors: study.Columns}
 		if len(args) > 0 {
-			if source.Table, err = table.ReadFile(args[0]); err != nil {
+			if source.Table, err = table.ReadRegion(args[0], record.Region); err != nil {
 				return err
 			}
 		}

@@ -44,7 +44,8 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringVar(&columns.Offset, "offset", "", "`column`, or log(column), added to the linear predictor with coefficient 1, such as log(exposure); default priors of continuous responses scale with sd(y - offset)")
 		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
-		flags.Var(cli.Name(&columns.NA), "na", "rows with missing values: refuse or drop")
+		flags.Var(cli.Name(&columns.NA), "na", "missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of the marker, and drop rows with others")
+		flags.Var(cli.Name(&f.record.Region), "region", "of a .bed file: `chromosome:from-to`, the positions of the markers to read, both ends included, such as 6:31000000-32000000")
 		flags.BoolVar(&columns.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	cli.Group(cmd, "Likelihood and priors", func() {
@@ -67,7 +68,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var((*cli.Positive)(&f.record.Credible), "credible", "`probability` with which a credible set of correlated predictors holds one of the model (default 0.95)")
 	})
 	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
-	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	cli.CompleteWith(cmd, "na", "refuse", "drop", "mean")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
 	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of predictors can matter, each number equally probable",
 		"uniform\tall combinations of predictors are equally probable", "bernoulli:0.2\teach predictor matters with probability #",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
@@ -28,11 +29,16 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 		return &selection{run, problem}, err
 	}
 	d, err := record.ReadDesign()
+	var missing *table.MissingError
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
-	case errors.As(err, new(*table.MissingError)):
-		return nil, cli.AdviseMissing(err, "--exclude leaves columns out")
+	case errors.As(err, &missing):
+		advice := []string{"--exclude leaves columns out"}
+		if missing.Genotypes {
+			advice = slices.Insert(advice, 0, "--na mean replaces missing genotypes by the mean of their marker")
+		}
+		return nil, cli.AdviseMissing(err, advice...)
 	case errors.Is(err, design.ErrDegenerate):
 		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
 	case err != nil:
@@ -76,6 +82,9 @@ func (s *selection) printDropped(w io.Writer) {
 	design := s.problem.Design
 	if design.DroppedRows > 0 {
 		fmt.Fprintf(w, "  %s with missing values dropped\n", english.Count(design.DroppedRows, "row"))
+	}
+	if design.FilledCells > 0 {
+		fmt.Fprintf(w, "  %s replaced by the mean of the marker\n", english.Count(design.FilledCells, "missing genotype"))
 	}
 	for _, dropped := range design.Dropped {
 		fmt.Fprintf(w, "  %s left out: it %s\n", dropped.Name, dropped.Reason)

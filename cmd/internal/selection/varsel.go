@@ -120,7 +120,9 @@ func varselCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
 		Short: "Select variables: which predictors matter",
-		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
+		Long: `Selects the predictors of a table (CSV or Parquet, with a header row), or of PLINK 1 genotypes:
+region.bed, with region.bim and region.fam beside it. These have the columns phenotype, sex, and the
+number of copies of allele A1 of each marker; --region reads a part, --na mean fills gaps.
 
 Every column but the target is a predictor that a model may include or not. Text columns become
 groups of indicators that enter together. If the evidence of each model has a closed form or can be
@@ -141,6 +143,7 @@ which --resume continues a run that was stopped or killed.`,
   vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
       --no-intercept --no-standardize --always x0
   vti varsel table.csv --target y --likelihood robust --from robust.vti
+  vti varsel chr6.bed --target phenotype --region 6:31000000-32000000 --na mean
   vti varsel z.csv --ld ld.parquet --samples 500000 --ld-samples 0
   vti varsel --resume runs/varsel-20260131-120000`,
 	}, func() application.Question[*varsel.Record] { return &varselFlags{} })

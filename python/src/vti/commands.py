@@ -886,7 +886,8 @@ def calibrate_varsel(
     offset: str | Sequence[str] | None = None,
     no_intercept: bool = False,
     no_standardize: bool = False,
-    na: Literal['refuse', 'drop'] | str | None = None,
+    na: Literal['refuse', 'drop', 'mean'] | str | None = None,
+    region: str | None = None,
     drop_degenerate: bool = False,
     likelihood: Literal['gaussian', 'robust', 'student', 'logistic', 'poisson', 'negbinomial', 'zero-inflated-poisson', 'hurdle-poisson', 'gamma', 'lognormal', 'beta', 'exponential', 'weibull', 'cumulative-logit', 'cumulative-probit', 'categorical'] | str | None = None,
     sigma: float | str | None = None,
@@ -992,7 +993,11 @@ def calibrate_varsel(
         Do not standardize predictors and response; the prior of coefficients is then in the units
         of the table.
     na
-        Rows with missing values: refuse or drop (default refuse).
+        Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
+        the marker, and drop rows with others (default refuse).
+    region
+        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
+        included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -1118,6 +1123,7 @@ def calibrate_varsel(
         ("no-intercept", "bool", no_intercept),
         ("no-standardize", "bool", no_standardize),
         ("na", "name", na),
+        ("region", "name", region),
         ("drop-degenerate", "bool", drop_degenerate),
         ("likelihood", "name", likelihood),
         ("sigma", "number", sigma),
@@ -1797,7 +1803,8 @@ def exact(
     offset: str | Sequence[str] | None = None,
     no_intercept: bool = False,
     no_standardize: bool = False,
-    na: Literal['refuse', 'drop'] | str | None = None,
+    na: Literal['refuse', 'drop', 'mean'] | str | None = None,
+    region: str | None = None,
     drop_degenerate: bool = False,
     likelihood: Literal['gaussian', 'robust', 'student', 'logistic', 'poisson', 'negbinomial', 'zero-inflated-poisson', 'hurdle-poisson', 'gamma', 'lognormal', 'beta', 'exponential', 'weibull', 'cumulative-logit', 'cumulative-probit', 'categorical'] | str | None = None,
     sigma: float | str | None = None,
@@ -1866,7 +1873,11 @@ def exact(
         Do not standardize predictors and response; the prior of coefficients is then in the units
         of the table.
     na
-        Rows with missing values: refuse or drop (default refuse).
+        Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
+        the marker, and drop rows with others (default refuse).
+    region
+        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
+        included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -1928,6 +1939,7 @@ def exact(
         ("no-intercept", "bool", no_intercept),
         ("no-standardize", "bool", no_standardize),
         ("na", "name", na),
+        ("region", "name", region),
         ("drop-degenerate", "bool", drop_degenerate),
         ("likelihood", "name", likelihood),
         ("sigma", "number", sigma),
@@ -2942,7 +2954,8 @@ def rjmcmc_varsel(
     offset: str | Sequence[str] | None = None,
     no_intercept: bool = False,
     no_standardize: bool = False,
-    na: Literal['refuse', 'drop'] | str | None = None,
+    na: Literal['refuse', 'drop', 'mean'] | str | None = None,
+    region: str | None = None,
     drop_degenerate: bool = False,
     likelihood: Literal['gaussian', 'robust', 'student', 'logistic', 'poisson', 'negbinomial', 'zero-inflated-poisson', 'hurdle-poisson', 'gamma', 'lognormal', 'beta', 'exponential', 'weibull', 'cumulative-logit', 'cumulative-probit', 'categorical'] | str | None = None,
     sigma: float | str | None = None,
@@ -3024,7 +3037,11 @@ def rjmcmc_varsel(
         Do not standardize predictors and response; the prior of coefficients is then in the units
         of the table.
     na
-        Rows with missing values: refuse or drop (default refuse).
+        Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
+        the marker, and drop rows with others (default refuse).
+    region
+        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
+        included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -3107,6 +3124,7 @@ def rjmcmc_varsel(
         ("no-intercept", "bool", no_intercept),
         ("no-standardize", "bool", no_standardize),
         ("na", "name", na),
+        ("region", "name", region),
         ("drop-degenerate", "bool", drop_degenerate),
         ("likelihood", "name", likelihood),
         ("sigma", "number", sigma),
@@ -3318,7 +3336,8 @@ def varsel(
     offset: str | Sequence[str] | None = None,
     no_intercept: bool = False,
     no_standardize: bool = False,
-    na: Literal['refuse', 'drop'] | str | None = None,
+    na: Literal['refuse', 'drop', 'mean'] | str | None = None,
+    region: str | None = None,
     drop_degenerate: bool = False,
     likelihood: Literal['gaussian', 'robust', 'student', 'logistic', 'poisson', 'negbinomial', 'zero-inflated-poisson', 'hurdle-poisson', 'gamma', 'lognormal', 'beta', 'exponential', 'weibull', 'cumulative-logit', 'cumulative-probit', 'categorical'] | str | None = None,
     sigma: float | str | None = None,
@@ -3368,7 +3387,10 @@ def varsel(
 ) -> Result:
     """Select variables: which predictors matter.
 
-    Selects the predictors of a table (CSV or Parquet, with a header row).
+    Selects the predictors of a table (CSV or Parquet, with a header row), or of PLINK 1 genotypes:
+    region.bed, with region.bim and region.fam beside it. These have the columns phenotype, sex, and
+    the number of copies of allele A1 of each marker; ``region`` reads a part, ``na`` mean fills
+    gaps.
 
     Every column but the target is a predictor that a model may include or not. Text columns become
     groups of indicators that enter together. If the evidence of each model has a closed form or can
@@ -3428,7 +3450,11 @@ def varsel(
         Do not standardize predictors and response; the prior of coefficients is then in the units
         of the table.
     na
-        Rows with missing values: refuse or drop (default refuse).
+        Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
+        the marker, and drop rows with others (default refuse).
+    region
+        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
+        included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -3566,6 +3592,7 @@ def varsel(
         ("no-intercept", "bool", no_intercept),
         ("no-standardize", "bool", no_standardize),
         ("na", "name", na),
+        ("region", "name", region),
         ("drop-degenerate", "bool", drop_degenerate),
         ("likelihood", "name", likelihood),
         ("sigma", "number", sigma),

@@ -1,0 +1,327 @@
+package table
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/internal/english"
+)
+
+const (
+	// phenotypeColumn and sexColumn are the names of the columns that the .fam file gives.
+	phenotypeColumn, sexColumn = "phenotype", "sex"
+	// maxGenotypes is the largest number of genotypes that are read, 32 GiB as numbers.
+	maxGenotypes = 1 << 32
+)
+
+// plinkMagic begins a .bed file that is ordered by marker.
+var plinkMagic = []byte{0x6c, 0x1b, 0x01}
+
+// genotypes are the numbers of copies of allele A1, by the two bits of a genotype.
+var genotypes = [4]float64{2, math.NaN(), 1, 0}
+
+// Region is a part of a chromosome. The zero value is the whole genome.
+type Region struct {
+	Chromosome string
+	// From and To are the first and the last position, in base pairs.
+	From, To int
+}
+
+// String returns the region as 6:31000000-32000000, and "" for the whole genome.
+func (r Region) String() string {
+	if r == (Region{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d-%d", r.Chromosome, r.From, r.To)
+}
+
+// MarshalText returns the text of String.
+func (r Region) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads the text that MarshalText writes.
+func (r *Region) UnmarshalText(text []byte) error {
+	chromosome, positions, _ := strings.Cut(string(text), ":")
+	first, last, _ := strings.Cut(positions, "-")
+	from, errFrom := strconv.Atoi(first)
+	to, errTo := strconv.Atoi(last)
+	if chromosome == "" || errFrom != nil || errTo != nil || from < 0 || to < from {
+		return fmt.Errorf("expected chromosome:from-to, such as 6:31000000-32000000, found %q", text)
+	}
+	*r = Region{chromosome, from, to}
+	return nil
+}
+
+// holds reports whether a marker lies in the region. The chromosomes 6 and chr6 are the same.
+func (r Region) holds(m *marker) bool {
+	return r == (Region{}) || strings.TrimPrefix(r.Chromosome, "chr") == strings.TrimPrefix(m.chromosome, "chr") && r.From <= m.position && m.position <= r.To
+}
+
+// marker is a line of a .bim file.
+type marker struct {
+	line       int
+	text       string
+	chromosome string
+	position   int
+	name       string // of the column
+	place      string // chromosome:position:A1:A2
+}
+
+// ReadRegion reads the markers of a region from PLINK 1 genotypes, which are the files path (its
+// name ends in .bed) and, beside it, the files that end in .bim and .fam. For the zero Region,
+// ReadRegion reads any file as [ReadFile] does.
+func ReadRegion(path string, region Region) (*Table, error) {
+	if !strings.EqualFold(filepath.Ext(path), ".bed") {
+		if region != (Region{}) {
+			return nil, fmt.Errorf("%s: a region (%s) is for PLINK genotypes, a file whose name ends in .bed", path, region)
+		}
+		content, err := readContent(path)
+		if err != nil {
+			return nil, err
+		}
+		return Parse(path, content)
+	}
+	file, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s: no such file", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	var beside [2][]byte
+	for i, ending := range []string{".bim", ".fam"} {
+		name := strings.TrimSuffix(path, filepath.Ext(path)) + ending
+		if _, err := os.Stat(name); os.IsNotExist(err) {
+			return nil, fmt.Errorf("%s: no such file; it must be beside %s (PLINK 1 genotypes are the files .bed, .bim and .fam)", name, path)
+		}
+		if beside[i], err = readContent(name); err != nil {
+			return nil, err
+		}
+	}
+	return parsePlink(path, file, info.Size(), beside[0], beside[1], region)
+}
+
+// parsePlink makes a table of the contents of the three files.
+func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, region Region) (*Table, error) {
+	head := make([]byte, len(plinkMagic))
+	n, err := bed.ReadAt(head, 0)
+	switch {
+	case err != nil && err != io.EOF:
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	case n == len(head) && bytes.HasPrefix(head, plinkMagic[:2]) && head[2] == 0:
+		return nil, fmt.Errorf("%s: the genotypes are ordered by person (individual-major), as old versions of PLINK wrote them; convert them with plink --make-bed", path)
+	case !bytes.Equal(head[:n], plinkMagic):
+		return nil, fmt.Errorf("%s: not PLINK 1 genotypes: the file begins with the bytes % x, want % x (another format, of intervals of a genome, has the ending .bed too)", path, head[:n], plinkMagic)
+	}
+	base := strings.TrimSuffix(path, filepath.Ext(path))
+	t := &Table{Path: path, unit: "row"}
+	if err := t.parseFam(fam); err != nil {
+		return nil, fmt.Errorf("%s.fam: %w", base, err)
+	}
+	markers, err := parseBim(bim)
+	if err != nil {
+		return nil, fmt.Errorf("%s.bim: %w", base, err)
+	}
+	stride := (t.Rows() + 3) / 4
+	if want := int64(len(plinkMagic)) + int64(len(markers))*int64(stride); size != want {
+		return nil, fmt.Errorf("%s: got %d bytes, want %d: %d for the format, and %d for each of the %s in %s.bim (%s in the .fam file)",
+			path, size, want, len(plinkMagic), stride, english.Count(len(markers), "marker"), filepath.Base(base), english.Count(t.Rows(), "person"))
+	}
+	digest := sha256.New()
+	digest.Write(fam)
+	packed := make([]byte, stride)
+	lines := make(map[string]int)
+	for i, m := range markers {
+		if !region.holds(&m) {
+			continue
+		}
+		if line, twice := lines[m.name]; twice {
+			return nil, fmt.Errorf("%s.bim: lines %d and %d are one marker, %s, with the same position and alleles; give them different ids", base, line, m.line, m.name)
+		}
+		if lines[m.name] = m.line; len(lines)*t.Rows() > maxGenotypes {
+			return nil, fmt.Errorf("%s: more than %d genotypes are too large to hold as a table in memory; choose a region", path, maxGenotypes)
+		}
+		if _, err := bed.ReadAt(packed, int64(len(plinkMagic))+int64(i)*int64(stride)); err != nil && err != io.EOF {
+			return nil, fmt.Errorf("cannot read the table: %w", err)
+		}
+		digest.Write([]byte(m.text + "\n"))
+		digest.Write(packed)
+		t.columns = append(t.columns, unpack(m.name, packed, t.Rows()))
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s: no marker lies in %s; markers of each chromosome: %s", path, region, countMarkers(markers))
+	}
+	t.Fingerprint = hex.EncodeToString(digest.Sum(nil))
+	return t, nil
+}
+
+// unpack returns the column of a marker from its genotypes of two bits.
+func unpack(name string, packed []byte, rows int) *Column {
+	c := &Column{Name: name, Kind: Numeric, Values: make([]float64, rows), Genotype: true}
+	for row := range c.Values {
+		c.Values[row] = genotypes[packed[row/4]>>(row%4*2)&3]
+		if c.IsMissing(row) {
+			c.Missing++
+		}
+	}
+	return c
+}
+
+// countMarkers lists the chromosomes with their numbers of markers: "6 (120), 7 (98)".
+func countMarkers(markers []marker) string {
+	var order []string
+	counts := make(map[string]int)
+	for _, m := range markers {
+		if counts[m.chromosome]++; counts[m.chromosome] == 1 {
+			order = append(order, m.chromosome)
+		}
+	}
+	for i, chromosome := range order {
+		order[i] = fmt.Sprintf("%s (%d)", chromosome, counts[chromosome])
+	}
+	return english.List(order, 30)
+}
+
+// eachRecord calls use with the fields of every line of a text that has six fields a line, whose
+// names are want.
+func eachRecord(content []byte, want string, use func(line int, text string, fields []string) error) error {
+	content, err := cleanText(content)
+	if err != nil {
+		return err
+	}
+	line := 0
+	for text := range strings.Lines(string(content)) {
+		line++
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) != 6 {
+			return fmt.Errorf("line %d: got %s, want 6: %s", line, english.Count(len(fields), "field"), want)
+		}
+		if err := use(line, strings.TrimSpace(text), fields); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	return nil
+}
+
+// parseBim reads the markers. The name of a marker is its id, or its place if the id is missing or
+// stands for several columns.
+func parseBim(content []byte) (markers []marker, err error) {
+	times := map[string]int{".": 2, "": 2, phenotypeColumn: 1, sexColumn: 1}
+	err = eachRecord(content, "chromosome, id, position in centimorgan, position, allele A1, allele A2", func(line int, text string, fields []string) error {
+		position, err := strconv.Atoi(fields[3])
+		if err != nil {
+			return fmt.Errorf("position: got %q, want a whole number", fields[3])
+		}
+		m := marker{line, text, fields[0], position, oneLine(fields[1]), oneLine(strings.Join([]string{fields[0], fields[3], fields[4], fields[5]}, ":"))}
+		times[m.name]++
+		markers = append(markers, m)
+		return nil
+	})
+	for i, m := range markers {
+		if times[m.name] > 1 {
+			markers[i].name = m.place
+		}
+	}
+	if err == nil && len(markers) == 0 {
+		err = errors.New("the file holds no markers")
+	}
+	return markers, err
+}
+
+// parseFam makes the rows, and the columns phenotype and sex.
+func (t *Table) parseFam(content []byte) error {
+	var phenotypes, sexes []float64
+	absent := math.NaN()
+	status, cases := true, false
+	err := eachRecord(content, "family, person, father, mother, sex, phenotype", func(line int, _ string, fields []string) error {
+		sex, phenotype := absent, absent
+		if fields[4] == "1" || fields[4] == "2" {
+			sex = float64(fields[4][0] - '0')
+		}
+		if !missingTokens[fields[5]] {
+			var ok bool
+			if phenotype, ok = parseNumber(fields[5]); !ok || math.IsInf(phenotype, 0) {
+				return fmt.Errorf("phenotype: got %q, want a number, or -9 or NA for a missing one", fields[5])
+			}
+			if phenotype == -9 {
+				phenotype = absent
+			}
+		}
+		status = status && (phenotype != phenotype || phenotype == 0 || phenotype == 1 || phenotype == 2)
+		cases = cases || phenotype == 2
+		phenotypes, sexes = append(phenotypes, phenotype), append(sexes, sex)
+		t.places = append(t.places, line)
+		return nil
+	})
+	if err == nil && len(t.places) == 0 {
+		err = errors.New("the file holds no persons")
+	}
+	for i, v := range phenotypes {
+		if !status || !cases {
+			break
+		}
+		if phenotypes[i] = v - 1; v == 0 { // 1 is a control, 2 a case, 0 is missing
+			phenotypes[i] = absent
+		}
+	}
+	t.columns = []*Column{Numbers(phenotypeColumn, phenotypes), Numbers(sexColumn, sexes)}
+	return err
+}
+
+// FillGenotypes returns the table with the mean of the marker in place of each missing genotype of
+// the named columns, and the number of cells replaced. The means are over the rows of seen, which
+// has the named columns as genotypes. A marker without any value gets 0.
+func (t *Table) FillGenotypes(names []string, seen *Table) (*Table, int) {
+	wanted, markers := make(map[string]bool), make(map[string]*Column)
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for _, c := range seen.columns {
+		if c.Genotype && wanted[c.Name] {
+			markers[c.Name] = c
+		}
+	}
+	filled := 0
+	out := *t
+	out.columns = slices.Clone(t.columns)
+	for i, c := range out.columns {
+		marker := markers[c.Name]
+		if marker == nil || c.Kind != Numeric || c.Missing == 0 || c.defect != nil {
+			continue
+		}
+		var sum float64
+		for _, v := range marker.Values {
+			if v == v {
+				sum += v
+			}
+		}
+		mean := sum / float64(max(1, len(marker.Values)-marker.Missing))
+		full := *c
+		full.Missing, full.Values = 0, slices.Clone(c.Values)
+		for row, v := range full.Values {
+			if v != v {
+				full.Values[row] = mean
+			}
+		}
+		filled += c.Missing
+		out.columns[i] = &full
+	}
+	return &out, filled
+}
