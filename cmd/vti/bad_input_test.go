@@ -85,7 +85,7 @@ func TestBadInput(t *testing.T) {
 		"bad likelihood":      {good, "data.csv --target y --likelihood normal", []string{`unknown likelihood "normal"`, "want gaussian, robust"}},
 		"bad prior":           {good, "data.csv --target y --model-prior bernoulli:2", []string{"strictly between 0 and 1"}},
 		"bad flow":            {good, "data.csv --target y --flow realnvp", []string{`unknown flow "realnvp"`}},
-		"bad na":              {good, "data.csv --target y --na maybe", []string{"want refuse or drop"}},
+		"bad na":              {good, "data.csv --target y --na maybe", []string{"want refuse, drop or mean"}},
 		"bad device":          {good, "data.csv --target y --device abacus", []string{`unknown device "abacus"`}},
 		"bad steps":           {good, "data.csv --target y --steps 0", []string{`--steps`, `expected a whole number from 1, found "0"`}},
 		"bad scale":           {good, "data.csv --target y --sigma -1", []string{"--sigma", `expected a positive number or unknown, found "-1"`}},
