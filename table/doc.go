@@ -28,8 +28,8 @@
 // phenotype, sex (1 or 2) and one for each marker: the number of copies of allele A1 of the .bim
 // file. A marker has its id as name, or chromosome:position:A1:A2 if the id is a point or repeated.
 // A phenotype that reads -9 or NA is missing. If all phenotypes are 0, 1, 2 or missing and at least
-// one is 2, they are read as PLINK does: controls (1) become 0, cases (2) become 1, and 0 is missing.
-// [ReadRegion] reads the markers of a part of a chromosome only.
+// one is 2, they are read as PLINK does: controls (1) become 0, cases (2) become 1, and 0 is
+// missing. [ReadRegion] reads the markers of a part of a chromosome only.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {

@@ -21,8 +21,8 @@ const (
 )
 
 // ReadFile reads a CSV file, or a Parquet file if the content is Parquet, or PLINK 1 genotypes if
-// the name ends in .bed. It refuses a CSV or Parquet file of more than 4 GiB. If the first bytes are
-// neither text nor Parquet, it refuses the file without reading the rest.
+// the name ends in .bed. It refuses a CSV or Parquet file of more than 4 GiB. If the first bytes
+// are neither text nor Parquet, it refuses the file without reading the rest.
 func ReadFile(path string) (*Table, error) { return ReadRegion(path, Region{}) }
 
 // readContent returns the bytes of a file. The file may be a pipe, or a device that never ends.

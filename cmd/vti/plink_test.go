@@ -14,10 +14,10 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam. It
-// writes the same table as region.csv, with missing cells, and as full.csv. There each missing
-// genotype is the mean of its marker, and the person without a phenotype is left out. It returns the
-// number of missing genotypes of the other persons.
+// writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam.
+// It writes the same table as region.csv, with missing cells, and as full.csv. There each missing
+// genotype is the mean of its marker, and the person without a phenotype is left out. It returns
+// the number of missing genotypes of the other persons.
 func writeGenotypes(t *testing.T) (missing int) {
 	const persons, markers, unseen = 41, 8, 17
 	random := rand.New(rand.NewPCG(1, 2))

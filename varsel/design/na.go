@@ -15,8 +15,8 @@ const (
 	RefuseNA NAPolicy = iota
 	// DropNA leaves out the rows with a missing cell in a used column.
 	DropNA
-	// MeanNA replaces the missing genotypes of a predictor by the mean of the marker, and leaves out
-	// the rows with any other missing cell in a used column.
+	// MeanNA replaces the missing genotypes of a predictor by the mean of the marker, and leaves
+	// out the rows with any other missing cell in a used column.
 	MeanNA
 )
 
