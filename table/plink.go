@@ -245,7 +245,7 @@ func parseBim(content []byte) (markers []marker, err error) {
 	return markers, err
 }
 
-// parseFam makes the rows, and the columns phenotype and sex.
+// parseFam makes the rows, the column phenotype, and the column sex if any sex is known.
 func (t *Table) parseFam(content []byte) error {
 	var phenotypes, sexes []float64
 	absent := math.NaN()
@@ -281,7 +281,10 @@ func (t *Table) parseFam(content []byte) error {
 			phenotypes[i] = absent
 		}
 	}
-	t.columns = []*Column{Numbers(phenotypeColumn, phenotypes), Numbers(sexColumn, sexes)}
+	t.columns = []*Column{Numbers(phenotypeColumn, phenotypes)}
+	if sex := Numbers(sexColumn, sexes); sex.Missing < len(sexes) {
+		t.columns = append(t.columns, sex)
+	}
 	return err
 }
 

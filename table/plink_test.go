@@ -196,3 +196,12 @@ func FuzzPlink(f *testing.F) {
 		}
 	})
 }
+
+// A file in which no sex is known has no column for it, which nobody could use.
+func TestUnknownSexIsNoColumn(t *testing.T) {
+	table := &Table{}
+	require.NoError(t, table.parseFam([]byte("f a 0 0 0 1.5\nf b 0 0 0 2.5\n")))
+	require.Len(t, table.columns, 1)
+	require.NoError(t, table.parseFam([]byte("f a 0 0 0 1.5\nf b 0 0 2 2.5\n")))
+	require.Len(t, table.columns, 2)
+}
