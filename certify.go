@@ -41,8 +41,8 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 		if err != nil && (ctx.Err() != nil || known.Alone) {
 			return nil, nil, err
 		}
-		// A certificate of few draws (glance) from models of q(m) may be poor only because q(m) is.
-		if err == nil && (e.engine.Exact() || cfg.glance && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
+		// A preliminary certificate, from models of q(m), may be poor only because q(m) is.
+		if err == nil && (e.engine.Exact() || cfg.preliminary && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
 			return &weighing{Certificate: certificate}, visited, nil
 		}
 		// The closed forms or the estimates around modes failed or are too poor. Weights of draws

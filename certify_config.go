@@ -61,8 +61,8 @@ type CertifyConfig struct {
 	// precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	precision float64
-	// glance requests a certificate of few draws. If q(m) is a table, it is set to the result.
-	glance bool
+	// preliminary requests a certificate of few draws. If q(m) is a table, it is set to the result.
+	preliminary bool
 	// birthsNext is models.Config.BirthsNext.
 	birthsNext bool
 	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
@@ -80,7 +80,7 @@ type CertifyConfig struct {
 // without draws of the flow.
 func (c CertifyConfig) overModels() models.Config {
 	return models.Config{
-		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, BirthsNext: c.birthsNext,
+		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Preliminary: c.preliminary, KeepModels: c.keepModels, BirthsNext: c.birthsNext,
 		Late: c.late, Progress: c.Progress,
 	}
 }

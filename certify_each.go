@@ -32,9 +32,9 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	s := newImportanceSampler(e, codes, cfg.stream)
 	s.progress, s.total = cfg.Progress, cfg.Draws
 	allocation := evenAllocation(logPrior)
-	if cfg.glance {
+	if cfg.preliminary {
 		for i := range allocation {
-			allocation[i] = min(allocation[i], glanceDraws)
+			allocation[i] = min(allocation[i], preliminaryDraws)
 		}
 	}
 	for _, draws := range allocation {
@@ -54,7 +54,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 			return nil, err
 		}
 		spread = certificate.update(s.tallies, logPrior)
-		if !cfg.glance {
+		if !cfg.preliminary {
 			again, err := s.proposeAgain(ctx, certificate, logPrior)
 			if err != nil {
 				return nil, err
@@ -69,7 +69,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 			}
 		}
 	}
-	if cfg.glance && !cfg.keepModels {
+	if cfg.preliminary && !cfg.keepModels {
 		logMass := make([]float64, len(logPrior))
 		for i, model := range certificate.Models {
 			logMass[i] = logPrior[i] + model.LogEvidence

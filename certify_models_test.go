@@ -270,7 +270,7 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 		reasons := strings.Join(certificate.Reasons, "\n")
 		if missed {
 			require.Equal(t, vti.Doubtful, certificate.Verdict)
-			require.Contains(t, reasons, "the evidence estimated by weights of draws of q(m)")
+			require.Contains(t, reasons, "the evidence estimated by weights of drawn models")
 			continue
 		}
 		require.NotContains(t, reasons, "q(m)") // other reasons are few draws, but no model is missed
@@ -393,9 +393,9 @@ func TestModelsAlone(t *testing.T) {
 
 	// After the time limit chains are short and draws are few, but their answer is right.
 	cfg := vti.CertifyConfig{Draws: 1 << 14}
-	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Glance(false))
+	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Preliminary(false))
 	require.NoError(t, err)
-	hurried, err := estimated.CertifyModelsByChains(t.Context(), cfg.Glance(true))
+	hurried, err := estimated.CertifyModelsByChains(t.Context(), cfg.Preliminary(true))
 	require.NoError(t, err)
 	require.Less(t, hurried.Draws, whole.Draws)
 	require.InDelta(t, want.LogEvidence, hurried.LogEvidence, 4.5*hurried.LogEvidenceSE)

@@ -48,9 +48,9 @@ func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig
 	return p.evaluator.engine.Visit().WeighFitted(ctx, cfg.withDefaults().overModels())
 }
 
-// Glance requests a certificate of few draws. late states that the time is over.
-func (c CertifyConfig) Glance(late bool) CertifyConfig {
-	c.glance, c.keepModels, c.late = true, true, func() bool { return late }
+// Preliminary requests a certificate of few draws. late states that the time is over.
+func (c CertifyConfig) Preliminary(late bool) CertifyConfig {
+	c.preliminary, c.keepModels, c.late = true, true, func() bool { return late }
 	return c
 }
 

@@ -21,8 +21,8 @@ const (
 	leastDraws = 32
 	mostDraws  = 256
 	evenBudget = 1 << 18
-	// glanceDraws is the largest number of first draws of a model in a certificate of few draws.
-	glanceDraws = 128
+	// preliminaryDraws bounds the first draws of a model in a preliminary certificate.
+	preliminaryDraws = 128
 	// If a model has a Laplace proposal, one of proposalShare draws comes from the proposal, and
 	// the other draws come from the flow. The weights under this mixture are at most twice as large
 	// as under the flow alone or under the proposal alone.

@@ -59,8 +59,8 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 			err = s.collapse(ctx)
 		case birthing:
 			err = s.births(ctx)
-		case glancing:
-			err = s.glance(ctx)
+		case checking:
+			err = s.check(ctx)
 		case training:
 			err = s.train(ctx)
 		case certifying:

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// glanceBudget is the number of draws of a cheap certificate in addition to the first draws of
-	// every model. ESS and SolveRound.Shortage then have errors of a few percent, and k̂ an error
-	// of 0.1.
-	glanceBudget = 1 << 14
+	// checkBudget is the number of draws of a check in addition to the first draws of every model.
+	// ESS and SolveRound.Shortage then have errors of a few percent, and k̂ an error of 0.1.
+	checkBudget = 1 << 14
 	// fewestDraws is the least number of draws of a full certificate, unless CertifyConfig.Draws is
 	// smaller. The error of k̂ is then 0.05.
 	fewestDraws = 1 << 15
@@ -30,8 +29,9 @@ const (
 	closeDivergence = 0.5
 )
 
-// glance makes a certificate of few draws for the current q and decides by it which stage is next.
-func (s *solver) glance(ctx context.Context) error {
+// check makes a preliminary certificate, of few draws, for the current q. It decides by the result
+// which stage is next.
+func (s *solver) check(ctx context.Context) error {
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
 		if err := fitToChains(ctx, s.t.evaluator, s.time.Over); err != nil {
@@ -54,9 +54,9 @@ func (s *solver) glance(ctx context.Context) error {
 // look makes the certificate of few draws of a round.
 func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visited, error) {
 	cfg := s.cfg.Certify
-	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
+	cfg.preliminary, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
 	cfg.witnesses, cfg.keepModels, cfg.birthsNext = s.plan.Witnesses, s.cfg.Untrained, s.birthsFirst()
-	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.time.Over
+	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), checkBudget), s.time.Over
 	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
 
@@ -83,9 +83,9 @@ func (s *solver) collapse(ctx context.Context) error {
 		return s.stopped(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		s.plan.CutShort = true
-		return s.setStage(glancing, Starting, "that took too long", "weights of q")
+		return s.setStage(checking, Starting, "that took too long", "weights of q")
 	case err != nil:
-		return s.setStage(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
+		return s.setStage(checking, Starting, "that failed ("+err.Error()+")", "weights of q")
 	}
 	w := &weighing{Certificate: c}
 	if c.Verdict != Trusted {
@@ -95,7 +95,7 @@ func (s *solver) collapse(ctx context.Context) error {
 	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
-	return s.setStage(glancing, Starting, c.Reasons[0], "weights of q")
+	return s.setStage(checking, Starting, c.Reasons[0], "weights of q")
 }
 
 // mayBear reports whether birth-death chains are next. Solve calls it if weights of models are not
@@ -143,9 +143,9 @@ func (s *solver) births(ctx context.Context) error {
 	s.plan.Born = true
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return s.setStage(glancing, Refining, "that took too long", "weights over models")
+		return s.setStage(checking, Refining, "that took too long", "weights over models")
 	case err != nil:
-		return s.setStage(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
+		return s.setStage(checking, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
 	if missed := models.MissedByChains(s.last.Certificate, c); missed != "" {
 		c.Lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
@@ -155,7 +155,7 @@ func (s *solver) births(ctx context.Context) error {
 	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
-	return s.setStage(glancing, Refining, c.Reasons[0], "weights over models")
+	return s.setStage(checking, Refining, c.Reasons[0], "weights over models")
 }
 
 // needsPilot reports whether q(m) is an untrained network, and weights will come from its draws.
@@ -173,7 +173,7 @@ func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
 		s.plan.ByDraws = true
-		return s.setStage(glancing, Starting, "draws around modes are not precise enough", "weights of q")
+		return s.setStage(checking, Starting, "draws around modes are not precise enough", "weights of q")
 	case !s.best.Complete || s.cfg.AnswerOnly || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.setStage(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
@@ -207,10 +207,10 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
-		return s.setStage(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
+		return s.setStage(checking, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
 	case visited != nil && !s.t.engine.Exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
-		return s.setStage(glancing, Starting, why, "weights of q")
+		return s.setStage(checking, Starting, why, "weights of q")
 	case s.cfg.Certify.Confirm && s.plan.Full == 0 && (s.last.Complete || now.KHat <= verdict.FailedKHat && s.affordable(now)):
 		return s.setStage(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is, or find the modes that it lacks")
 	case s.plan.Unhelpful == patience:
@@ -274,7 +274,7 @@ func (s *solver) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.plan.Next = glancing
+	s.plan.Next = checking
 	return s.t.save()
 }
 

@@ -46,7 +46,7 @@ func (s *solver) firstStage() stage {
 	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.MayCollapse():
 		return collapsing
 	}
-	return glancing
+	return checking
 }
 
 // late reports whether the time limit has passed. If MaxTime is 0, there is no limit while rounds
@@ -119,7 +119,7 @@ type stage string
 
 const (
 	collapsing stage = "collapse"
-	glancing   stage = "glance"
+	checking   stage = "glance" // by a preliminary certificate
 	training   stage = "train"
 	certifying stage = "certify"
 	birthing   stage = "births"

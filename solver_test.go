@@ -50,7 +50,7 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 		cfg  SolveConfig
 		fit  *Config
 		next stage
-	}{{confirmed, begun, certifying}, {SolveConfig{}, begun, glancing}, {confirmed, &Config{}, glancing}} {
+	}{{confirmed, begun, certifying}, {SolveConfig{}, begun, checking}, {confirmed, &Config{}, checking}} {
 		c.cfg.Fit = *c.fit
 		s := &solver{cfg: c.cfg, t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)})}}
 		require.Equal(t, c.next, s.firstStage())

@@ -36,8 +36,8 @@ func template(m *Model) (lines []string) {
 }
 
 // LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize.
-// model is the model of that Fit, or one with the same variables and with plates of other sizes. Of
-// cfg only Checkpoint and Seed are used; everything else is taken from the fit.
+// model is the model of that Fit, or one with the same variables and with plates of other sizes.
+// Only the fields Checkpoint and Seed of cfg are used. The fit determines all other settings.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err

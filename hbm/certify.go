@@ -109,7 +109,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	w.inner = w.innerDraws()
 	w.outer = draws
 	if p.feed.target != nil { // one of few batch sizes, whose graphs are compiled once for all models
-		w.outer = glances[min(draws/glances[1].draws, 1)].draws
+		w.outer = weighedStages[min(draws/weighedStages[1].draws, 1)].draws
 	}
 	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.mostMembers())))
 	sample := &Draws{Values: Values{}}

@@ -16,9 +16,9 @@ import (
 
 // setEncoder computes from the data the encodings of members of plates: a few numbers for each
 // member, such as a group. Its networks do not depend on the order or the amount of the data. They
-// are deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It encodes each
-// datum and then contracts the encodings, plate by plate, to one for each member of a plate: E_h =
-// f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+// are deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). The encoder first
+// encodes each datum. It then contracts the encodings, plate by plate, until each member of a plate
+// has one: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
 type setEncoder struct {
 	pool   pooling
 	hidden int
@@ -163,9 +163,9 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction returns the next step from the plates from to the plates to: the axis of the last
-// plate that is not in to, or -1 if there is none, and the plate that replaces it, or nil if none
-// does.
+// contraction returns the next step from the plates in from to the plates in to. axis is the axis
+// of the last plate that is not in to, or -1 if there is none. by is the plate that replaces this
+// plate, or nil if no plate does.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -184,8 +184,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next returns the plate that replaces the plate on an axis of from, on the way to the plates to: a
-// plate around it that is not in from; nil if there is none.
+// next returns the plate that replaces the plate on an axis of from in the next step to the plates
+// in to. It is a plate around the replaced plate that is not in from; nil if there is none.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {

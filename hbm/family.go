@@ -93,9 +93,9 @@ type conditionalInputs struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // noise z of the variable [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
-	// present and features are for several models: present holds 1 for the numbers that the model
-	// has and 0 for others, [1..., draws or 1, U], or nil if it has all; features are the features
-	// of the model [draws or 1, 1 + F]
+	// present and features describe the models of a space. present is 1 for the numbers that a
+	// model has and 0 for others, [1..., draws or 1, U]; nil stands for all numbers. features are
+	// the features of the models, [draws or 1, 1 + F].
 	present, features *Node
 	// mean and sd are the mean and standard deviation of a normal distribution near the prior of
 	// the unconstrained value, given its parents, [plates..., draws, U].

@@ -73,8 +73,8 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 		}
 		return 0
 	}
-	// A plate that is nested in several others and drawn by itself decides about all plates around
-	// it.
+	// The members drawn of a plate that is nested in several others determine the selection of all
+	// plates around it.
 	for _, p := range m.plates {
 		if len(p.parents) < 2 || part(p) == 0 {
 			continue

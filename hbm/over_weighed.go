@@ -35,17 +35,17 @@ type weighed struct {
 	numbers int
 }
 
-// glances lists the stages in which evidences of single models are estimated. A stage makes draws
-// for the models whose log evidence by the stage before is within some nats of the largest, or not
-// reliably further below. Chosen by hand.
-var glances = []struct {
+// weighedStages lists the stages in which evidences of single models are estimated. A model takes
+// part in a stage unless the draws of the stage before show reliably that its log evidence is more
+// than within nats below the largest. Chosen by hand.
+var weighedStages = []struct {
 	draws  int
 	within float64
 }{{64, math.Inf(1)}, {256, 50}, {1024, negligibleNats}}
 
 const (
 	// fewWeighed is the number of draws for the parameters of a model with less than a hundredth of
-	// the posterior. Other models have the draws of a single model.
+	// the posterior. Other models have as many draws as a single model has.
 	fewWeighed = 1024
 	// openedWeighed is the number of draws for a model that may matter in an answer by an amortized
 	// family. This number of draws shows how heavy the tail of the weights is.
@@ -118,15 +118,15 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 		}
 		return ceiling[i] < best-negligibleNats
 	}
-	for k, glance := range glances {
-		if w.kept != nil && k == len(glances)-1 {
-			glance.draws = openedWeighed
+	for k, stage := range weighedStages {
+		if w.kept != nil && k == len(weighedStages)-1 {
+			stage.draws = openedWeighed
 		}
 		for i, code := range codes {
-			if estimate := found[i]; estimate.Log < best-glance.within && (estimate.KHat <= psis.ReliableFor(estimate.Draws) || below(i)) {
+			if estimate := found[i]; estimate.Log < best-stage.within && (estimate.KHat <= psis.ReliableFor(estimate.Draws) || below(i)) {
 				continue
 			}
-			c, err := w.certify(ctx, code, glance.draws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
+			c, err := w.certify(ctx, code, stage.draws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
 			if err != nil {
 				return nil, err
 			}

@@ -43,7 +43,7 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 	return p, err
 }
 
-// newCascade derives a family from a model, with copies encodings of a member.
+// newCascade derives a family from a model. copies is the number of encodings of each member.
 func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error) {
 	if err := cfg.Family.Check(m); err != nil {
 		return nil, err

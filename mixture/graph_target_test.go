@@ -31,7 +31,7 @@ func (p *Problem) dim() int { return blockSize * p.Options.MaxComponents }
 type graphTarget struct {
 	problem *Problem
 	models  *space.Table
-	// sticks, means and variances are the numbers of the coordinates of sticks, means and log
+	// sticks, means and variances are the indices of the coordinates of sticks, means and log
 	// variances, by block.
 	sticks, means, variances []int32
 }

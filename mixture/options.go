@@ -9,7 +9,7 @@ import (
 )
 
 // Options sets the columns and the priors, which are the priors of Richardson and Green (1997,
-// section 2.4). For every number, 0 stands for the default. R denotes the range of a column.
+// section 2.4). A number that is 0 stands for its default. R denotes the range of a column.
 type Options struct {
 	// Columns are the columns of values: one column, or several for Multivariate.
 	Columns []string `json:"columns"`

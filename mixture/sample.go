@@ -30,11 +30,11 @@ type SampleConfig struct {
 // (docs/benchmarks/constants.md).
 const (
 	samplers = 4 // number of samplers of each method
-	// roundSweeps is the number of sweeps in a round, which has fewer where few sweeps are
-	// requested. Standard errors come from the means of rounds, so that a round must be long
-	// compared with the autocorrelation time of a sampler. The fewest rounds bound the time of an
-	// answer. With 2,000 instead of 4,000 an error of 0.01 takes half the time on two tables, and
-	// standard errors stay right (docs/benchmarks/constants.md).
+	// roundSweeps is the number of sweeps in a round, unless fewer sweeps are requested in all.
+	// Standard errors come from the means of rounds, so a round must be long compared with the
+	// autocorrelation time of a sampler. Every answer takes at least a few rounds. With 2,000
+	// instead of 4,000 an error of 0.01 takes half the time on two tables, and standard errors stay
+	// right (docs/benchmarks/constants.md).
 	roundSweeps  = 2000
 	roundShare   = 20 // the longest share of all sweeps that a round takes is 1/roundShare
 	burnInRounds = 1

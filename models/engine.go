@@ -73,9 +73,9 @@ type Config struct {
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	Precision float64
-	// Glance requests a certificate of few draws. If q(m) is a table of all models, a certificate
-	// with Glance sets q(m) to its result, unless KeepModels is true, which keeps q(m) unchanged.
-	Glance, KeepModels bool
+	// Preliminary requests a certificate of few draws. If q(m) is a table of all models, it is then
+	// set to the result, unless KeepModels keeps q(m) unchanged.
+	Preliminary, KeepModels bool
 	// BirthsNext says that birth-death chains follow if weights of models are not good enough. Few
 	// rounds of weights then suffice, and no models are drawn from q(m).
 	BirthsNext bool
@@ -88,7 +88,7 @@ type Config struct {
 }
 
 // overdue reports whether a certificate of few draws must end.
-func (c Config) overdue() bool { return c.Glance && c.late() }
+func (c Config) overdue() bool { return c.Preliminary && c.late() }
 
 func (c Config) late() bool { return c.Late != nil && c.Late() }
 

@@ -85,7 +85,7 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 // WeighFitted certifies by weights of models drawn from a distribution r(m), which is fitted to
 // half of the tempered chains over models. The result is trusted if the other half of the chains
 // agrees with it. The chains of the other half started elsewhere and were not used in the fit.
-// Neither half needs q. With Glance the result is not compared with chains. WeighFitted is for
+// Neither half needs q. With Preliminary the result is not compared with chains. WeighFitted is for
 // spaces whose models are sets of items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
 	asItems, _ := itemsOf(x.Space)
@@ -112,7 +112,7 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 		if c, err = w.certificateTo(ctx, cfg); err != nil {
 			return nil, err
 		}
-		if cfg.enough(c) && !cfg.Glance {
+		if cfg.enough(c) && !cfg.Preliminary {
 			difference := x.againstChains(asItems, c, chains.Models, sets)
 			if c.Confirmed = difference == ""; !c.Confirmed {
 				c.Lower(Doubtful, "chains over models did not confirm the answer: %s", difference)
@@ -142,7 +142,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 			}
 		}
 		found := slices.Clone(w.evidence) // restored below: draws of parameters improve evidences for this certificate only
-		c, err := w.certificate(ctx, cfg.Glance)
+		c, err := w.certificate(ctx, cfg.Preliminary)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 			return nil, err
 		}
 		shortage := c.Shortage(w.Space, cfg.Precision)
-		if cfg.Glance || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
+		if cfg.Preliminary || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
 			return c, nil
 		}
 		const margin = 1.2 // the errors are estimates themselves
@@ -160,9 +160,9 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 }
 
 // enough reports whether a certificate is so good that the same method need not improve it. Its
-// verdict must be Trusted. With Glance, with few draws, reliable weights suffice.
+// verdict must be Trusted. With Preliminary, with few draws, reliable weights suffice.
 func (c Config) enough(certificate *Certificate) bool {
-	if c.Glance {
+	if c.Preliminary {
 		return certificate.KHat <= psis.Reliable || c.overdue()
 	}
 	return certificate.Verdict == Trusted

@@ -22,10 +22,10 @@ const parameterDraws = 1 << 15
 
 func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDraws) }
 
-// glancedParameters is the number of draws of parameters with Config.Glance if evidences are exact.
-// The draws then do not improve the evidences, and only measure the distance of q from the
-// posterior.
-const glancedParameters = 1 << 12
+// preliminaryParameters is the number of draws of parameters with Config.Preliminary if evidences
+// are exact. The draws then do not improve the evidences, and only measure the distance of q from
+// the posterior.
+const preliminaryParameters = 1 << 12
 
 // drawnModels holds the positions (in Visited) of the models with draws of parameters and, for
 // each, the share of its draws in the weight of the sample, and the log weights of its proposals,

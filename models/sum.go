@@ -30,7 +30,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	if !finite(logTotal) {
 		return nil, fmt.Errorf("log evidence of all models together: got %v, want a number", logTotal)
 	}
-	if cfg.Glance && !cfg.KeepModels {
+	if cfg.Preliminary && !cfg.KeepModels {
 		if err := x.Q.Set(x.logPrior, x.logMasses()); err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (x *Visited) precise(c *Certificate, cfg Config) bool {
 
 // total certifies by the sum of the application (Known.Sum). It returns nil if the application has
 // no sum. The probabilities of models are relative to the sum over all models. The sample holds no
-// draws of models that are not listed. With Glance it fits q(m), because q(m) cannot be a table of
+// draws of models that are not listed. With Preliminary it fits q(m), because q(m) cannot be a table of
 // all models when they are this numerous; with AnswerOnly it does not.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
@@ -112,7 +112,7 @@ func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 		x.codes, x.logPrior = append(x.codes, code), append(x.logPrior, logPrior[i])
 		x.evidence = append(x.evidence, Closed(sum.LogEvidences[i]))
 	}
-	if cfg.Glance && !cfg.KeepModels && !x.AnswerOnly {
+	if cfg.Preliminary && !cfg.KeepModels && !x.AnswerOnly {
 		if err := x.Fit(ctx); err != nil {
 			return nil, err
 		}

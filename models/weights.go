@@ -26,7 +26,7 @@ func (x *Visited) WeighProposed(ctx context.Context, cfg Config) (*Certificate, 
 		}
 		cfg.report(min(w.draws, cfg.Draws), cfg.Draws)
 	}
-	c, err := w.certificate(ctx, cfg.Glance)
+	c, err := w.certificate(ctx, cfg.Preliminary)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +110,15 @@ func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels 
 	return smoothed, ofDraws, ofModels
 }
 
-func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certificate, error) {
+func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Certificate, error) {
 	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}, Proposed: w.proposed}
 	for _, at := range w.positions {
 		c.byModel.Codes = append(c.byModel.Codes, w.codes[at])
 	}
 	_, _, weights := w.smoothWeights()
 	n := w.parameterDraws()
-	if glance && w.Exact() {
-		n = glancedParameters
+	if preliminary && w.Exact() {
+		n = preliminaryParameters
 	}
 	drawn, err := w.drawParameters(ctx, c, weights, n, w.stream)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	}
 	smoothed, ofDraws, weights := w.smoothWeights() // with improved evidences
 	c.byModel.Weight = ofDraws
-	if !glance {
+	if !preliminary {
 		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 // p(m) p(y | m) over all visited models is a lower bound of the evidence of all models.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	if nats, certain := w.above(c); certain {
-		c.Lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
+		c.Lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of drawn models", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
 		return nil
 	}
 	drawn := make([]bool, len(w.codes))
@@ -184,7 +184,7 @@ func (w *modelWeights) judgeMissed(c *Certificate) error {
 		}
 	}
 	if missed > missedMass {
-		c.Lower(Doubtful, "a search found models of probability %.2g that q(m) hardly ever proposes", missed)
+		c.Lower(Doubtful, "a search found models of probability %.2g that draws of models hardly ever reach", missed)
 	}
 	return nil
 }

@@ -29,9 +29,9 @@ type Column struct {
 // the numbers of a product are first centred and scaled by their mean and standard deviation over
 // the first seen rows.
 //
-// As in R, a factor becomes indicators of its levels or contrasts between them, one fewer than it
-// has levels, if terms also has the term without the factor. Otherwise it becomes indicators of all
-// levels. Without an intercept, the indicators of the first factor take its place.
+// As in R, a factor becomes indicators of all levels. If terms also has the term without the
+// factor, it becomes indicators or contrasts, one fewer than it has levels. Without an intercept,
+// the indicators of the first factor take its place.
 func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool) ([]Column, error) {
 	products := []Column{{Values: slices.Repeat([]float64{1}, data.Rows())}}
 	for k, v := range t {

@@ -197,9 +197,9 @@ func (f *Frame) CutNames() (names []string) {
 	return names
 }
 
-// Enlarged returns the table twice, with other groups the second time, and every row of this twice.
-// It is the largest table from which a family for many tables learns. Thinned, it is a table of any
-// smaller size.
+// Enlarged returns a frame that holds the table twice, with other groups the second time, and each
+// of these rows twice. It is the largest table from which a family for many tables learns. If rows
+// are left out, it is a table of any smaller size.
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f

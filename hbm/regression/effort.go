@@ -39,8 +39,7 @@ type effort struct {
 	se, ess     float64
 	// pilots says that models of negligible probability get only a few draws, a pilot: the full
 	// draws of a model take seconds, or the whole answer should take about a second. apart says
-	// that a model gets a proposal of its own if the proposal of the largest model does not suit
-	// the model
+	// that a model has its own proposal if the proposal of the largest model does not suit it
 	pilots, apart bool
 	// sharp says that densities cost little. The number of draws is then doubled until the moments
 	// are known well, and a proposal whose weights have a heavy tail is replaced by a wider one
@@ -168,7 +167,7 @@ func (r *Regression) fewHyperparameters(others int) bool {
 }
 
 // Constants of the draws of hyperparameters if there are several models. Every model gets
-// glanceDraws draws. Models whose log posterior probability is less than hopelessNats below the
+// initialDraws draws. Models whose log posterior probability is less than hopelessNats below the
 // largest get pilotDraws in all. Models that may matter get effort.first/notableShare in all.
 //
 // A proposal suits a model if at least the fraction pilotESS of its draws is effective. A log
@@ -183,7 +182,7 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // Chosen by hand: on the table verbagg the proposal of the largest model suits few other models,
 // and log evidences from it are up to 7 nats too small.
 const (
-	glanceDraws  = 1 << 4
+	initialDraws = 1 << 4
 	pilotDraws   = 1 << 6
 	notableShare = 8
 	hopelessNats = 50
@@ -210,7 +209,7 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 			err = f.drawFirst(ctx, m, e, pilotDraws)
 		} else {
 			f.follow(last, m, e)
-			err = f.extend(ctx, m, glanceDraws, "glance")
+			err = f.extend(ctx, m, initialDraws, "glance")
 		}
 		if err != nil {
 			return err

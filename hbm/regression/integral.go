@@ -115,7 +115,7 @@ func (f *integral) drawFirst(ctx gocontext.Context, m *modelIntegral, e effort, 
 			return fmt.Errorf("%s: %w", f.r.FormulaOf(m.code), err)
 		}
 		some := &integrate.Sample{}
-		if err := m.proposal.Draw(ctx, some, glanceDraws, random); err != nil {
+		if err := m.proposal.Draw(ctx, some, initialDraws, random); err != nil {
 			return err
 		}
 		m.writeHyperparameters(some.Points[floats.MaxIdx(some.LogDensity)], theta)

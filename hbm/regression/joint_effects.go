@@ -42,8 +42,8 @@ type jointEffects struct {
 	products []float64 // Dᵀy
 	square   float64   // yᵀy
 	// orthogonal says that there are few enough rows and effects to solve the least squares problem
-	// by orthogonal transformations. P loses the digits of I if the noise is many orders of
-	// magnitude below the effects.
+	// by orthogonal transformations. In P the digits of I are lost if the noise is many orders of
+	// magnitude smaller than the effects.
 	orthogonal bool
 	dear       bool // the factor of P takes more than exactWork multiplications
 }

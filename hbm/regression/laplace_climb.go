@@ -52,7 +52,7 @@ const (
 // hyperparameters (laplaceEffects.start). This search may fail if rows move effects many standard
 // deviations from their prior; then a second search starts at leastSquaresEffects. The second
 // search may fail if rows contradict each other; then a third search starts at the prior, with
-// bounded steps. The third search arrives, as the density is log-concave.
+// bounded steps. The third search finds the mode, because the density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {

@@ -174,9 +174,9 @@ func (m *momentDraws) sharp(quantities int) bool {
 	return true
 }
 
-// unresolved returns a sentence that names a quantity whose posterior standard deviation the
-// weighted draws do not resolve, though its prior has one; "" if there is none. An unresolved
-// quantity occurs if draws of a flow with little training have lighter tails than the posterior of
+// unresolved returns a sentence that names a quantity whose prior has a standard deviation, but
+// whose posterior standard deviation the weighted draws do not determine; "" if there is none. This
+// happens if a flow had little training and its draws have lighter tails than the posterior of
 // standard deviations of groups: the weights can be reliable although their products with squares
 // are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {

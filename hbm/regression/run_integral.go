@@ -49,7 +49,7 @@ func (r *Regression) integration() string {
 }
 
 // fill judges the integral, writes it and the check of the model to a result, and returns draws. It
-// lowers the verdict if rounding changes densities, or if a finer quadrature over effects does.
+// lowers the verdict if rounding or a finer quadrature over effects changes densities.
 func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	r, c := f.r, f.certificate()
 	sample, err := f.sample(ctx)

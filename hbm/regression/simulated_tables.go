@@ -38,9 +38,9 @@ type simulatedTable struct {
 
 // simulator returns a function that makes tables from the prior predictive distribution. Like
 // [New], it centres and scales their predictors and continuous responses, to which the prior is
-// relative. Half of the tables have the predictors of the present table. In the others, the rows of
-// each group are drawn, with replacement, from the rows of one group of the present table. over is
-// the target of a selection of terms, or nil for a single model.
+// relative. Half of the tables have the predictors of the present table. In the other half, the
+// rows of each group are drawn, with replacement, from the rows of one group of the present table.
+// over is the target of a selection of terms, or nil for a single model.
 func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if over != nil {

@@ -42,7 +42,7 @@ type Time struct {
 // Start returns the Time of a run that begins now.
 func Start(limit time.Duration) Time { return Time{time.Now(), limit} }
 
-// Or returns t, or if t has no limit, t with the given limit.
+// Or returns t if it has a limit, and otherwise t with the given limit.
 func (t Time) Or(limit time.Duration) Time {
 	t.Limit = cmp.Or(t.Limit, limit)
 	return t

@@ -92,8 +92,8 @@ func (f Format) Read(path string, header any) (payload []byte, err error) {
 	return body[preamble+length:], nil
 }
 
-// CheckSettings returns an error unless two JSON objects are equal: the settings stored in the file
-// at path and the settings of the current run. A checkpoint can continue only the run that wrote
+// CheckSettings returns an error unless stored, the settings in the file at path, equal current,
+// the settings of the run. Both are JSON objects. A checkpoint can continue only the run that wrote
 // it.
 func CheckSettings(path string, stored, current json.RawMessage) error {
 	var a, b map[string]json.RawMessage

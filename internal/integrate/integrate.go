@@ -31,22 +31,22 @@ import (
 // These constants control the adaptation. They were checked on the densities of the tests: other
 // choices reduce the number of effective draws but do not bias the estimate.
 const (
-	starts        = 3   // modes that are searched for
-	rounds        = 5   // of adaptation
-	perRound      = 400 // draws of each, and perDim more for each coordinate
+	starts        = 3   // number of searches for modes
+	rounds        = 5   // number of rounds of adaptation
+	perRound      = 400 // number of draws in a round, and perDim more for each coordinate
 	perDim        = 200
-	mostParts     = 6    // components beside the wide one
-	wideShare     = 0.1  // of the mixture that stays with the wide component
-	looseShare    = 0.15 // of a component about the whole density
-	looseness     = 2.5  // its width in standard deviations of the density
-	wideDegrees   = 3    // of freedom of these two: their tails are heavier than most
-	narrowDegrees = 5    // of the others: heavier tails than a normal density
-	leastShare    = 0.01 // of a component, or it goes
-	shrink        = 0.02 // of the covariance of all draws that is added to that of each component
+	mostParts     = 6    // largest number of components other than the wide and the loose one
+	wideShare     = 0.1  // share of the wide component in the mixture
+	looseShare    = 0.15 // share of the loose component, which covers the whole density
+	looseness     = 2.5  // width of the loose component, in standard deviations of the density
+	wideDegrees   = 3    // degrees of freedom of these two, whose tails are heavier than most
+	narrowDegrees = 5    // degrees of freedom of the others: tails heavier than normal tails
+	leastShare    = 0.01 // share below which a component is removed
+	shrink        = 0.02 // share of the covariance of all draws, added to the covariance of each component
 	emSteps       = 5
-	mendedShare   = 0.05 // of a component where weights were largest
-	nearestShare  = 20   // one of so many points is near another
-	dearGain      = 0.05 // nats, below which a search that is dear ends
+	mendedShare   = 0.05 // share of a component that is added where weights were largest
+	nearestShare  = 20   // a new component has the spread of one point in nearestShare
+	dearGain      = 0.05 // gain in nats below which an expensive search ends
 )
 
 // Problem describes a density to integrate.

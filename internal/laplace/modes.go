@@ -110,8 +110,8 @@ func (m *Mode) logDensity(theta []float64) float64 {
 	return m.t.LogDensity(x, x)
 }
 
-// matches reports whether another mode is this one, found again: a climb ends well within a
-// hundredth of a standard deviation, and two maxima are never that close.
+// matches reports whether a climb has found this mode again: climbs to one mode end within a
+// hundredth of a standard deviation of each other, and two modes are never that close.
 func (m *Mode) matches(other *Mode) bool {
 	const closeTo = 0.05
 	x := m.activeOf(other.Theta)

@@ -26,8 +26,7 @@ func Lock(dir string) (release func(), err error) { return lockWith(filepath.Joi
 // is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
-// lockWith locks a directory or a file with the lock file at path. what names the locked directory
-// or file in errors.
+// lockWith locks the directory or file called name, with the lock file at path.
 func lockWith(path, name string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

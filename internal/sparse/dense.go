@@ -15,8 +15,8 @@ const denseColumns = 32
 
 // densePanel holds the matrix products for a panel of denseColumns columns.
 type densePanel struct {
-	update *kernel.ProductPlan[float64] // takes off what the columns before have; nil for the first
-	divide *kernel.ProductPlan[float64] // by the factor of the corner; nil if nothing is below that
+	update *kernel.ProductPlan[float64] // subtracts products of earlier columns; nil for the first
+	divide *kernel.ProductPlan[float64] // divides rows below the diagonal block; nil if there are none
 }
 
 func densePanels(n int) (panels []densePanel) {

@@ -84,7 +84,7 @@ func reflect(r [][]float64, k int) bool {
 	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
 		return false
 	}
-	v[0] += length // of the sign that cancels nothing
+	v[0] += length // of equal signs, so that no digits cancel
 	along := make([]float64, len(r[k])-k-1)
 	for i, u := range v {
 		floats.AddScaled(along, u, r[k+i][k+1:])
@@ -101,7 +101,7 @@ func reflect(r [][]float64, k int) bool {
 // of squares at x.
 func roundingOf(rows *mat.Dense, x []float64, squares float64) float64 {
 	count, _ := rows.Dims()
-	var last float64 // squares of what the last digits of each row are
+	var last float64 // sum of the squared rounding errors of the rows
 	for i := range count {
 		row := rows.RawRowView(i)
 		size := math.Abs(row[len(x)])

@@ -16,12 +16,12 @@ func (m *machine) trigLimit() float64 { return either(m, 0x1p17, 0x1p30) }
 // sinOfQuarter returns sin(x + quarter·π/2). Where |x| is greater than trigLimit or x is NaN, it
 // returns x.
 //
-// It reduces x to r = x - n·π/2, where π/2 is the sum of three parts, which are multiplied by n and
-// subtracted one after the other. The first step is exact: both numbers are multiples of the last
-// digit of the first part or of x, and their difference is small. The rounding errors of later
-// steps are relative to their results. So the error of r is about a unit in the last place even
-// next to a multiple of π/2, provided that n times the difference between π/2 and the sum of its
-// parts is small.
+// It reduces x to r = x - n·π/2. π/2 is stored as a sum of three parts; n times each part is
+// subtracted from x, one after the other. The first step is exact: both numbers are multiples of
+// the last digit of the first part or of x, and their difference is small. The rounding errors of
+// later steps are relative to their results. So the error of r is about a unit in the last place
+// even next to a multiple of π/2, provided that n times the difference between π/2 and the sum of
+// its parts is small.
 func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 	magic := m.vector(m.magic())
 	shifted := m.mulAdd(x, num(2/math.Pi), magic)
