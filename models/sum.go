@@ -96,8 +96,8 @@ func (x *Visited) precise(c *Certificate, cfg Config) bool {
 
 // total certifies by the sum of the application (Known.Sum). It returns nil if the application has
 // no sum. The probabilities of models are relative to the sum over all models. The sample holds no
-// draws of models that are not listed. With Preliminary it fits q(m), because q(m) cannot be a table of
-// all models when they are this numerous; with AnswerOnly it does not.
+// draws of models that are not listed. With Preliminary it fits q(m), because q(m) cannot be a
+// table of all models when they are this numerous; with AnswerOnly it does not.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
 	if err != nil || !ok {
