@@ -138,14 +138,16 @@ func newJointEffects(r *Regression) *jointEffects {
 	return e
 }
 
-// productsWith returns Dᵀx for x [n].
+// productsWith returns Dᵀx for x [n], or [M·n] by planes.
 func (e *jointEffects) productsWith(x []float64) []float64 {
-	products := make([]float64, e.effects)
-	for i, blocks := range e.rows {
-		for k, b := range blocks {
-			first := e.blocks[b].first
-			for a, z := range e.designs[i][k] {
-				products[first+a] += z * x[i]
+	products, n := make([]float64, e.effects), len(e.rows)
+	for m := range len(x) / n {
+		for i, blocks := range e.rows {
+			for k, b := range blocks {
+				first := e.blocks[b+m].first
+				for a, z := range e.designs[i][k] {
+					products[first+a] += z * x[m*n+i]
+				}
 			}
 		}
 	}

@@ -125,19 +125,7 @@ func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effect
 // gradient returns the gradient in v of Σ_i log p(y_i | η_i) − |v|²/2, from the slopes of the rows
 // in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
-	right := make([]float64, p.l.effects)
-	n := len(p.l.rows)
-	for m := range p.l.r.planes {
-		for i, blocks := range p.l.rows {
-			for k, b := range blocks {
-				first := p.l.jointEffects.blocks[b+m].first
-				for a, z := range p.l.designs[i][k] {
-					right[first+a] += z * slope[m*n+i]
-				}
-			}
-		}
-	}
-	gradient := p.transposed(right)
+	gradient := p.transposed(p.l.productsWith(slope))
 	for k := range gradient {
 		gradient[k] -= v[k]
 	}
