@@ -82,12 +82,16 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 // Begin reads the table of a mixture, checks the input, and returns the task.
 func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
 	record := run.Record
-	problem, err := readMixture(run)
+	problem, err := runs.Read(&record.Asked, mixture.NewProblem)
 	if err != nil {
 		return t, err
 	}
+	record.Options = problem.Options // store the defaults, which another version may change
 	return shell.Task{
-		Name: "mixture", Files: mixture.Files(), Intro: mixtureIntro(run, problem),
+		Name: "mixture", Files: mixture.Files(), Intro: func() {
+			title := fmt.Sprintf("%s: %d rows of %s", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
+			run.Introduce(title, problem.Notes, problem.Priors())
+		},
 		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
 			config := mixture.RunConfig{Dir: session.Dir, Sample: mixture.SampleConfig{
 				Seed: record.Seed, Sweeps: record.Sweeps, Error: record.Error,
@@ -98,20 +102,4 @@ func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.
 			return mixture.Run(ctx, problem, config)
 		},
 	}, nil
-}
-
-func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, error) {
-	problem, err := runs.Read(&run.Record.Asked, mixture.NewProblem)
-	if err == nil {
-		run.Record.Options = problem.Options // store the defaults, which another version may change
-	}
-	return problem, err
-}
-
-// mixtureIntro returns a function that prints a summary of the table, and the priors in words.
-func mixtureIntro(run *application.Asked[*mixture.Record], problem *mixture.Problem) func() {
-	return func() {
-		title := fmt.Sprintf("%s: %d rows of %s", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
-		run.Introduce(title, problem.Notes, problem.Priors())
-	}
 }
