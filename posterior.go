@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
 
@@ -56,11 +57,7 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		z := make([]float64, batch*dim)
-		for i := range z {
-			z[i] = random.NormFloat64()
-		}
-		draws, err := e.Push(flat, z)
+		draws, err := e.Push(flat, stream.Normals(random, batch*dim))
 		if err != nil {
 			return nil, nil, nil, err
 		}

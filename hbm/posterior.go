@@ -242,9 +242,5 @@ func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []
 }
 
 func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
-	z := make([]float64, product(dims))
-	for i := range z {
-		z[i] = random.NormFloat64()
-	}
-	return tensors.FromFlatDataAndDimensions(z, dims...)
+	return tensors.FromFlatDataAndDimensions(stream.Normals(random, product(dims)), dims...)
 }

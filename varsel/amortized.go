@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/encode"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/design"
@@ -330,12 +331,12 @@ func (f *Family) acceptable(y []float64) bool {
 func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, p+1, nil)
 	chained := random.IntN(2) == 0 // neighbours are correlated; otherwise all pairs are, equally
-	shared, weight := design.Normals(random, n), math.Sqrt(correlation)
+	shared, weight := stream.Normals(random, n), math.Sqrt(correlation)
 	if chained {
 		weight = correlation
 	}
 	for j := range p {
-		column := design.Normals(random, n)
+		column := stream.Normals(random, n)
 		for i, before := range shared {
 			column[i] = weight*before + math.Sqrt(1-weight*weight)*column[i]
 		}

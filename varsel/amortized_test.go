@@ -74,7 +74,7 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 				var theta, wideTheta [][]float64
 				for _, code := range space.All(p.Target.space.Cards()) {
 					wide, thetaInWide := make([]int32, f.most), make([]float64, f.dim())
-					values := design.Normals(random, p.Target.space.Dim())
+					values := stream.Normals(random, p.Target.space.Dim())
 					for s, outcome := range code {
 						wide[place.Sites[s]] = outcome
 					}

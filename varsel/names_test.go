@@ -9,7 +9,6 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
-	"github.com/transdim/vti/varsel/design"
 )
 
 // A column may have the name of the intercept, the noise scale, a level of a factor or a place of a
@@ -51,7 +50,7 @@ func correlatedColumns(rows, n int) [][]float64 {
 	random := stream.Rand(1, "names")
 	columns := make([][]float64, n+1)
 	for j := range columns {
-		columns[j] = design.Normals(random, rows)
+		columns[j] = stream.Normals(random, rows)
 	}
 	for i := range rows {
 		columns[0][i] += 2 * columns[1][i]

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
 )
 
 // logisticRays integrates the unnormalised posterior density f of the coefficients of a
@@ -36,10 +37,7 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 // pair appends to logs the logs of the integrals along a random direction and along the opposite
 // direction. In the mean of the two integrals the skewness of the posterior cancels.
 func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
-	step := make([]float64, len(q.center))
-	for k := range step {
-		step[k] = random.NormFloat64()
-	}
+	step := stream.Normals(random, len(q.center))
 	floats.Scale(1/floats.Norm(step, 2), step)
 	q.factor.SolveUpper(step)
 	shift := q.family.linear(step)

@@ -3,6 +3,7 @@ package frame
 import (
 	"math/rand/v2"
 
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -48,10 +49,7 @@ func (f *Frame) PlaneNames() []string {
 // answers, given the factor Λ of their covariance.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
-	z, effects := make([]float64, planes*q), make([]float64, planes*q)
-	for c := range z {
-		z[c] = random.NormFloat64()
-	}
+	z, effects := stream.Normals(random, planes*q), make([]float64, planes*q)
 	for m := range planes {
 		for a := range factor {
 			for b := range a + 1 {

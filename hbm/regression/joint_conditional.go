@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/sparse"
+	"github.com/transdim/vti/internal/stream"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -206,11 +207,7 @@ func (c *conditional) standard(b []float64) []float64 {
 
 // draw draws all effects, less the prior mean.
 func (c *conditional) draw(random *rand.Rand) []float64 {
-	z := make([]float64, c.e.effects)
-	for i := range z {
-		z[i] = random.NormFloat64()
-	}
-	v := c.factor.Spread(z)
+	v := c.factor.Spread(stream.Normals(random, c.e.effects))
 	for i := range v {
 		v[i] += c.centre[i]
 	}

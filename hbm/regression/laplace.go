@@ -168,10 +168,7 @@ func (l *laplaceEffects) wideAll() float64 {
 }
 
 func (l *laplaceEffects) noise(random *rand.Rand) []float64 {
-	z := make([]float64, l.effects)
-	for k := range z {
-		z[k] = random.NormFloat64()
-	}
+	z := stream.Normals(random, l.effects)
 	if len(l.outer) == 0 {
 		return z
 	}

@@ -38,6 +38,15 @@ func Source(root uint64, name string) *rand.PCG {
 	return rand.NewPCG(Seed(root, name), Seed(root, name+"/increment"))
 }
 
+// Normals returns n standard normal draws.
+func Normals(random *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	return x
+}
+
 // Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state
 // variable. The state starts from (root, name) the first time the context sees the stream; later it
 // is the state in the context, so a restored context continues where it stopped.

@@ -73,7 +73,7 @@ func (s Design) Simulate() *design.SimulatedData {
 	columns := make([][]float64, s.Predictors)
 	for j := range columns {
 		in[j] = random.Float64() < paperInclusion
-		columns[j] = design.Normals(random, s.Rows)
+		columns[j] = stream.Normals(random, s.Rows)
 	}
 	if s.Misspecification == HighMisspecification {
 		for j, x := range columns {

@@ -107,7 +107,7 @@ func (d *SimulatedData) Add(name string, values []float64) {
 func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 	fresh := math.Sqrt(1 - s.Correlation*s.Correlation)
 	for j := range s.Predictors {
-		x := Normals(random, s.Rows)
+		x := stream.Normals(random, s.Rows)
 		if j > 0 {
 			for i, before := range d.Columns[j-1] {
 				x[i] = s.Correlation*before + fresh*x[i]
@@ -126,7 +126,7 @@ func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 	}
 	y := make([]float64, s.Rows)
 	if s.Likelihood == likelihood.GaussianKind {
-		for i, z := range Normals(random, s.Rows) {
+		for i, z := range stream.Normals(random, s.Rows) {
 			y[i] = s.Noise * z
 		}
 	}
@@ -188,15 +188,6 @@ func (s Simulation) responseRow() likelihood.Row {
 		return c.At(make([]float64, c.Parameters())).(likelihood.Row)
 	}
 	return likelihood.New(s.Likelihood, likelihood.Shape{})
-}
-
-// Normals returns n standard normal draws.
-func Normals(random *rand.Rand, n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = random.NormFloat64()
-	}
-	return x
 }
 
 // WriteCSV writes the columns with a header row.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/varsel/design"
 )
 
 // bigEvidence returns log N(y; Xμ, σ²I + X diag(s²) X'), by Cholesky factorisation with 400 bits.
@@ -72,12 +71,12 @@ type hardModel struct {
 func hardModels() map[string]hardModel {
 	random := stream.Rand(7, "hard")
 	regression := func(n, k int, noise float64) hardModel {
-		m := hardModel{y: design.Normals(random, n), sigmas: []float64{1e-6, 1e-3, 0.1, 1, 30, 1e6}}
+		m := hardModel{y: stream.Normals(random, n), sigmas: []float64{1e-6, 1e-3, 0.1, 1, 30, 1e6}}
 		for i := range m.y {
 			m.y[i] *= noise
 		}
 		for j := range k {
-			column := design.Normals(random, n)
+			column := stream.Normals(random, n)
 			if j == 0 {
 				for i := range column {
 					column[i] = 1
