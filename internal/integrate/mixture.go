@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/stream"
 )
 
 // component is a multivariate Student t distribution, with its share of a mixture.
@@ -53,7 +52,10 @@ func (c *component) logDensity(x, work []float64) float64 {
 
 func (c *component) draw(random *rand.Rand) []float64 {
 	dim := len(c.location)
-	noise, x := stream.Normals(random, dim), make([]float64, dim)
+	noise, x := make([]float64, dim), make([]float64, dim)
+	for i := range noise {
+		noise[i] = random.NormFloat64()
+	}
 	chi := 0.0 // of an integer number of degrees of freedom
 	for range int(c.degrees) {
 		z := random.NormFloat64()
