@@ -92,6 +92,9 @@ func (r *Regression) effort() effort {
 	default:
 		e.pilots = r.joint().effects >= pilotEffects || len(r.space.masks) > exactModels
 	}
+	// Without effects that the largest model has, the scale of the noise is another: a proposal of
+	// that model put log evidences under a Student likelihood up to 800 nats too low.
+	e.apart = e.pilots && r.noise >= 0
 	return e
 }
 
@@ -110,7 +113,7 @@ func (e effort) asked(cfg Run) effort {
 // on simulated tables. The answer should take about a second. Standard deviations are known to 3
 // percent, and fewer draws find a proposal.
 func (e effort) opened() effort {
-	e.apart, e.pilots = !e.pilots, true
+	e.apart, e.pilots = e.apart || !e.pilots, true
 	e.ess, e.se, e.sharp = math.Min(e.ess, 1<<9), math.Max(e.se, laplaceSE), false
 	e.problem.PerRound = cmp.Or(e.problem.PerRound, 100)
 	return e

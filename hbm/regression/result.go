@@ -262,12 +262,21 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 		if math.IsInf(r.space.logPrior[r.index(model.Code)], -1) {
 			continue
 		}
+		evidence, se := model.LogEvidence+r.logJacobian, model.LogEvidenceSE
+		if !(se <= resolvedEvidence) {
+			evidence, se = math.NaN(), math.NaN()
+		}
 		result.Models = append(result.Models, ModelSummary{
 			Code: codeText(model.Code), Formula: r.FormulaOf(model.Code), Q: new(Figure(model.Q)), Certified: Figure(model.Certified), SE: Figure(model.SE),
-			LogEvidence: new(Figure(model.LogEvidence + r.logJacobian)), LogEvidenceSE: new(Figure(model.LogEvidenceSE)), KHat: new(Figure(model.KHat)),
+			LogEvidence: new(Figure(evidence)), LogEvidenceSE: new(Figure(se)), KHat: new(Figure(model.KHat)),
 		})
 	}
 }
+
+// resolvedEvidence is the largest standard error of a model's log evidence that is reported. With a
+// larger one the weights have fewer than four effective draws: the model is improbable, and its log
+// evidence and the error itself are not known.
+const resolvedEvidence = 0.5
 
 // poolingOf returns the posterior variance of an effect over its prior variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
