@@ -263,7 +263,7 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 			continue
 		}
 		evidence, se := model.LogEvidence+r.logJacobian, model.LogEvidenceSE
-		if !(se <= resolvedEvidence) {
+		if !(se <= resolvedEvidence) || math.IsInf(model.KHat, 1) { // so few draws have no k̂
 			evidence, se = math.NaN(), math.NaN()
 		}
 		result.Models = append(result.Models, ModelSummary{
