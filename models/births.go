@@ -13,9 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of certification by births and deaths. The verdict shows whether chains of these lengths
-// suffice. Half and twice of all but birthLongest, checkingRHat and checkingESS give the same
-// answers (docs/benchmarks/constants.md).
+// Settings of certification by births and deaths. They set the work of a run, not its result, since
+// the verdict shows whether chains of these lengths suffice. Not tuned.
 const (
 	// birthChains chains run for birthBurnIn sweeps of burn-in, then for birthFirst sweeps, then
 	// longer if needed, up to birthLongest sweeps. Every birthThin-th sweep is kept. The chains are
