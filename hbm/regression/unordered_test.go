@@ -337,7 +337,7 @@ func TestUnorderedFormulas(t *testing.T) {
 	for want, change := range map[string]func(o *frame.Options){
 		"an offset belongs to none of them": func(o *frame.Options) { o.Formula = "y ~ offset(x) + (1 | g)" },
 		"want one of the levels":            func(o *frame.Options) { o.Levels = []string{"red", "blue"} },
-		"want a column as it is":            func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
+		"want it as it is":                  func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
 	} {
 		changed := options
 		change(&changed)
@@ -361,9 +361,9 @@ func TestUnorderedFormulas(t *testing.T) {
 	options.Formula = "y ~ x + (1 | g)"
 	f := frameOf(t, text, options)
 	_, err = New(f, Options{Intercept: &NormalPrior{Mean: 1, SD: 2}})
-	require.ErrorContains(t, err, "the mean 1: that of log odds")
+	require.ErrorContains(t, err, "got mean 1, want 0, as log odds")
 	_, err = New(f, Options{Terms: []TermPrior{{Effect: "x", Mean: 1, Scale: 2}}})
-	require.ErrorContains(t, err, "the mean of log odds")
+	require.ErrorContains(t, err, "want mean 0, as log odds")
 	narrow, err := New(f, Options{Terms: []TermPrior{{Effect: "x", Scale: 2}}})
 	require.NoError(t, err)
 	require.Equal(t, narrow.coordinates[1].sd, narrow.coordinates[3].sd)
