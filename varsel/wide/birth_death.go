@@ -303,6 +303,9 @@ func (s *birthState) pick(u float64) int {
 func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
 	for left := float64(sweepTime); ; {
 		births, deaths := s.rates(power), float64(len(s.members)-s.fixed)
+		if math.IsNaN(births) { // rounding hides what a column adds: the caller reports it
+			return births
+		}
 		if left -= random.ExpFloat64() / (births + deaths); left < 0 || births+deaths == 0 {
 			break
 		}

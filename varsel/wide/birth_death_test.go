@@ -2,6 +2,7 @@ package wide
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -53,5 +54,20 @@ func TestBirthDeathUpdates(t *testing.T) {
 				require.InDelta(t, logs[c]-logs[best], math.Log(odds[c])-math.Log(odds[best]), 1e-9)
 			}
 		}
+	}
+}
+
+// If rounding leaves a column less than nothing to add, no odds of births can be computed. The
+// sweep says so, and does not go on for ever.
+func TestSweepWithoutOddsEnds(t *testing.T) {
+	lists, err := space.NewLists([]int{1, 1, 1}, 2, 1)
+	require.NoError(t, err)
+	for _, power := range []float64{1, 0.8} {
+		s := &birthState{
+			births: &births{target: Lists{Space: lists, Sizes: []float64{0, 0, 0}}, slab: 1},
+			grown:  []float64{2, -1, 2}, linear: []float64{1, 1, 1}, odds: make([]float64, 3),
+			sums: make([]float64, 1), work: make([]float64, oddsBlock), other: make([]float64, oddsBlock),
+		}
+		require.True(t, math.IsNaN(s.Sweep(power, rand.New(rand.NewPCG(1, 2)))))
 	}
 }

@@ -102,7 +102,7 @@ func (s *birthState) flip(c int) {
 		for a, other := range s.rowsOf {
 			grown -= weights[a] * other[c]
 		}
-		grown = 1 + s.slab*precision*grown
+		grown = 1 + s.slab*precision*max(grown, 0) // a square, but for rounding
 	} else {
 		sign, row = -1, s.rowsOf[at]
 		along, grown = s.ofMember(at)
