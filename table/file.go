@@ -25,30 +25,40 @@ const (
 // are neither text nor Parquet, it refuses the file without reading the rest.
 func ReadFile(path string) (*Table, error) { return ReadRegion(path, Region{}) }
 
-// readContent returns the bytes of a file. The file may be a pipe, or a device that never ends.
-func readContent(path string) ([]byte, error) {
+// openFile opens a file that holds a table, and returns what the system knows of it.
+func openFile(path string) (*os.File, os.FileInfo, error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s: no such file", path)
+		return nil, nil, fmt.Errorf("%s: no such file", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the table: %w", err)
+		return nil, nil, fmt.Errorf("cannot read the table: %w", err)
 	}
-	defer file.Close()
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("cannot read the table: %w", err)
+		err = fmt.Errorf("cannot read the table: %w", err)
 	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory; want a CSV or Parquet file", path)
-	case info.Size() > maxFileBytes:
-		return nil, tooLarge(path, fmt.Sprintf("%.1f GiB", float64(info.Size())/(1<<30)))
+		err = fmt.Errorf("%s is a directory; want a CSV or Parquet file", path)
 	}
-	content, err := readBounded(path, file, maxFileBytes)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// readContent returns the bytes of a file. The file may be a pipe, or a device that never ends.
+func readContent(path string) ([]byte, error) {
+	file, info, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return content, nil
+	defer file.Close()
+	if info.Size() > maxFileBytes {
+		return nil, tooLarge(path, fmt.Sprintf("%.1f GiB", float64(info.Size())/(1<<30)))
+	}
+	return readBounded(path, file, maxFileBytes)
 }
 
 // readBounded reads at most limit bytes from source. It reads only the head of a file that is no

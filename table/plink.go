@@ -90,18 +90,11 @@ func ReadRegion(path string, region Region) (*Table, error) {
 		}
 		return Parse(path, content)
 	}
-	file, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s: no such file", path)
-	}
+	file, info, err := openFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the table: %w", err)
+		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the table: %w", err)
-	}
 	var beside [2][]byte
 	for i, ending := range []string{".bim", ".fam"} {
 		name := strings.TrimSuffix(path, filepath.Ext(path)) + ending
