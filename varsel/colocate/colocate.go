@@ -104,6 +104,11 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 		}
 	}
 	slices.SortStableFunc(r.Shared, func(x, y Predictor) int { return cmp.Compare(y.Shared, x.Shared) })
+	for _, of := range []compare.Run{r.A, r.B} {
+		if of.Verdict != nil && *of.Verdict != vti.Trusted {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is %s: so is what is said here", of.RunDir, of.Verdict))
+		}
+	}
 	if r.OnlyA+r.OnlyB > 0 {
 		r.Notes = append(r.Notes, "all of this is about the predictors in both runs; others, such as copies that one run left out, cannot be shared")
 	}

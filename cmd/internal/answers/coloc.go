@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -37,6 +38,9 @@ The answer is also printed for other values.`,
   vti coloc runs/ldl runs/heart --prior 0.1 --json`,
 		Args: cli.Arguments(2, 2, "two run directories"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if prior == 0 { // which the library takes for the default
+				return errors.New("--prior: got 0, want a number between 0 and 1")
+			}
 			var runs [2]*varsel.StoredRun
 			for side, dir := range args {
 				var err error
