@@ -32,10 +32,12 @@ const (
 	BernoulliPrior
 	// ExpectedSizePrior is a BernoulliPrior whose Size is the expected size of a model.
 	ExpectedSizePrior
+	// InclusionPrior includes each predictor independently, with a probability of its own. All
+	// other priors depend on a model only through its size, the number of predictors in it.
+	InclusionPrior
 )
 
-// Prior is a prior over models. It depends on a model only through its size, the number of
-// predictors in it. The zero value is betabinomial:1,1.
+// Prior is a prior over models. The zero value is betabinomial:1,1.
 type Prior struct {
 	Kind PriorKind
 	// Pi is the inclusion probability of a BernoulliPrior, strictly between 0 and 1.
@@ -48,17 +50,21 @@ type Prior struct {
 	// MaxSize is the largest size of a model: larger models have probability zero, and the others
 	// are normalised again. 0 means no limit.
 	MaxSize int
+	// Inclusion holds the probabilities of an InclusionPrior [G], strictly between 0 and 1. They
+	// are not part of the text of a Prior.
+	Inclusion []float64
 }
 
 const maxSizeMark = " max:"
 
-// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them
-// the maximum size as in "uniform max:5".
+// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b, expected:s or inclusion, and after each
+// of them the maximum size as in "uniform max:5". It leaves the probabilities of an InclusionPrior
+// to the caller.
 func ParsePrior(s string) (Prior, error) {
 	const expected = "want betabinomial:a,b (a, b > 0), uniform, bernoulli:π (0 < π < 1) or expected:s (s > 0)"
 	kind, maxText, limited := strings.Cut(s, maxSizeMark)
 	name, rest, _ := strings.Cut(kind, ":")
-	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1}
+	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1, "inclusion": 0}
 	count, known := counts[name]
 	if !known {
 		return Prior{}, fmt.Errorf("unknown model prior %q; %s", s, expected)
@@ -89,6 +95,8 @@ func ParsePrior(s string) (Prior, error) {
 		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
 	case "expected":
 		p = Prior{Kind: ExpectedSizePrior, Size: numbers[0]}
+	case "inclusion":
+		p = Prior{Kind: InclusionPrior}
 	}
 	if limited {
 		var err error
@@ -125,6 +133,8 @@ func (p Prior) String() string {
 		return fmt.Sprintf("betabinomial:%v,%v", p.A, p.B)
 	case ExpectedSizePrior:
 		return fmt.Sprintf("expected:%v", p.Size)
+	case InclusionPrior:
+		return "inclusion"
 	}
 	return fmt.Sprintf("Prior(%d)", int(p.Kind))
 }
@@ -154,6 +164,8 @@ func (p Prior) Validate() error {
 			return fmt.Errorf("model prior %s: got %v, want a positive expected size", p, p.Size)
 		}
 		return nil
+	case InclusionPrior:
+		return p.validateInclusion()
 	}
 	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
 }
@@ -162,6 +174,9 @@ func (p Prior) Validate() error {
 func (p Prior) ValidateFor(groups int) error {
 	if err := p.Validate(); err != nil {
 		return err
+	}
+	if p.Kind == InclusionPrior {
+		return p.validateInclusionOf(groups)
 	}
 	if limit := p.Limit(groups); p.Kind == ExpectedSizePrior && p.Size >= float64(limit) {
 		return fmt.Errorf("model prior %s: want a size below %d, the largest that a model can have", p, limit)
@@ -178,8 +193,12 @@ func (p Prior) Limit(groups int) int {
 }
 
 // LogProbs returns log p(m) of one model of each size from 0 to groups. It is −Inf for sizes above
-// MaxSize.
+// MaxSize. An InclusionPrior, which has different probabilities for models of one size, panics; see
+// [Prior.LogTerms].
 func (p Prior) LogProbs(groups int) []float64 {
+	if p.Kind == InclusionPrior {
+		panic("space: Prior.LogProbs: an InclusionPrior depends on more than the size of a model")
+	}
 	if err := p.ValidateFor(groups); err != nil {
 		panic("space: Prior.LogProbs: " + err.Error())
 	}
@@ -236,10 +255,8 @@ func (p Prior) inclusion(groups int) float64 {
 
 // MeanSize returns the prior mean of the size of a model.
 func (p Prior) MeanSize(groups int) (mean float64) {
-	for k, logProb := range p.LogProbs(groups) {
-		if k > 0 && !math.IsInf(logProb, -1) {
-			mean += float64(k) * math.Exp(logProb+LogBinomial(groups, k))
-		}
+	for k, probability := range p.SizeProbs(groups) {
+		mean += float64(k) * probability
 	}
 	return mean
 }
@@ -282,13 +299,23 @@ func (p *Prior) UnmarshalText(text []byte) (err error) {
 // LogProb returns log p(m) of each model, [B] float64. codes [B, G] int32 are 1 for predictors in
 // the model and 0 for others.
 func (p Prior) LogProb(codes *graph.Node) *graph.Node {
-	table := graph.Const(codes.Graph(), p.LogProbs(codes.Shape().Dim(-1)))
+	terms := p.LogTerms(codes.Shape().Dim(-1))
+	table := graph.Const(codes.Graph(), terms.Sizes)
 	sizes := graph.ReduceSum(codes, -1)
-	return graph.Gather(table, graph.InsertAxes(sizes, -1))
+	logProb := graph.Gather(table, graph.InsertAxes(sizes, -1))
+	if terms.Members != nil {
+		members := graph.Const(codes.Graph(), [][]float64{terms.Members})
+		logProb = graph.Add(logProb, graph.ReduceSum(graph.Mul(graph.ConvertDType(codes, members.DType()), members), -1))
+	}
+	return logProb
 }
 
-// Draw draws a subset of predictors: first its size, then a subset of this size.
+// Draw draws a subset of predictors: first its size, then a subset of this size, unless predictors
+// have inclusion probabilities of their own.
 func (p Prior) Draw(groups int, random *rand.Rand) []bool {
+	if p.Kind == InclusionPrior {
+		return p.drawIndependently(groups, random)
+	}
 	logProbs := p.LogProbs(groups)
 	size := pick.Func(groups+1, random.Float64(), func(size int) float64 {
 		return math.Exp(logProbs[size] + combin.LogGeneralizedBinomial(float64(groups), float64(size)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -174,7 +175,7 @@ func (f *Family) Fits(p *Problem) error {
 	switch {
 	case model.Likelihood != trained.Likelihood:
 		return fmt.Errorf("the network is for the %s likelihood, not for %s", trained.Likelihood, model.Likelihood)
-	case model != trained || !samePrior:
+	case !reflect.DeepEqual(model, trained) || !samePrior:
 		return fmt.Errorf("the network is for other priors or scales: %s; the table has %s", describe(want.Model), describe(p.Model))
 	case !want.Predictors.has(float64(groups)):
 		return fmt.Errorf("the network is for %g to %g predictors, and the table has %d", want.Predictors.Low, want.Predictors.High, groups)

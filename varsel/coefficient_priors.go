@@ -3,7 +3,6 @@ package varsel
 import (
 	"math"
 
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
 )
 
@@ -29,17 +28,17 @@ func (p CoefficientPrior) LogDensity(x float64) float64 {
 	return jacobian - z*z/2 - math.Log(float64(p.SD)) - math.Log(2*math.Pi)/2
 }
 
-// fillPriors adds priors to a result: the prior of the size of a model, unless it depends on
-// heredity, and the priors of the coefficients. The intercept has none, since on the scale of the
+// fillPriors adds priors to a result: the prior inclusion probabilities, if predictors have their
+// own, the prior of the size of a model, unless it depends on heredity, and the priors of the coefficients. The intercept has none, since on the scale of the
 // table it depends on the other coefficients.
 func (p *Problem) fillPriors(r *Result) {
 	groups := len(p.Design.Predictors)
+	r.InclusionPrior = p.InclusionFile
+	for j, probability := range p.Model.Prior.Inclusion {
+		r.Inclusion[j].Prior = new(Number(probability))
+	}
 	if p.Target.heredity == nil {
-		for size, logProb := range p.Model.Prior.LogProbs(groups) {
-			probability := 0.0
-			if !math.IsInf(logProb, -1) {
-				probability = math.Exp(logProb + space.LogBinomial(groups, size))
-			}
+		for _, probability := range p.Model.Prior.SizeProbs(groups) {
 			r.SizePrior = append(r.SizePrior, Number(probability))
 		}
 	}

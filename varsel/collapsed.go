@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
 )
 
 // collapsed is the posterior of a robust Target with known scales over models m and sets of
@@ -20,7 +21,7 @@ type collapsed struct {
 	groups   [][]int     // coordinates of each site
 	rows     [][]float64 // rows of the design, coordinates in prior standard deviations [n][D]
 	rest     []float64   // responses less offset and prior mean [n]
-	logPrior []float64   // log p(m) by size
+	logPrior space.LogTerms
 }
 
 // mostCollapsedWork is the largest number of multiplications of a sweep through all rows and
@@ -40,7 +41,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	if t.Outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
 		return nil
 	}
-	c := &collapsed{target: t, logPrior: t.prior.LogProbs(len(t.space.Cards()))}
+	c := &collapsed{target: t, logPrior: t.prior.LogTerms(len(t.space.Cards()))}
 	code := make([]int32, len(t.space.Cards()))
 	none := t.space.MaskRow(code, nil)
 	for j, on := range none {

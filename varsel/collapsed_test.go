@@ -69,7 +69,7 @@ func sumsOf(problem *Problem) *regression.Assignments {
 // outliers a. Draws of θ from the state satisfy p(y, θ | m) p(a | θ, y) = p(y, a | m) p(θ | y, m,
 // a), and their squared distances from the mean have a χ² distribution.
 func TestCollapsedStates(t *testing.T) {
-	for _, problem := range []*Problem{contradicting(t, 10, 1, Prior{}, 0.1), structured(t)} {
+	for _, problem := range []*Problem{contradicting(t, 10, 1, Prior{}, 0.1), structured(t), contradicting(t, 10, 2, ownProbabilities(0.05, 0.2, 0.9), 0.1)} {
 		checkStates(t, problem)
 	}
 }
@@ -141,7 +141,7 @@ func checkStates(t *testing.T, problem *Problem) {
 		}
 		logJoint := target.LogJointAt(target.active(code), theta, eta)
 		require.InDelta(t, want+logTheta, logJoint+logOutliers, 1e-8)
-		logModel := state.collapsed.logPrior[state.size]
+		logModel := state.collapsed.logPrior.OfCode(state.code)
 		if target.heredity != nil {
 			logModel -= target.heredity.logMass
 		}
@@ -177,7 +177,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 // errors, which gives a false alarm in one of 2,000 seeds.
 func TestCollapsedAgreesWithSums(t *testing.T) {
 	for seed, problem := range []*Problem{
-		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t),
+		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t), contradicting(t, 10, 2, ownProbabilities(0.05, 0.2, 0.9), 0.1),
 	} {
 		seed, sites := uint64(seed), len(problem.Target.space.Cards())
 		logEvidence, inclusion := exactPosterior(t, problem)

@@ -6,6 +6,7 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
 )
 
 var _ rjmcmc.HostTarget = (*Target)(nil)
@@ -20,7 +21,7 @@ type hostDensity struct {
 	// logScale and inverse are log σ and 1/σ if σ is known. They are 0 and 1 for a likelihood
 	// without a scale.
 	logScale, inverse float64
-	logPrior          []float64 // log p(m) by size
+	logPrior          space.LogTerms
 	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
 	precision, logNorm []float64
 	// z = lines · theta holds the standardised arguments (a_i η_i + b_i)/σ of the densities of the
@@ -57,7 +58,7 @@ func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, l
 	}
 	n, dim := len(t.Responses.Y), t.Dim
 	h := &hostDensity{
-		target: t, columns: columns, rows: rows, logScale: t.LogScale, inverse: math.Exp(-t.LogScale), logPrior: t.prior.LogProbs(len(t.space.Cards())),
+		target: t, columns: columns, rows: rows, logScale: t.LogScale, inverse: math.Exp(-t.LogScale), logPrior: t.prior.LogTerms(len(t.space.Cards())),
 		lines: make([]float64, n*(dim+1)), theta: make([]float64, (dim+1)*rows),
 		sums: make([]float64, rows),
 	}
@@ -129,17 +130,13 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	return sum
 }
 
-// logPriorOf returns log p(m) of one model. sizes holds the log priors of models by their size.
-func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
-	size := int32(0)
-	for _, in := range code {
-		size += in
-	}
+// logPriorOf returns log p(m) of one model. terms holds the log priors of models without heredity.
+func (t *Target) logPriorOf(terms space.LogTerms, code []int32) float64 {
 	switch {
 	case t.heredity == nil:
-		return sizes[size]
+		return terms.OfCode(code)
 	case t.heredity.allows(code):
-		return sizes[size] - t.heredity.logMass
+		return terms.OfCode(code) - t.heredity.logMass
 	}
 	return math.Inf(-1)
 }

@@ -125,7 +125,7 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 	var prior []float64
 	for code := range slots.space.Models() {
 		codes = append(codes, slices.Clone(code))
-		prior = append(prior, slots.sizes[slots.space.Size(code)])
+		prior = append(prior, slots.terms.Sizes[slots.space.Size(code)])
 	}
 	mass, err := problem.forms().LogEvidences(t.Context(), codes)
 	require.NoError(t, err)

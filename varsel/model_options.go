@@ -169,4 +169,5 @@ const (
 	UniformPrior      = space.UniformPrior
 	BernoulliPrior    = space.BernoulliPrior
 	ExpectedSizePrior = space.ExpectedSizePrior
+	InclusionPrior    = space.InclusionPrior
 )

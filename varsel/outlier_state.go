@@ -200,8 +200,9 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 
 // proposeSite proposes to add a predictor or take it out, one coordinate after the other.
 func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
-	size := s.size + 1 - 2*int(s.code[site])
-	threshold := s.logPrior[s.size] - s.logPrior[size] - random.ExpFloat64()
+	step := 1 - 2*int(s.code[site])
+	size := s.size + step
+	threshold := s.logPrior.Sizes[s.size] - s.logPrior.Sizes[size] - float64(step)*s.logPrior.Member(site) - random.ExpFloat64()
 	s.code[site] = 1 - s.code[site]
 	if math.IsInf(threshold, 1) || !s.allowed(s.code) {
 		s.code[site] = 1 - s.code[site]
@@ -308,7 +309,7 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	for a, j := range s.members {
 		theta[j] = t.Mean[j] + t.SD[j]*(mean[a]+draw[a])
 	}
-	logDensity = s.logPrior[s.size] + t.LogJointAt(t.active(code), theta, make([]float64, len(s.rows)))
+	logDensity = s.logPrior.OfCode(code) + t.LogJointAt(t.active(code), theta, make([]float64, len(s.rows)))
 	if t.heredity != nil {
 		logDensity -= t.heredity.logMass
 	}

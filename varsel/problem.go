@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -42,6 +43,8 @@ type Problem struct {
 	AllModels bool
 	// Credible is the level of credible sets; 0 stands for DefaultCredible.
 	Credible float64
+	// InclusionFile is the name of the file of an InclusionPrior, "" if there is none.
+	InclusionFile string
 
 	// anchors holds approximations of all models, if a fit begins from a network; else it is nil.
 	anchors *modelAnchors
@@ -60,6 +63,9 @@ func (o ModelOptions) validateFor(design *Design) error {
 				return fmt.Errorf("%s: %s is a product of three columns: got heredity %s, want none", design.Path, p.Name, o.Heredity)
 			}
 		}
+	}
+	if o.Prior.Kind == InclusionPrior && o.Heredity != NoHeredity && hasInteractions(design) {
+		return fmt.Errorf("%s: inclusion probabilities of single predictors do not say those of interactions with %s heredity: want --heredity none", design.Path, o.Heredity)
 	}
 	return o.Prior.ValidateFor(len(design.Predictors))
 }
@@ -278,6 +284,9 @@ func (p *Problem) modelsText() string {
 	unlimited := p.Model.Prior
 	unlimited.MaxSize = 0 // said in words below
 	models := "models: " + unlimited.String()
+	if p.Model.Prior.Kind == InclusionPrior {
+		models += fmt.Sprintf(" probabilities of %s, %.3g predictors expected", cmp.Or(p.InclusionFile, "single predictors"), p.Model.Prior.MeanSize(len(p.Design.Predictors)))
+	}
 	if limit := p.Model.Prior.Limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		models += fmt.Sprintf(", at most %s", english.Count(limit, "predictor"))
 	}

@@ -47,6 +47,8 @@ type Record struct {
 	AllModels bool `json:"all_models,omitempty"`
 	// Credible is the level of credible sets; absent means DefaultCredible.
 	Credible float64 `json:"credible,omitempty"`
+	// InclusionPrior is set if each predictor has a prior inclusion probability of its own.
+	InclusionPrior *InclusionFile `json:"inclusion_prior,omitempty"`
 	// Summary is set if the table has statistics of predictors in place of rows.
 	Summary *Summary `json:"summary,omitempty"`
 	// Seed is the seed of the run's random numbers.
@@ -72,11 +74,22 @@ func (r *Record) Problem() (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem, err := NewProblem(design, r.Model)
-	if err != nil {
+	return r.ProblemOf(design)
+}
+
+// ProblemOf returns the posterior of a design with the settings of the record.
+func (r *Record) ProblemOf(design *Design) (problem *Problem, err error) {
+	model, file := r.Model, ""
+	if r.InclusionPrior != nil {
+		file = r.InclusionPrior.File
+		if model.Prior, err = r.InclusionPrior.prior(design, model.Prior.MaxSize); err != nil {
+			return nil, err
+		}
+	}
+	if problem, err = NewProblem(design, model); err != nil {
 		return nil, err
 	}
-	problem.AllModels, problem.Credible = r.AllModels, r.Credible
+	problem.AllModels, problem.Credible, problem.InclusionFile = r.AllModels, r.Credible, file
 	return problem, nil
 }
 

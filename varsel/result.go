@@ -50,6 +50,9 @@ type Result struct {
 	LogEvidence *Number `json:"log_evidence,omitempty"`
 	// LogEvidSE is the standard error of LogEvidence.
 	LogEvidSE *Number `json:"log_evidence_se,omitempty"`
+	// InclusionPrior is the file of the prior inclusion probabilities, if predictors have their
+	// own.
+	InclusionPrior string `json:"inclusion_prior,omitempty"`
 	// Inclusion holds the inclusion probabilities of the predictors, in table order.
 	Inclusion []Inclusion `json:"inclusion"`
 	// CredibleSets holds disjoint sets of correlated predictors. It is empty if there are only a
@@ -123,6 +126,8 @@ type ChainReport struct {
 type Inclusion struct {
 	// Name is the name of the predictor.
 	Name string `json:"name"`
+	// Prior is the prior probability, if predictors have their own.
+	Prior *Number `json:"prior,omitempty"`
 	// Q is the probability under q(m).
 	Q *Number `json:"q,omitempty"`
 	// Certified is the probability after importance weighting, or from enumeration or sampling.

@@ -81,8 +81,12 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	config := modeldist.AutoregressiveConfig{Seed: seed, DType: dtype}
 	// the prior probability that a given predictor is in the model
 	predictors := len(p.Design.Predictors)
-	if in := p.Model.Prior.MeanSize(predictors) / float64(predictors); math.Abs(in-0.5) > 1e-9 {
-		for range p.Design.Predictors {
+	in := p.Model.Prior.MeanSize(predictors) / float64(predictors)
+	if each := p.Model.Prior.Inclusion; each != nil || math.Abs(in-0.5) > 1e-9 {
+		for j := range p.Design.Predictors {
+			if each != nil {
+				in = each[j]
+			}
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
 		}
 	}
@@ -131,9 +135,9 @@ func (l Learning) informationGain() float64 {
 
 // logPriors returns log p(m) of every model written as bits, in the order of its index.
 func (p *Problem) logPriors(count int) []float64 {
-	sizes, values := p.Model.Prior.LogProbs(len(p.Design.Predictors)), make([]float64, 0, count)
+	terms, values := p.Model.Prior.LogTerms(len(p.Design.Predictors)), make([]float64, 0, count)
 	for _, code := range space.All(p.Target.Space().Cards()) {
-		values = append(values, p.Target.logPriorOf(sizes, code))
+		values = append(values, p.Target.logPriorOf(terms, code))
 	}
 	return values
 }

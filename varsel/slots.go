@@ -37,7 +37,8 @@ type SlotTarget struct {
 	source  []int       // index of each column in the design, −1 for zeros
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
-	sizes   []float64 // log p(m) by the size of m
+	prior   Prior // of items
+	terms   space.LogTerms
 	start   *wide.Screening
 
 	making sync.Mutex
@@ -64,8 +65,10 @@ func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	design := bits.design
 	predictors := len(design.Predictors)
-	t := &SlotTarget{base: bits, fixed: design.Always, sizes: bits.prior.LogProbs(predictors), start: bits.search().Screen()}
+	t := &SlotTarget{base: bits, fixed: design.Always, start: bits.search().Screen()}
 	t.order = t.start.Order
+	t.prior = bits.prior.Reordered(t.order)
+	t.terms = t.prior.LogTerms(predictors)
 	t.item = make([]int, predictors)
 	widths, weights := make([]int, predictors), make([]float64, predictors)
 	for item, predictor := range t.order {
@@ -129,7 +132,12 @@ func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	g, k := codes.Graph(), t.space.Slots()
 	none := Const(g, int32(t.space.Items()))
 	sizes := ReduceSum(ConvertDType(LessThan(codes, none), dtypes.Int32), -1)
-	logPrior := Gather(Const(g, t.sizes), InsertAxes(sizes, -1))
+	logPrior := Gather(Const(g, t.terms.Sizes), InsertAxes(sizes, -1))
+	if t.terms.Members != nil { // an empty place adds 0
+		members := Const(g, append(slices.Clone(t.terms.Members), 0))
+		each := Gather(members, Reshape(codes, codes.Shape().Size(), 1))
+		logPrior = Add(logPrior, ReduceSum(Reshape(each, codes.Shape().Dimensions...), -1))
+	}
 	if k == 1 {
 		return logPrior
 	}
@@ -340,7 +348,7 @@ func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 		return nil
 	}
 	return wide.Lists{
-		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.base.prior, Columns: t.columns, Places: t.source, Fixed: len(t.fixed),
-		Sizes: t.sizes, Means: t.mean, SDs: t.sd, Active: t.active,
+		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.prior, Columns: t.columns, Places: t.source, Fixed: len(t.fixed),
+		Means: t.mean, SDs: t.sd, Active: t.active,
 	}.Births()
 }

@@ -19,10 +19,17 @@ func TestBirthDeath(t *testing.T) {
 	for name, c := range map[string]struct {
 		sigma, power float64
 		maxSize      int
-	}{"σ unknown": {0, 1, 3}, "σ known": {8, 1, 3}, "tempered": {8, 0.4, 3}, "at most two": {0, 1, 2}} {
+		inclusion    []float64
+	}{
+		"σ unknown": {0, 1, 3, nil}, "σ known": {8, 1, 3, nil}, "tempered": {8, 0.4, 3, nil}, "at most two": {0, 1, 2, nil},
+		"inclusion probabilities": {0, 1, 3, []float64{0.05, 0.2, 0.9, 0.6}}, "inclusion probabilities, tempered": {8, 0.4, 2, []float64{0.05, 0.2, 0.9, 0.6}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			problem := likelihoodCase{table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{
-				Sigma: c.sigma, Codes: ListCodes, Prior: Prior{MaxSize: c.maxSize}}}.problem(t)
+			prior := Prior{MaxSize: c.maxSize}
+			if c.inclusion != nil {
+				prior.Kind, prior.Inclusion = InclusionPrior, c.inclusion
+			}
+			problem := likelihoodCase{table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{Sigma: c.sigma, Codes: ListCodes, Prior: prior}}.problem(t)
 			space := problem.Slots.space
 			var codes [][]int32
 			for code := range space.Models() {
@@ -33,7 +40,7 @@ func TestBirthDeath(t *testing.T) {
 			index, exact, total := map[string]int{}, make([]float64, len(codes)), 0.0
 			for i, code := range codes {
 				index[keyOf(code)] = i
-				exact[i] = math.Exp(problem.Slots.sizes[space.Size(code)] + c.power*(evidences[i]-evidences[0]))
+				exact[i] = math.Exp(logPriorByHand(problem, problem.members(code)) + c.power*(evidences[i]-evidences[0]))
 				total += exact[i]
 			}
 			chains, err := rjmcmc.RunCollapsed(t.Context(), problem.Slots.birthDeath(), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{

@@ -81,6 +81,11 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, of := range []*varsel.StoredRun{a, b} {
+		if of.Record.Model.Prior.Kind == varsel.InclusionPrior {
+			return nil, fmt.Errorf("%s: predictors have prior inclusion probabilities of their own; the joint prior of two responses needs priors that depend on the size of a model alone", of.Dir)
+		}
+	}
 	var models [2][]weightedModel
 	var inflation [2]float64
 	for side, of := range []*varsel.StoredRun{a, b} {

@@ -41,7 +41,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		}
 	}
 	columnAt := func(p place) rawColumn { return predictors[p.predictor].columns[p.column] }
-	reasons := make(map[place]string)
+	reasons, originals := make(map[place]string), make(map[place]string)
 	level := intercept
 	var varying []place
 	for _, p := range places {
@@ -63,6 +63,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 	}
 	for k, original := range duplicates(columns) {
 		if original >= 0 {
+			originals[varying[k]] = columnAt(varying[original]).name
 			reasons[varying[k]] = fmt.Sprintf("is %q up to shift and scale", columnAt(varying[original]).name)
 			if !level {
 				reasons[varying[k]] = fmt.Sprintf("is %q up to scale", columnAt(varying[original]).name)
@@ -78,7 +79,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		var columns []rawColumn
 		for j, c := range p.columns {
 			if reason, bad := reasons[place{i, j}]; bad {
-				dropped = append(dropped, Dropped{c.name, reason})
+				dropped = append(dropped, Dropped{c.name, reason, originals[place{i, j}]})
 			} else {
 				columns = append(columns, c)
 			}

@@ -29,7 +29,7 @@ func TestDegenerate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "f"}, d.PredictorNames())
 	require.Len(t, d.Dropped, 4)
-	assert.Equal(t, Dropped{"one", "is constant"}, d.Dropped[0])
+	assert.Equal(t, Dropped{Name: "one", Reason: "is constant"}, d.Dropped[0])
 
 	// An always-in column wins over an earlier selectable one.
 	d, err = New(data, Options{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})

@@ -79,6 +79,8 @@ type Predictor struct {
 type Dropped struct {
 	Name   string
 	Reason string
+	// Original is the column that it duplicates, "" for a constant column.
+	Original string
 }
 
 // ErrDegenerate is the error for constant and duplicated columns, which DropDegenerate of [Options]

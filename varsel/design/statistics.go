@@ -244,7 +244,7 @@ func (d *Design) shrink(drop bool) error {
 			kept = append(kept, i)
 			continue
 		}
-		d.Dropped = append(d.Dropped, Dropped{s.Names[i], fmt.Sprintf("is %q up to shift and scale", s.Names[original])})
+		d.Dropped = append(d.Dropped, Dropped{s.Names[i], fmt.Sprintf("is %q up to shift and scale", s.Names[original]), s.Names[original]})
 		sign := math.Copysign(1, s.Correlations[i*p+original])
 		if math.Abs(s.Along[i]-sign*s.Along[original])*math.Sqrt(float64(s.Rows)) > roundedZ {
 			s.Apart = append(s.Apart, s.Names[i])

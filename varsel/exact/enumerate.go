@@ -42,8 +42,8 @@ type Problem struct {
 	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ. The other
 	// coefficients and log σ then have flat priors.
 	Slab Slab
-	// Prior is the prior over models by their size. Allowed, when set, reports whether a model is
-	// possible. LogMass is the log of the prior probability, by size, of the possible models.
+	// Prior is the prior over models. Allowed, when set, reports whether a model is possible.
+	// LogMass is the log of the prior probability of the possible models.
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/space"
 )
 
 // enumeration holds all models of a problem, indexed by the bits of their codes. The first group is
@@ -25,7 +26,7 @@ type enumeration struct {
 	residual float64
 	mean     []float64
 
-	logPrior []float64 // log p(m) by size
+	logPrior space.LogTerms
 	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of excluded ones
 	order    []uint32  // models that are not excluded, the most probable ones first
 	total    float64   // log of the sum of exp(logJoint)
@@ -37,7 +38,7 @@ type enumeration struct {
 }
 
 func newEnumeration(p *Problem) *enumeration {
-	e := &enumeration{Problem: p, mean: p.PriorMean, logPrior: p.Prior.LogProbs(len(p.Groups))}
+	e := &enumeration{Problem: p, mean: p.PriorMean, logPrior: p.Prior.LogTerms(len(p.Groups))}
 	if e.mean == nil {
 		e.mean = make([]float64, len(p.PriorSD))
 	}
@@ -55,6 +56,17 @@ func (e *enumeration) code(mask uint32, code []int32) []int32 {
 		code[g] = int32(mask >> g & 1)
 	}
 	return code
+}
+
+// logPriorOf returns log p(m), for a model that is allowed.
+func (e *enumeration) logPriorOf(mask uint32) float64 {
+	sum := e.logPrior.Sizes[bits.OnesCount32(mask)] - e.LogMass
+	if e.logPrior.Members != nil {
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			sum += e.logPrior.Members[bits.TrailingZeros32(rest)]
+		}
+	}
+	return sum
 }
 
 func (e *enumeration) coordinates(mask uint32) []int {
@@ -139,7 +151,7 @@ func (e *enumeration) decomposeAll(ctx context.Context) error {
 		code, last := make([]int32, len(e.Groups)), min((block+1)*evidenceBlock, count)
 		for index := block * evidenceBlock; index < last; index++ {
 			mask := uint32(index)
-			logPrior := e.logPrior[bits.OnesCount32(mask)] - e.LogMass
+			logPrior := e.logPriorOf(mask)
 			if math.IsInf(logPrior, -1) || e.Allowed != nil && !e.Allowed(e.code(mask, code)) {
 				e.logJoint[index] = math.Inf(-1)
 				continue
@@ -201,7 +213,7 @@ func (e *enumeration) answer() *Answer {
 		size := bits.OnesCount32(mask)
 		m := Subset{
 			Code: e.code(mask, make([]int32, len(e.Groups))), Size: size, Probability: math.Exp(e.logJoint[mask] - e.total),
-			LogEvidence: e.logJoint[mask] - e.logPrior[size] + e.LogMass + e.LogConstant,
+			LogEvidence: e.logJoint[mask] - e.logPriorOf(mask) + e.LogConstant,
 		}
 		r.Covered += m.Probability
 		r.Models = append(r.Models, m)

@@ -195,7 +195,7 @@ func (w *walk) visit(first int, code []int32) {
 	for _, term := range w.terms {
 		sum += math.Exp(term - best)
 	}
-	w.logJoint[w.mask] = best + math.Log(sum) + w.logPrior[size] - w.LogMass
+	w.logJoint[w.mask] = best + math.Log(sum) + w.logPriorOf(w.mask)
 	for g := first; g < len(w.Groups); g++ {
 		before := len(w.coordinates)
 		w.mask |= 1 << g
@@ -248,7 +248,7 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 func (e *enumeration) walked() bool {
 	for _, mask := range append([]uint32{e.largest()}, e.order[:min(checkedModels, len(e.order))]...) {
 		want, err := e.logEvidence(mask)
-		found := e.logJoint[mask] - e.logPrior[bits.OnesCount32(mask)] + e.LogMass
+		found := e.logJoint[mask] - e.logPriorOf(mask)
 		if off := math.Abs(found - want); err != nil || !(off <= roundedEvidence+1e-12*math.Abs(want)) && !math.IsInf(found, -1) {
 			return false
 		}

@@ -25,6 +25,9 @@ import (
 // predictor and a member, given inner products.
 type births struct {
 	target  Lists
+	prior   space.LogTerms
+	terms   []float64    // terms of the columns in log p(m) [C]; nil if all are 0
+	weights []float64    // exponentials of terms [C]
 	first   int          // column of the first item
 	rows    int          // n, the number of responses
 	columns []float64    // fixed columns, then items [C, n]; nil if inner products are known
@@ -62,7 +65,7 @@ type Lists struct {
 	*regression.Regression // of all predictors
 	// Space is the space of lists.
 	Space *space.Lists
-	// Prior is the prior over models.
+	// Prior is the prior over models, of the items.
 	Prior space.Prior
 	// Columns holds the columns of the coordinates in every model (log σ among them if it is
 	// unknown), followed by the columns of the items. Fixed is the number of coordinates in every
@@ -70,7 +73,6 @@ type Lists struct {
 	Columns [][]float64
 	Places  []int // places of Columns in the design
 	Fixed   int
-	Sizes   []float64 // log p(m) by size
 	// Means and SDs are the prior means and standard deviations of the coordinates of a list.
 	Means, SDs []float64
 	// Active returns the model of a code.
@@ -81,7 +83,7 @@ type Lists struct {
 // integrated out.
 func (t Lists) Births() rjmcmc.Collapsed {
 	b := &births{
-		target: t, rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
+		target: t, prior: t.Prior.LogTerms(t.Space.Items()), rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
 		size: t.Responses.Residual, total: float64(len(t.Responses.Y) + t.Responses.More), slab: t.SDs[len(t.SDs)-1] * t.SDs[len(t.SDs)-1],
 	}
 	columns := slices.Concat(t.Columns[:b.fixed], t.Columns[b.first:b.first+t.Space.Items()])
@@ -104,6 +106,11 @@ func (t Lists) Births() rjmcmc.Collapsed {
 		b.size += r * r
 	}
 	b.room.Store(keptProducts)
+	if b.prior.Members != nil {
+		b.terms = append(make([]float64, b.fixed), b.prior.Members...)
+		b.weights = make([]float64, len(b.terms))
+		vectors.Exp(b.weights, b.terms)
+	}
 	return b
 }
 
@@ -206,7 +213,7 @@ func (s *birthState) variance(c int) float64 {
 // rates sets odds and sums to numbers in proportion to the odds of the births of all columns, with
 // the evidence raised to power. It returns the sum of the odds themselves.
 func (s *birthState) rates(power float64) float64 {
-	sizes, k := s.target.Sizes, len(s.members)-s.fixed
+	sizes, k := s.prior.Sizes, len(s.members)-s.fixed
 	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
 		return 0
 	}
@@ -221,22 +228,26 @@ func (s *birthState) rates(power float64) float64 {
 }
 
 const (
-	// mostBirthOdds bounds Bayes factors of births. If one is larger, all are divided by the same
-	// number, so that they stay in proportion: no member dies before the next birth then.
+	// mostBirthOdds bounds Bayes factors of births, times terms of the prior. If one is larger, all
+	// are divided by the same number, so that they stay in proportion: no member dies before the
+	// next birth then.
 	mostBirthOdds = 1e260
 	// oddsBlock columns are updated at a time, so that the numbers of a block stay in the fastest
 	// cache.
 	oddsBlock = 512
 )
 
-// setOdds sets odds and sums to the Bayes factors of births divided by exp(shift), 0 for members.
-// It returns their sum.
+// setOdds sets odds and sums to the Bayes factors of births, times the weights that the prior gives
+// to single columns, divided by exp(shift); 0 for members. It returns their sum.
 func (s *birthState) setOdds(power, shift float64) (sum float64) {
 	for b := range s.sums {
 		first, last := s.block(b)
 		odds := s.odds[first:last]
 		if power == 1 && shift == 0 { // a root takes less time than a logarithm
 			vectors.ExpRatio(odds, s.linear[first:last], s.grown[first:last], s.slab/2)
+			if s.weights != nil {
+				vectors.Mul(odds, odds, s.weights[first:last])
+			}
 		} else {
 			vectors.AddScalar(odds, s.logFactors(b, power), -shift)
 			vectors.Exp(odds, odds)
@@ -248,8 +259,8 @@ func (s *birthState) setOdds(power, shift float64) (sum float64) {
 	return sum
 }
 
-// logFactors sets the odds of block b to the log Bayes factors of births times power, and returns
-// them.
+// logFactors sets the odds of block b to the log Bayes factors of births times power, plus terms of
+// the prior, and returns them.
 func (s *birthState) logFactors(b int, power float64) []float64 {
 	first, last := s.block(b)
 	logs, work := s.odds[first:last], s.work[:last-first]
@@ -258,6 +269,9 @@ func (s *birthState) logFactors(b int, power float64) []float64 {
 	vectors.Log(work, s.grown[first:last])
 	vectors.AddScaled(logs, logs, work, -1/s.slab)
 	vectors.MulScalar(logs, logs, power*s.slab/2)
+	if s.terms != nil {
+		vectors.AddScaled(logs, logs, s.terms[first:last], 1)
+	}
 	s.setMembers(b, math.Inf(-1))
 	return logs
 }
@@ -352,9 +366,10 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 // Draw writes the model to code, and to theta coefficients and a noise scale that are drawn given
 // the model alone.
 func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
-	set := make([]int32, 0, len(s.members))
+	set, logPrior := make([]int32, 0, len(s.members)), s.prior.Sizes[len(s.members)-s.fixed]
 	for _, c := range s.members[s.fixed:] {
 		set = append(set, int32(c-s.fixed))
+		logPrior += s.prior.Member(c - s.fixed)
 	}
 	s.target.Space.Code(set, code)
 	model := s.target.Active(code)
@@ -362,5 +377,5 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 	if err != nil {
 		return 0, err
 	}
-	return s.target.Sizes[len(set)] + p.LogEvidence() + model.Draw(p, random, theta), nil
+	return logPrior + p.LogEvidence() + model.Draw(p, random, theta), nil
 }

@@ -42,7 +42,7 @@ func BenchmarkSweep(b *testing.B) {
 	require.NoError(b, err)
 	columns := slices.Concat(search.Columns[:1], search.Columns[p+1:], search.Columns[1:p+1])
 	process := Lists{
-		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1, Sizes: search.sizes(),
+		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1,
 		Means: search.Mean, SDs: search.SD[:p+1],
 	}.Births()
 	for _, power := range []float64{1, 0.8} {

@@ -20,7 +20,7 @@ func TestBirthDeathUpdates(t *testing.T) {
 	dim := len(search.Columns) - 1
 	columns := slices.Concat(search.Columns[:1], search.Columns[dim:], search.Columns[1:dim])
 	b := Lists{
-		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1, Sizes: search.sizes(),
+		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1,
 		Means: search.Mean, SDs: search.SD[:dim],
 	}.Births().(*births)
 	s, err := b.state([]int{0, 2})
@@ -35,10 +35,10 @@ func TestBirthDeathUpdates(t *testing.T) {
 	require.InDeltaSlice(t, s.linear, linear, 1e-9)
 	require.Len(t, s.members, b.fixed+3)
 	// the odds of a birth are the odds of the two models given σ
-	without := s.logEvidence + search.sizes()[3]
+	without := s.logEvidence + search.prior().Sizes[3]
 	odds := s.rates(1) * s.odds[b.fixed+6] / s.sum
 	s.flip(b.fixed + 6)
-	require.InDelta(t, s.logEvidence+search.sizes()[4]-without, math.Log(odds), 1e-9)
+	require.InDelta(t, s.logEvidence+search.prior().Sizes[4]-without, math.Log(odds), 1e-9)
 	// odds agree with their logarithms, also if these are too large for exponentials
 	for _, most := range []float64{5, 750} {
 		logs := s.logFactors(0, 1)
@@ -64,7 +64,7 @@ func TestSweepWithoutOddsEnds(t *testing.T) {
 	require.NoError(t, err)
 	for _, power := range []float64{1, 0.8} {
 		s := &birthState{
-			births: &births{target: Lists{Space: lists, Sizes: []float64{0, 0, 0}}, slab: 1},
+			births: &births{target: Lists{Space: lists}, prior: space.LogTerms{Sizes: []float64{0, 0, 0}}, slab: 1},
 			grown:  []float64{2, -1, 2}, linear: []float64{1, 1, 1}, odds: make([]float64, 3),
 			sums: make([]float64, 1), work: make([]float64, oddsBlock), other: make([]float64, oddsBlock),
 		}

@@ -28,9 +28,9 @@ type Search struct {
 	Prior  space.Prior
 }
 
-// limit returns the largest number of predictors of a model, and sizes returns log p(m) by size.
-func (s Search) limit() int       { return s.Prior.Limit(len(s.Design.Predictors)) }
-func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predictors)) }
+// limit returns the largest number of predictors of a model, and prior returns log p(m).
+func (s Search) limit() int            { return s.Prior.Limit(len(s.Design.Predictors)) }
+func (s Search) prior() space.LogTerms { return s.Prior.LogTerms(len(s.Design.Predictors)) }
 
 // joint returns the best pairs and triples to add to a model whose mode f has found, within the
 // limit of a model's size. products is the number of multiplications that the pairs took.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/space"
 )
 
 // Several predictors can replace several others. If y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇ + x₈ is
@@ -31,8 +33,7 @@ func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []
 	if len(members) == 0 {
 		return nil, nil
 	}
-	sizes := s.sizes()
-	search := &stepwise{gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: s.limit()}
+	search := &stepwise{prior: s.prior(), limit: s.limit()}
 	var parts []Search
 	parts, search.share = s.parts()
 	for _, part := range parts {
@@ -59,11 +60,11 @@ func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []
 
 // stepwise is a search for a model by single steps, which may remove any member.
 type stepwise struct {
-	fits     []*screenFit           // of the parts of the response
-	share    float64                // factor of their sum, as in parts
-	gain     func(size int) float64 // change of log p(m) by one more member, by size
-	limit    int                    // largest size of a model
-	products int                    // multiplications so far
+	fits     []*screenFit // of the parts of the response
+	share    float64      // factor of their sum, as in parts
+	prior    space.LogTerms
+	limit    int // largest size of a model
+	products int // multiplications so far
 }
 
 // without returns the model at the end of a search that begins without the banned predictors.
@@ -100,14 +101,14 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 		highest, next := leastStep, []int(nil)
 		try := func(base []int, before float64, evidence []float64) {
 			if more, ok := s.enters(base, before, evidence, nil, highest); ok {
-				highest, next = before+evidence[more]+s.gain(len(base)), append(slices.Clone(base), more)
+				highest, next = before+evidence[more]+s.prior.Birth(len(base), more), append(slices.Clone(base), more)
 			}
 		}
 		try(model, 0, s.scan(model))
 		for k, member := range model {
 			rest := slices.Delete(slices.Clone(model), k, k+1)
 			evidence := s.scan(rest)
-			less := -evidence[member] - s.gain(len(rest))
+			less := -evidence[member] - s.prior.Birth(len(rest), member)
 			if less > highest {
 				highest, next = less, rest
 			}
@@ -147,7 +148,7 @@ func (s *stepwise) enters(model []int, before float64, evidence []float64, banne
 		return 0, false
 	}
 	for predictor, e := range evidence {
-		if value := before + e + s.gain(len(model)); value > least && !banned[predictor] {
+		if value := before + e + s.prior.Birth(len(model), predictor); value > least && !banned[predictor] {
 			best, least, ok = predictor, value, true
 		}
 	}

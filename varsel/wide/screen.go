@@ -58,14 +58,11 @@ func (s *Screening) Weight(predictor int) float64 {
 // the quadratic approximation of the log likelihood at the mode of the current model (exact for
 // Gaussian noise of known scale), and a scan takes a few products with the design matrix.
 func (s Search) Screen() *Screening {
-	f, count, sizes, slots := s.fit(), len(s.Design.Predictors), s.sizes(), s.limit()
+	f, count, prior, slots := s.fit(), len(s.Design.Predictors), s.prior(), s.limit()
 	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}
-	// gain is the change of log p(m) by one more member or, at the largest size, by the last
-	// member.
-	gain := func(size int) float64 {
-		size = min(size, slots-1)
-		return sizes[size+1] - sizes[size]
-	}
+	// gain is the change of log p(m) by one more member. At the largest size it takes the change
+	// from the size before.
+	gain := func(size, member int) float64 { return prior.Birth(min(size, slots-1), member) }
 	f.find(nil)
 	working := slices.Clone(f.response)
 	var base []int
@@ -83,7 +80,7 @@ func (s Search) Screen() *Screening {
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
 		if !math.IsNaN(e) {
-			enter[predictor] = math.Exp(math.Min(e+gain(len(base)), 30))
+			enter[predictor] = math.Exp(math.Min(e+gain(len(base), predictor), 30))
 		}
 	}
 	for _, set := range joint {
@@ -95,17 +92,20 @@ func (s Search) Screen() *Screening {
 	}
 	for _, member := range base {
 		without := f.evidences(slices.DeleteFunc(slices.Clone(base), func(other int) bool { return other == member }))
-		against := math.Exp(-without[member] - gain(len(base)-1))
+		against := math.Exp(-without[member] - gain(len(base)-1, member))
+		exchange := func(other int) float64 {
+			return math.Exp(math.Min(without[other]-without[member]+prior.Member(other)-prior.Member(member), 30))
+		}
 		for predictor, e := range without {
 			if !math.IsNaN(e) && predictor != member {
-				against += math.Exp(math.Min(e-without[member], 30))
+				against += exchange(predictor)
 			}
 		}
 		in := 1 / (1 + against)
 		found.LogOdds[member] = -math.Log(against)
 		for predictor, e := range without {
 			if !math.IsNaN(e) && predictor != member {
-				enter[predictor] += in * math.Exp(math.Min(e-without[member], 30))
+				enter[predictor] += in * exchange(predictor)
 			}
 		}
 	}
@@ -125,24 +125,23 @@ func (s Search) Screen() *Screening {
 
 // improve returns the predictor that improves the probability of a model most. If no predictor
 // does, it returns the two or three predictors that do together, and all sets that were tried. gain
-// is the change of log p(m) by one more member, by size.
-func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, joint []jointGain) {
-	best, size := -1, len(base)
-	evidence := f.evidences(base)
-	for predictor, e := range evidence {
-		if !math.IsNaN(e) && (best < 0 || e > evidence[best]) {
-			best = predictor
+// is the change of log p(m) by one more member of a model of some size.
+func (f *screenFit) improve(base []int, gain func(size, member int) float64, slots int) (more []int, joint []jointGain) {
+	best, size, highest := -1, len(base), 0.0
+	for predictor, e := range f.evidences(base) {
+		if value := e + gain(size, predictor); value > highest {
+			best, highest = predictor, value
 		}
 	}
-	if best >= 0 && size < slots && evidence[best]+gain(size) > 0 {
+	if best >= 0 && size < slots {
 		return []int{best}, nil
 	}
 	pairs, triples, _ := f.joint(base, slots)
 	joint = append(pairs, triples...)
-	highest := 0.0
+	highest = 0
 	for i := range joint {
-		for k := range joint[i].members {
-			joint[i].together += gain(size + k)
+		for k, member := range joint[i].members {
+			joint[i].together += gain(size+k, member)
 		}
 		if joint[i].together > highest {
 			more, highest = joint[i].members, joint[i].together

@@ -68,7 +68,7 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 		require.NoError(t, err)
 		places := []int{0, 3, 1, 2, 9, 8, 7, 6, 5, 4}
 		process := func(s Search) *births {
-			l := Lists{Regression: s.Regression, Space: lists, Prior: s.Prior, Places: places, Fixed: 1, Sizes: s.sizes(), Means: s.Mean, SDs: s.SD[:1+p]}
+			l := Lists{Regression: s.Regression, Space: lists, Prior: s.Prior, Places: places, Fixed: 1, Means: s.Mean, SDs: s.SD[:1+p]}
 			for _, j := range places {
 				l.Columns = append(l.Columns, s.Columns[j])
 			}

@@ -19,6 +19,7 @@ type rjmcmcVarselFlags struct{ dataFlags }
 // Register adds the flags to the command.
 func (f *rjmcmcVarselFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
+	f.registerInclusion(cmd)
 	cli.RegisterChains(cmd, &f.record.ChainSizes)
 	cli.Group(cmd, cli.ChainsGroup, func() {
 		cmd.Flags().StringArrayVar(&f.record.Start, "start", nil,

@@ -15,6 +15,7 @@ type exactFlags struct{ dataFlags }
 // Register adds the flags to the command.
 func (f *exactFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
+	f.registerInclusion(cmd)
 	f.Output.Register(cmd, false)
 }
 

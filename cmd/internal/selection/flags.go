@@ -2,6 +2,7 @@ package selection
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,7 @@ type dataFlags struct {
 	groups        []string
 	formula       string
 	maxSize       cli.SizeLimit
+	inclusion     string
 	cli.Output
 }
 
@@ -78,6 +80,13 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 
+// registerInclusion registers the flag for prior probabilities of the predictors of a given table.
+func (f *dataFlags) registerInclusion(cmd *cobra.Command) {
+	cli.Group(cmd, "Likelihood and priors", func() {
+		cmd.Flags().StringVar(&f.inclusion, "inclusion-prior", "", "`file` of prior inclusion probabilities, in place of --model-prior: a table with columns predictor and probability, and a row for each predictor; a row named * is for all others")
+	})
+}
+
 // Describe returns a record with the table, the likelihood and the priors that the flags ask for.
 // Flags that contradict each other are an error.
 func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
@@ -124,6 +133,13 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	record.Seed, design.Likelihood = f.Seed, model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.Value, f.sigma1.Value, f.sigma1.Unknown
 	model.Prior.MaxSize = max(int(f.maxSize), 0)
+	if f.inclusion != "" {
+		if flags.Changed("model-prior") {
+			return nil, errors.New("--inclusion-prior and --model-prior: want one of them")
+		}
+		record.InclusionPrior = &varsel.InclusionFile{File: f.inclusion}
+		model.Prior.Kind = varsel.InclusionPrior
+	}
 	if err := varsel.CheckCredible(record.Credible); err != nil {
 		return nil, fmt.Errorf("--credible: %w", err)
 	}

@@ -45,11 +45,13 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 		return nil, err
 	}
 	record.Model = record.Model.ForMany(len(d.Predictors), run.Flags.Changed("max-size"))
-	problem, err := varsel.NewProblem(d, record.Model)
+	problem, err := record.ProblemOf(d)
 	if err != nil {
 		return nil, err
 	}
-	problem.AllModels, problem.Credible = record.AllModels, record.Credible
+	if record.InclusionPrior != nil {
+		run.Paths = append(run.Paths, &record.InclusionPrior.File)
+	}
 	record.Model = problem.Model // store the defaults, which another version may change
 	return &selection{run, problem}, nil
 }

@@ -33,6 +33,7 @@ type varselFlags struct {
 // Register adds the flags to the command.
 func (f *varselFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
+	f.registerInclusion(cmd)
 	f.registerSummary(cmd)
 	f.registerTraining(cmd)
 	f.registerFrom(cmd)

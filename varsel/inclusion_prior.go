@@ -1,0 +1,107 @@
+package varsel
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// InclusionFile is a table of prior inclusion probabilities, with columns predictor and
+// probability. Each predictor has a row, whether it has one column or several. A row named * stands
+// for all predictors without a row. Further columns have no meaning. Without a row *, rows of
+// unknown names have no meaning either, so that one file serves several regions of a genome. If the
+// design has left out duplicates of a predictor, the largest of their probabilities counts.
+type InclusionFile struct {
+	File string `json:"file"`
+	// Fingerprint is the SHA-256 of the file.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// otherPredictors is the name in an InclusionFile that stands for all predictors without a row.
+const otherPredictors = "*"
+
+// prior returns the prior over models of a design, with at most maxSize predictors unless it is 0.
+// It returns an error if the file has changed.
+func (f *InclusionFile) prior(d *Design, maxSize int) (Prior, error) {
+	t, err := run.ReadTable(f.File, &f.Fingerprint)
+	if err != nil {
+		return Prior{}, err
+	}
+	prior := Prior{Kind: InclusionPrior, MaxSize: maxSize}
+	prior.Inclusion, err = priorInclusion(t, d)
+	return prior, err
+}
+
+// priorInclusion returns the prior inclusion probabilities of the predictors of a design.
+func priorInclusion(t *table.Table, d *Design) ([]float64, error) {
+	known, err := readInclusion(t)
+	if err != nil {
+		return nil, err
+	}
+	rest, hasRest := known[otherPredictors]
+	delete(known, otherPredictors)
+	copies := make(map[string]float64) // largest probability of a dropped duplicate
+	unused := maps.Clone(known)
+	for _, dropped := range d.Dropped {
+		own, named := known[dropped.Name]
+		if !named {
+			own = rest
+		}
+		copies[dropped.Original] = math.Max(copies[dropped.Original], own)
+		delete(unused, dropped.Name)
+	}
+	probabilities := make([]float64, len(d.Predictors))
+	for j, predictor := range d.Predictors {
+		own, named := known[predictor.Name]
+		switch {
+		case named:
+		case hasRest:
+			own = rest
+		case copies[predictor.Name] == 0:
+			return nil, fmt.Errorf("%s: no row for predictor %q: want one for each predictor, or one with the name %s for the others", t.Path, predictor.Name, otherPredictors)
+		}
+		probabilities[j] = math.Max(own, copies[predictor.Name])
+		delete(unused, predictor.Name)
+	}
+	if names := slices.Sorted(maps.Keys(unused)); hasRest && len(names) > 0 {
+		return nil, fmt.Errorf("%s: %q is not a predictor to select: a misspelled one would get the probability of the row %s", t.Path, names[0], otherPredictors)
+	}
+	return probabilities, nil
+}
+
+// readInclusion returns the probabilities in a table by name.
+func readInclusion(t *table.Table) (map[string]float64, error) {
+	names, err := t.Lookup("predictor")
+	if err != nil {
+		return nil, err
+	}
+	values, err := t.NumbersOf("probability", "a number")
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]float64, len(values))
+	for i, value := range values {
+		name := names.Text(i)
+		if names.IsMissing(i) {
+			return nil, fmt.Errorf("%s: %s: the name of the predictor is missing", t.Path, t.Place(i))
+		}
+		if _, twice := known[name]; twice {
+			return nil, fmt.Errorf("%s: %s: predictor %q has a row already", t.Path, t.Place(i), name)
+		}
+		if !(value > 0 && value < 1) {
+			return nil, fmt.Errorf("%s: %s: %q: got %v, want an inclusion probability strictly between 0 and 1; predictors are left out, or always in, by other options", t.Path, t.Place(i), name, value)
+		}
+		known[name] = value
+	}
+	return known, nil
+}
+
+// hasInteractions reports whether heredity may restrict the models of a design.
+func hasInteractions(d *design.Design) bool {
+	return slices.ContainsFunc(d.Predictors, func(p design.Predictor) bool { return len(p.Parents) > 0 })
+}
