@@ -32,9 +32,13 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 		v.places[name] = k
 	}
 	v.order = rank.Order(len(r.Inclusion), func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
+	prior := s.settings["model.prior"]
+	if r.InclusionPrior != "" {
+		prior = "by the inclusion probabilities of " + r.InclusionPrior
+	}
 	d := &document.Document{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
-		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), document.Counted(r.Data.Rows, "row"), document.Counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), document.Counted(r.Data.Rows, "row"), document.Counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], prior),
 		Answer:   v.sentences(),
 		Sections: []*document.Section{v.predictors(), v.sets(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
 	}

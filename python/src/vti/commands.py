@@ -1819,6 +1819,7 @@ def exact(
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
     credible: float | str | None = None,
+    inclusion_prior: Any = None,
     out: str | os.PathLike | None = None,
     on_failed: Literal["raise", "warn", "ignore"] = "raise",
     progress: bool | None = None,
@@ -1914,6 +1915,9 @@ def exact(
     credible
         Probability with which a credible set of correlated predictors holds one of the model
         (default 0.95).
+    inclusion_prior
+        File of prior inclusion probabilities, in place of ``model_prior``: a table with columns
+        predictor and probability, and a row for each predictor; a row named * is for all others.
     out
         Directory to keep the run in, which must not exist; a data frame is kept beside it. By
         default a temporary one, which lives as long as the result.
@@ -1954,6 +1958,7 @@ def exact(
         ("codes", "name", codes),
         ("models", "name", models),
         ("credible", "number", credible),
+        ("inclusion-prior", "file", inclusion_prior),
     ]
     return answer("exact", table, given, out=out, progress=progress, on_failed=on_failed)
 
@@ -2970,6 +2975,7 @@ def rjmcmc_varsel(
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
     credible: float | str | None = None,
+    inclusion_prior: Any = None,
     chains: int | None = None,
     iterations: int | None = None,
     burn_in: int | None = None,
@@ -3078,6 +3084,9 @@ def rjmcmc_varsel(
     credible
         Probability with which a credible set of correlated predictors holds one of the model
         (default 0.95).
+    inclusion_prior
+        File of prior inclusion probabilities, in place of ``model_prior``: a table with columns
+        predictor and probability, and a row for each predictor; a row named * is for all others.
     chains
         Number of chains (default 128).
     iterations
@@ -3139,6 +3148,7 @@ def rjmcmc_varsel(
         ("codes", "name", codes),
         ("models", "name", models),
         ("credible", "number", credible),
+        ("inclusion-prior", "file", inclusion_prior),
         ("chains", "count", chains),
         ("iterations", "count", iterations),
         ("burn-in", "count", burn_in),
@@ -3352,6 +3362,7 @@ def varsel(
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
     credible: float | str | None = None,
+    inclusion_prior: Any = None,
     ld: Any = None,
     samples: int | None = None,
     ld_samples: int | None = None,
@@ -3491,6 +3502,9 @@ def varsel(
     credible
         Probability with which a credible set of correlated predictors holds one of the model
         (default 0.95).
+    inclusion_prior
+        File of prior inclusion probabilities, in place of ``model_prior``: a table with columns
+        predictor and probability, and a row for each predictor; a row named * is for all others.
     ld
         File of the correlations of the predictors, each with a row and a named column. TABLE then
         has a row for each predictor: its name first, and columns z, or beta and se.
@@ -3607,6 +3621,7 @@ def varsel(
         ("codes", "name", codes),
         ("models", "name", models),
         ("credible", "number", credible),
+        ("inclusion-prior", "file", inclusion_prior),
         ("ld", "file", ld),
         ("samples", "count", samples),
         ("ld-samples", "count", ld_samples),
