@@ -29,8 +29,9 @@ func (p CoefficientPrior) LogDensity(x float64) float64 {
 }
 
 // fillPriors adds priors to a result: the prior inclusion probabilities, if predictors have their
-// own, the prior of the size of a model, unless it depends on heredity, and the priors of the coefficients. The intercept has none, since on the scale of the
-// table it depends on the other coefficients.
+// own, the prior of the size of a model, unless it depends on heredity, and the priors of the
+// coefficients. The intercept has none, since on the scale of the table it depends on the other
+// coefficients.
 func (p *Problem) fillPriors(r *Result) {
 	groups := len(p.Design.Predictors)
 	r.InclusionPrior = p.InclusionFile

@@ -89,9 +89,9 @@ func unevenProbabilities(n int) (list []float64) {
 	return list
 }
 
-// TestInclusionPriorAnswers compares answers under inclusion probabilities of single predictors with
-// sums in which the prior is a product, and evidences are from a run with another prior: of one by
-// one decompositions, of a walk through all models, and of chains over lists of predictors.
+// TestInclusionPriorAnswers compares answers under inclusion probabilities of single predictors
+// with sums in which the prior is a product, and evidences are from a run with another prior. The
+// answers are from decompositions, a walk through all models, and chains over lists.
 func TestInclusionPriorAnswers(t *testing.T) {
 	device := openDevice(t)
 	for _, c := range []struct {
@@ -153,8 +153,8 @@ func TestInclusionPriorOfLists(t *testing.T) {
 	require.InDelta(t, 1, total, 1e-12)
 }
 
-// TestEqualInclusionProbabilities checks that equal probabilities give the answer of bernoulli:π, to
-// rounding, for bits and for chains over lists with the same random numbers.
+// TestEqualInclusionProbabilities checks that equal probabilities give the answer of bernoulli:π,
+// for bits and for lists.
 func TestEqualInclusionProbabilities(t *testing.T) {
 	device := openDevice(t)
 	for _, lists := range []int{0, 5} {
