@@ -51,9 +51,7 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 // eight predictors, and tables in which one pair of predictors can replace another, and the models
 // between them are less probable by a few or by thousands of nats.
 func TestBirthsAndDeaths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, c := range []struct {
 		name, path, target string
 	}{

@@ -116,9 +116,7 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 // If weights look good but miss a mode with half of the evidence, Certify computes new weights with
 // a proposal at the draws of the chains.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)
 	cfg := smallConfig()

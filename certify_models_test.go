@@ -18,6 +18,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
@@ -345,9 +346,7 @@ func TestSampleOfModels(t *testing.T) {
 // Inclusion probabilities and log evidences are within 4.5 standard errors: 22 comparisons, one
 // false alarm in 7,000 runs.
 func TestModelsAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	conjugate := newConjugate(30, 6)
 	want, err := untrained(t, exactConjugate{conjugate: conjugate}, nil).Certify(t.Context(), vti.CertifyConfig{})
 	require.NoError(t, err)

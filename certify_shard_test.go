@@ -25,9 +25,7 @@ func everything(c *vti.Certificate) string {
 // as a process that works alone. So does a process that only joins their pieces and computes
 // nothing.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	open := func(target vti.Target) (p [2]*vti.Posterior) { // a Posterior is not safe for concurrent use
 		for i := range p {
 			var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -73,9 +74,7 @@ func rHatOf(series [][]float64, n int) float64 {
 
 // If chains mix, their R-hat is near 1.01 at the length that was predicted for this R-hat.
 func TestLengthOfChainsIsForetold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(1, 1))
 	const n = 200
 	accurate := 0

@@ -64,9 +64,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 // checkpoint due by time. Neither the interruption nor the number of checkpoints changes a bit of
 // the result. The test has a table q(m), a network, and a q(m) that learns by its own rule.
 func TestCheckpointsByTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := newConjugate(20, 3)
 	all := trainedModels(t, target)
 	surrogate, err := modeldist.NewSurrogate(target.space.Cards(), modeldist.SurrogateConfig{Belief: modeldist.DiagonalBelief})

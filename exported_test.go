@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // exposure walks the types that a program outside the module can reach through exported names. It
@@ -159,6 +161,7 @@ func isInternal(path string) bool { return strings.Contains(path+"/", "/internal
 
 // A program outside the module can name every type that exported names lead to.
 func TestExportedNamesShowNoInternalType(t *testing.T) {
+	testkit.Slow(t)
 	packages := publicPackages(t)
 	require.Greater(t, len(packages), 10)
 	exposed := exposedInternals(packages, isInternal, isOurs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // firstChange returns the number of steps until the entropy of q(m), averaged over ten steps,
@@ -33,6 +34,7 @@ func firstChange(t *testing.T, cfg vti.Config) int {
 // for half of the steps. If the flow starts at its anchor, or with LearnAtOnce, q(m) moves at once.
 // The number of steps in a launch changes nothing.
 func TestModelsWaitForTheFlow(t *testing.T) {
+	testkit.Slow(t)
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start = 400, vti.IdentityStart
 	waits := firstChange(t, cfg)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -39,6 +40,7 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 // posterior over models under a nearly exact flow. Rewards are then nearly free of noise, and the
 // error comes from the decay of old rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
+	testkit.Slow(t)
 	target := newConjugate(40, 4)
 	cfg := smallConfig()
 	for _, belief := range []modeldist.Belief{modeldist.DiagonalBelief, modeldist.ProcessBelief} {
@@ -83,6 +85,7 @@ func TestSurrogateResumes(t *testing.T) {
 
 // Every control variate leads to the same q(m).
 func TestControlVariatesAgree(t *testing.T) {
+	testkit.Slow(t)
 	target := newConjugate(40, 4)
 	_, probability := target.posterior()
 	for _, control := range []vti.ControlVariate{vti.LeaveOneOut, vti.Running, vti.SurrogateMean} {

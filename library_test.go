@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
@@ -126,6 +127,7 @@ func (wideJoint) LogJoint(_, _, theta *Node) *Node { return theta }
 
 // Packages declare the names that docs/library.md lists in its table of imports.
 func TestLibraryNamesWhatPackagesHave(t *testing.T) {
+	testkit.Slow(t)
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)
 	row := regexp.MustCompile("(?m)^\\| `(vti[a-z/]*)` \\| (.*) \\|$")

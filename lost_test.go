@@ -38,9 +38,7 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 // A device lost in the middle of training or of a pilot run leaves the last checkpoint unchanged.
 // Another device resumes from there and ends with the same bits as an undisturbed run.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := newConjugate(20, 3)
 	looks := func(name string) bool { return !testkit.IsTraining(name) }
 	for name, models := range trainedModels(t, target) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -20,9 +21,7 @@ const outsideFolder = "lab/outside"
 
 // runOutside builds and runs a program of the outside module, and returns its lines.
 func runOutside(t *testing.T, arguments ...string) []string {
-	if testing.Short() {
-		t.Skip("builds and runs a program of another module")
-	}
+	testkit.Slow(t)
 	command := exec.Command("go", append([]string{"run", "-ldflags=-s -w"}, arguments...)...) // links faster
 	command.Dir = outsideFolder
 	var problems strings.Builder

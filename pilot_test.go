@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -39,9 +40,7 @@ func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64)
 
 // A network q(m) learns the models of chains, and the fit leaves no variables behind.
 func TestPilotRunFitsANetwork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 256)
 	var err error

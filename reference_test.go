@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // If the density of the mixture is right, the inverse of its ratio to the standard normal density
@@ -95,6 +96,7 @@ func TestExactFlowsHaveExactEvidences(t *testing.T) {
 // with a standard error of 0.035, and mean 0, with a standard error of 0.05. The test allows 4.5
 // standard errors for each.
 func TestControlledErrorsAreRight(t *testing.T) {
+	testkit.Slow(t)
 	for _, scale := range []float64{0.8, 1.2} {
 		var z, gain []float64
 		for repetition := range 400 {

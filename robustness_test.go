@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -30,9 +31,7 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 // A step with a non-finite gradient changes only counters and the states of random generators, for
 // every kind of q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := steep{newConjugate(20, 2)}
 	network, err := modeldist.NewAutoregressive(target.Space().Cards(), modeldist.AutoregressiveConfig{Seed: 1})
 	require.NoError(t, err)

@@ -81,9 +81,7 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 
 // Solve trains until Lacks returns "", for three rounds at most.
 func TestSolveTrainsForWhatIsLacking(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target, cfg := newConjugate(30, 3), hardConfig(t)
 	cfg.Fit.Checkpoint = ""
 	for lacking, rounds := range map[int]int{1: 1, 100: 3} {
@@ -137,9 +135,7 @@ func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 // The same seed gives the same bits for any number of threads. A run that is stopped in training or
 // in certification, and resumed, gives the same bits too.
 func TestSolveIsDeterministicAndResumes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := bent{newConjugate(30, 3), 1}
 	device := openDevice(t, gpu.CPU)
 	before := runtime.GOMAXPROCS(0)

@@ -48,9 +48,7 @@ func (c *conjugate) logEvidence() float64 {
 // Weights alone trust an answer that has missed a mode. Chains reveal the mode and lead to
 // proposals there. Chains run unless the target claims one mode or the caller excludes chains.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := copied{newConjugate(30, 2), 6}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 3}}
 	alone, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), deceived{target}, cfg)

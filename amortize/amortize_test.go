@@ -246,9 +246,7 @@ func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean 
 // If problems state the exact masses and quadratics, the network is exact before any training on
 // every data set, and vti.Open opens its answer as a posterior.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	f := newLines(t, 1, true)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 1, LearningRate: 1e-12, Seed: 1})
 	require.NoError(t, err)
@@ -278,9 +276,7 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 // alone, with a flow and with a diagonal map for parameters. The limits are about twice the errors
 // that these seeds give (total variation 0.04 to 0.09, and 68 to 79 percent effective draws).
 func TestAmortizedLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, cfg := range []amortize.Config{
 		{Objective: amortize.ForwardKL}, {Objective: amortize.ReverseKL},
 		{Objective: amortize.BothKL, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 32}},

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestAcyclic checks that there are 3, 25 and 543 acyclic graphs over 2, 3 and 4 labelled nodes
@@ -20,9 +21,7 @@ func TestAcyclic(t *testing.T) {
 
 // In small studies from the priors the edges and weights are judged if the answer is trusted.
 func TestDagStudies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, mechanism := range []dag.Mechanism{dag.BGe, dag.Mixed} {
 		source := Dag{Rows: 30, Nodes: 3, Record: dag.Record{Model: dag.ModelOptions{Mechanism: mechanism}}}
 		cfg := Config{Replicates: 6, Seed: 1, Dir: t.TempDir()}

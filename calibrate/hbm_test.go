@@ -12,9 +12,7 @@ import (
 
 // The true parameters of hierarchical regressions are ranked among their posterior draws.
 func TestHbmStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

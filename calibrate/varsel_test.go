@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
@@ -24,9 +25,7 @@ func quick(kind likelihood.Kind) varsel.Record {
 // The answers of a small study from the prior are compared with the truth, and the same seed gives
 // the same study.
 func TestVarselStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -53,9 +52,7 @@ func TestVarselStudy(t *testing.T) {
 // Responses with categories without an order are drawn from the priors, and the coefficients of log
 // odds get ranks. Responses with ordered categories are an error.
 func TestCategoricalStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

@@ -159,9 +159,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("p(k) by moments %.4f\np(k) by years   %.4f", post.Probabilities[:9], byYear.Probabilities[:9])
 	require.Less(t, floats.Distance(post.Probabilities, byYear.Probabilities, math.Inf(1)), 0.01)
-	if testing.Short() {
-		t.Skip("the sampler takes ten seconds")
-	}
+	testkit.Slow(t)
 
 	const chains, rungs, rounds, within = 4, 3, 25_000, 10
 	moments := []float64{1860.5, 1885.5, 1900.5, 1935.5, 1955.5}

@@ -5,16 +5,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Sums and chains find the graphs of simulated tables, and agree with each other.
 func TestMixedGraphsAreFound(t *testing.T) {
+	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 2})
 	require.NoError(t, err)
 	var text bytes.Buffer

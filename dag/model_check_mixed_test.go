@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -19,9 +21,7 @@ import (
 // the probability of a category, that depends on another number by a curve where the model has a
 // line.
 func TestModelCheckOfMixedTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 4})
 	require.NoError(t, err)
 	var text bytes.Buffer

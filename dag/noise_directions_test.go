@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -18,6 +19,7 @@ import (
 // noise is smaller in the middle of the range of the parent, which the fitted value does not show.
 // It also checks that they are judged good where a curve has noise of one standard deviation.
 func TestCurvesAreDoubted(t *testing.T) {
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(8, 1))
 	even, middle := make([][]float64, 300), make([][]float64, 300)
 	for i := range even {

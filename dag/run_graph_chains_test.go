@@ -15,14 +15,13 @@ import (
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Chains over more nodes than sums allow write files, parameters and metrics. The same seed gives
 // the same answer.
 func TestRunGraphChains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: sem.Linear, Seed: 2})
 	require.NoError(t, err)
 	d, err := tables.NewData(dagtest.Table(t, s.Names, s.Values), tables.DataOptions{})
@@ -56,6 +55,7 @@ func TestRunGraphChains(t *testing.T) {
 // another seed does not use the stored pieces. The pieces are deleted at the end, except if the
 // time of the run was limited.
 func TestGraphChainsResume(t *testing.T) {
+	testkit.Slow(t)
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
 	whole := func(seed uint64, limit time.Duration, dir string) *Result {

@@ -82,6 +82,7 @@ func TestRunGraphFlow(t *testing.T) {
 // A run that is cancelled in training and resumed ends with exactly the answer of an undisturbed
 // run.
 func TestRunGraphFlowResumes(t *testing.T) {
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
@@ -118,6 +119,7 @@ func TestRunGraphFlowResumes(t *testing.T) {
 // With few draws for the evidences, effects still have the means and standard deviations of the
 // exact posterior, within 6 standard errors of about 1,500 independent draws.
 func TestEffectsOfFewDraws(t *testing.T) {
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
@@ -144,9 +146,7 @@ func TestEffectsOfFewDraws(t *testing.T) {
 
 // For networks the evidences come from particles, and the answer agrees with the sum over graphs.
 func TestRunGraphFlowOfNetworks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
@@ -280,9 +280,7 @@ func TestParentsThatCancel(t *testing.T) {
 // A whole run with networks, whose q(m) starts uniform and learns almost nothing, finds the three
 // parents too.
 func TestRunOfParentsThatCancel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

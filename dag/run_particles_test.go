@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
@@ -48,6 +49,7 @@ func TestRunParticles(t *testing.T) {
 // A stopped run continues from its finished runs of particles, ends with the same answer, and
 // deletes them at the end. This is checked for sums and for chains over graphs.
 func TestParticlesResume(t *testing.T) {
+	testkit.Slow(t)
 	for _, chains := range []bool{false, true} {
 		testParticlesResume(t, chains)
 	}

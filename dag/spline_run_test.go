@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -39,6 +40,7 @@ func rowsOf(b, c func(float64) float64, d func(a, e float64) float64, noise func
 // with splines confirms this: its log evidence is higher, by at least the stated gain plus the log
 // posterior probability of the named graph.
 func TestSplinesAreNamed(t *testing.T) {
+	testkit.Slow(t)
 	line := func(slope float64) func(float64) float64 { return func(x float64) float64 { return slope * x } }
 	same := func(float64) float64 { return 0.5 }
 	for name, test := range map[string]struct {
@@ -93,6 +95,7 @@ func TestSplinesAreNamed(t *testing.T) {
 
 // TestSplineAnswers checks total effects, queries and chains for a curve whose values are known.
 func TestSplineAnswers(t *testing.T) {
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	var rows [][]float64
 	for range 400 {

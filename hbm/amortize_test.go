@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // A family trained on simulated data sets infers from new ones, and from models with more groups,
 // near the exact evidence of each.
 func TestAmortizedOverDataSets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	e := newEffects(3, 5, 1)
 	p := fit(t, e.model, nil, Config{Family: PAVIE, Amortize: 16, Steps: 1500})
 	for _, groups := range []int{3, 12} {

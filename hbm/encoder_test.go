@@ -150,9 +150,7 @@ func distance(a, b []float64) float64 {
 // Each of the families that encode data comes near the evidence of three groups, and has the same
 // number of weights for more groups.
 func TestFitWithEncoders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, family := range []Family{PAVIE, ADAVI, AmortizedBranch} {
 		t.Run(family.String(), func(t *testing.T) {
 			e := newEffects(3, 10, 1)

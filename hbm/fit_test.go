@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // openCPU opens the device that users train on.
@@ -41,6 +42,7 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 // the affine block of PAVI-F and a joint normal distribution. The posterior of three groups is
 // nearly independent here, so that the mean field is near it as well.
 func TestFitEffects(t *testing.T) {
+	testkit.Slow(t)
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)
@@ -171,6 +173,7 @@ func TestStepsTouchSelectedEncodings(t *testing.T) {
 
 // Training on parts of the plates ends near training on all of them.
 func TestFitByParts(t *testing.T) {
+	testkit.Slow(t)
 	e := newEffects(40, 10, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)

@@ -16,6 +16,7 @@ import (
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -24,9 +25,7 @@ import (
 // that did not stand for others would leave half of the rows out, which is dozens of standard
 // errors.
 func TestBatchesStandForTheWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	target := newChosenRegression(t).target
 	flow, err := target.Family(Config{Family: Branch, Seed: 1, DType: dtypes.Float64, Batch: map[*Plate]int{target.model.plates[0]: 2}})
 	require.NoError(t, err)

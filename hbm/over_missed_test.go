@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -49,9 +50,7 @@ func farEvidence(y []float64, effects bool) float64 {
 // right, but its family begins far from its posterior and has hardly moved. An answer without it is
 // not trusted. With enough steps from a near start an answer is trusted, and right.
 func TestModelsThatDrawsMiss(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	y := []float64{0.35, -0.3, 0.4, -0.38, 0.31, -0.25}
 	odds := math.Exp(farEvidence(y, false) - farEvidence(y, true))
 	require.Less(t, odds, 1e-9)

@@ -90,9 +90,7 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 // One family serves four models, and each model is weighed group by group. Evidences are exact, and
 // q(m) is near the posterior. Encoders are trained like everything else.
 func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	c := newChosenRegression(t)
 	var exact, total [4]float64
 	for k := range exact {
@@ -141,9 +139,7 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 // that are not scaled the log evidence was 4 nats too small and 3 of 2,000 draws were effective.
 // The evidence is compared with a naive sum.
 func TestFamiliesOfManyFeatures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	m := NewModel()
 	const numbers = 20
 	rows := m.Plate("rows", numbers)

@@ -9,12 +9,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Draws from the mixture, weighted by the standard normal density over the density of the mixture,
 // are standard normal: their weights have mean 1, and tails the right probability. Four standard
 // errors on eight numbers, a false alarm in 2,000 choices of the seed.
 func TestWidenedNoiseHasTheDensityOfTheMixture(t *testing.T) {
+	testkit.Slow(t)
 	const draws = 200_000
 	for _, sizes := range [][]int{{1}, {2, 0, 1}, {0, 5}, {1, 1, 1, 8}} {
 		random := stream.Rand(1, "widening")

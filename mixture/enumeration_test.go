@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // A sum over all assignments of the rows to components gives reference values of p(k | data) for
@@ -299,9 +300,7 @@ func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) 
 // p(k | data) of small mixtures equals the sum over all assignments. The quality test has ten
 // tables of each family, with up to 20 rows.
 func TestSmallMixturesAgreeWithSums(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, family := range []Family{Normal, Student, Poisson} {
 		checkSums(t, family, 1, 10, SampleConfig{Sweeps: 8000})
 	}

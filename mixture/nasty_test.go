@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Clusters whose distance is a million times their width are found, with their rows. The density of
@@ -34,6 +35,7 @@ func TestClustersFarApart(t *testing.T) {
 // A quarter of the values are equal, as for a limit of detection. Both samplers agree on a
 // component of no width at this value. The answer is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
+	testkit.Slow(t)
 	random := stream.Rand(2, "ties")
 	y := make([]float64, 80)
 	for i := range y {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 )
 
@@ -74,6 +75,7 @@ func TestBadInput(t *testing.T) {
 // The first line of a run answers the question. The run writes its files, and the same seed gives
 // the same numbers.
 func TestRunIsComplete(t *testing.T) {
+	testkit.Slow(t)
 	y := make([]float64, 60)
 	random := stream.Rand(5, "two")
 	for i := range y {

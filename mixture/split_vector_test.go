@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // lower is the Cholesky factor of a matrix of two columns: its entries 11, 21 and 22.
@@ -80,6 +81,7 @@ func TestSplitOfVectors(t *testing.T) {
 // columns it agrees with draws: the expectation of 1/density over a box inside the support is the
 // volume of the box.
 func TestNumbersOfVectorSplits(t *testing.T) {
+	testkit.Slow(t)
 	const step = 0.02
 	total := 0.0
 	for u := step / 2; u < 1; u += step {
@@ -118,6 +120,7 @@ func TestNumbersOfVectorSplits(t *testing.T) {
 // distribution of the mixture must still be the prior. The test compares 36 means, each to 4.5
 // standard errors; one seed in 4,000 fails by chance.
 func TestSplitsKeepThePosterior(t *testing.T) {
+	testkit.Slow(t)
 	const draws, n, most = 20_000, 5, 3
 	values := []float64{-1, 0, 0.5, 2, 3}
 	for name, p := range map[string]*Problem{

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -175,6 +176,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 // descendants, although every mechanism is linear. Such graphs are good at the usual rate. A
 // comparison of nodes with their descendants finds curvature in most of the graphs.
 func TestGraphWithInterventions(t *testing.T) {
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(13, 14))
 	tables := 16
 	if testing.Short() {

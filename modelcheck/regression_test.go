@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -15,6 +16,7 @@ import (
 // likelihood and from 5 to 500 rows. Package modelcheck guarantees 96 percent for the checks with
 // p-values. At that rate, a run of 5 × 60 tables fails this test with probability 0.2 percent.
 func TestGoodTablesAreGood(t *testing.T) {
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := []int{5, 8, 15, 40, 120, 500}
 	repeats := 5
@@ -45,9 +47,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 // Each kind of table that a model does not describe is found in nearly all of 20 random tables of
 // 100 rows, by the finding that belongs to it.
 func TestBadTablesAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const n = 100
 	normals := func(random *rand.Rand) []float64 {
 		x := make([]float64, n)
@@ -157,9 +157,7 @@ func TestBadTablesAreFound(t *testing.T) {
 // which 40 of 60 rows are written twice, for every kind of response. It finds none in replicated
 // designs, in which equal rows have separate responses.
 func TestCopiedRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, l := range []noise{noises[0], noises[3], noises[4]} {
 		for _, scheme := range []string{"all", "part", "design"} {
@@ -199,9 +197,7 @@ func TestCopiedRows(t *testing.T) {
 // one decimal, in a table where many rows share all columns. Its rows are not copies. If a third of
 // them is written twice, copies are found.
 func TestCoarseResponses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(15, 16))
 	const n, places = 600, 60
 	for _, doubled := range []bool{false, true} {

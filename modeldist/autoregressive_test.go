@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -113,9 +114,7 @@ func TestAutoregressiveStart(t *testing.T) {
 // TestAutoregressiveSamples compares the frequencies of drawn codes with LogProb. Codes of
 // probability zero must never be drawn.
 func TestAutoregressiveSamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {
 			cfg := modeldist.AutoregressiveConfig{}
@@ -284,6 +283,7 @@ var (
 // distribution, for Autoregressive and Categorical. At the end the total variation distance must be
 // small.
 func TestLearnsTarget(t *testing.T) {
+	testkit.Slow(t)
 	cards := []int{3, 2, 2}
 	target := skewed(12, 1)
 	floats.AddConst(-floats.LogSumExp(target), target)
@@ -334,9 +334,7 @@ func TestLearnsTarget(t *testing.T) {
 // TestAutoregressiveInformationGain checks that the step of a network under InformationGain keeps
 // the change of the exact entropy within the bound, up to the error of an estimate from many draws.
 func TestAutoregressiveInformationGain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const epsilon, slack = 0.05, 0.01
 	cards := []int{3, 2, 2}
 	q := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{})

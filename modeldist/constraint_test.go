@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -50,9 +51,7 @@ var constrained = map[string]struct {
 }
 
 func TestConstraints(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, c := range constrained {
 		t.Run(name, func(t *testing.T) {
 			for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {

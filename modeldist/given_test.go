@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -28,9 +29,7 @@ func repeated(row []float64, batch int) [][]float64 {
 // other weights must still be a distribution, and the frequencies of its draws must agree with its
 // probabilities, which depend on the context.
 func TestGiven(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const contexts, draws = 3, 20_000
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {

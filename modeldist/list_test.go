@@ -17,6 +17,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -78,6 +79,7 @@ func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 var listShapes = []struct{ items, slots, active int }{{5, 3, 0}, {5, 3, 2}, {6, 2, 1}, {4, 4, 3}, {3, 1, 2}, {1, 1, 0}}
 
 func TestListSumsToOneAndSamples(t *testing.T) {
+	testkit.Slow(t)
 	for _, shape := range listShapes {
 		for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
 			t.Run(fmt.Sprint(shape, dtype), func(t *testing.T) {
@@ -208,9 +210,7 @@ func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (
 // TestListLearnsDependence learns from rewards under which two items exclude each other.
 // Independent hazards cannot represent this.
 func TestListLearnsDependence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	exclusive := func(members []int32) float64 {
 		if slices.Contains(members, 1) == slices.Contains(members, 3) {
 			return -3
@@ -225,6 +225,7 @@ func TestListLearnsDependence(t *testing.T) {
 
 // TestListLearnsItsTail checks that the log odds of items that are not active are learned.
 func TestListLearnsItsTail(t *testing.T) {
+	testkit.Slow(t)
 	independent := func(members []int32) (sum float64) {
 		for _, item := range members {
 			sum += []float64{0.5, -2, 1, -1, 1.5}[item]

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // autoregressive draws chains of x_t = φ x_{t−1} + √(1−φ²) ε_t, stationary standard normal.
@@ -26,9 +28,7 @@ func autoregressive(chains, n int, phi float64, seed uint64) [][]float64 {
 }
 
 func TestEffectiveSizeOfAutoregression(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const chains, n, repeats = 4, 5000, 20
 	for _, phi := range []float64{-0.4, 0, 0.5, 0.9} {
 		want := chains * n * (1 - phi) / (1 + phi)

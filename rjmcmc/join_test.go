@@ -15,9 +15,7 @@ import (
 // Joined runs hold the chains of all runs, also after storage in files, and their evidence agrees
 // with the evidence of the target within its error.
 func TestJoin(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	l := regressionTable(t, stream.Rand(1, "table"), 30, []float64{0.6, 0}, 0.3, 1, false)
 	var runs []*Result
 	for seed := range uint64(3) {

@@ -209,9 +209,7 @@ func smallList(t testing.TB) listTarget {
 }
 
 func TestListsAgainstEnumeration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	l := smallList(t)
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1}
 	for name, target := range map[string]Target{"no approximation": l, "exact": approximated{l}, "wrong": tilted{approximated{l}}} {

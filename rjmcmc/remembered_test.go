@@ -29,6 +29,7 @@ func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pre
 // Storing results by model changes no draw, neither in burn-in, when proposals are renewed, nor
 // after it. The test uses a fitted quadratic approximation and the approximation of the target.
 func TestRememberedModelsChangeNoDraw(t *testing.T) {
+	testkit.Slow(t)
 	l := correlatedLinear(t)
 	for name, target := range map[string]Target{"fitted": l, "given": knownLinear{l}} {
 		for _, temperatures := range []int{1, 3} {

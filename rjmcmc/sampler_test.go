@@ -63,9 +63,7 @@ func (l linearTarget) worst(r *Result) (float64, string) {
 }
 
 func TestConjugateLinearModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	l := correlatedLinear(t)
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 1500, Thin: 2, Seed: 1}
 	variants := map[string]func(*Config){
@@ -92,6 +90,7 @@ func TestConjugateLinearModel(t *testing.T) {
 }
 
 func TestFactorsEnterTogether(t *testing.T) {
+	testkit.Slow(t)
 	l := correlatedLinear(t)
 	var err error
 	l.space, err = space.NewSubsets(5, []int{0}, [][]int{{1, 2}, {3, 4}})
@@ -104,6 +103,7 @@ func TestFactorsEnterTogether(t *testing.T) {
 
 // Above MaxQuadraticDim coordinates the sampler works without a quadratic approximation.
 func TestManyCoordinates(t *testing.T) {
+	testkit.Slow(t)
 	rng := rand.New(rand.NewPCG(3, 1))
 	var groups [][]int
 	for j := range MaxQuadraticDim + 1 {
@@ -130,9 +130,7 @@ func TestManyCoordinates(t *testing.T) {
 }
 
 func TestBrokenTransfersAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	l := correlatedLinear(t)
 	breakers := map[string]func(*sampler){
 		"proposal densities left out": func(s *sampler) {
@@ -223,9 +221,7 @@ func TestTwoModelsOfDifferentDimension(t *testing.T) {
 // Sites have three, two and one outcomes, and masks are unrelated to them: jumps and swaps must be
 // reversible in every space.
 func TestAnyCards(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	rng := rand.New(rand.NewPCG(9, 9))
 	cards := []int{3, 2, 3, 1, 2, 3}
 	n, _ := space.CountCodes(cards)

@@ -58,6 +58,7 @@ func TestSettle(t *testing.T) {
 // Chains that start far away, with hardly any burn-in, do not spoil moments. Without settle, the
 // standard deviations would be many times too large.
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
+	testkit.Slow(t)
 	l := correlatedLinear(t)
 	const far = 30 // the number of present units in a new unit of the coefficients
 	for _, row := range l.x {

@@ -47,6 +47,7 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 // evidence and the weights of modes. The bounds are 5 standard errors on four quantities: one false
 // alarm in 1e5 runs.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
+	testkit.Slow(t)
 	target := newSeparated(t)
 	cfg := Config{Chains: 32, BurnIn: 300, Iterations: 3000, Seed: 3, Starts: [][]int32{{1}}}
 	plain, err := Run(context.Background(), testkit.Backend(t), target, cfg)

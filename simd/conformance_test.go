@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // typed is an input of a test: values and their element type.
@@ -164,9 +165,7 @@ func first(x []float64) []float64 { return x[:min(len(x), 12)] }
 // TestAgainstGo compares results with GoMLX's own backend in Go for the operations that it
 // supports.
 func TestAgainstGo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	reference, err := backends.NewWithConfig("go:ops_sequential")
 	require.NoError(t, err)
 	b := newBackend(t, "")

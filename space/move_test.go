@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 )
 
@@ -48,6 +49,7 @@ func worst(share map[string]float64, codes [][]int32, logTarget func(code []int3
 // steps the standard error of a share of 0.1 is below 0.002 for an autocorrelation time of 10; the
 // tolerance is four standard errors.
 func TestMoveKeepsTheTarget(t *testing.T) {
+	testkit.Slow(t)
 	const steps, tolerance = 300_000, 0.008
 	lists := someLists(t)
 	weighted, err := lists.WithWeights([]float64{5, 0.3, 1, 2, 0.1})

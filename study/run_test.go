@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 const simulatedPlan = "command = \"fake\"\nsimulate = {problem = \"varsel\", seeds = %d}\n%s"
@@ -30,6 +32,7 @@ func runAll(t testing.TB, p *Plan, cfg RunConfig) Progress {
 // The tasks write the same bytes whatever the number of processes and of shards, and whatever the
 // order of the shards.
 func TestSameBytesHoweverItRuns(t *testing.T) {
+	testkit.Slow(t)
 	text := fmt.Sprintf(simulatedPlan, 12, "seed = 5\nkeep = [\"draws*\"]")
 	one := newPlan(t, text, nil)
 	state := runAll(t, one, RunConfig{Jobs: 1})

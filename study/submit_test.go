@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 func TestRanges(t *testing.T) {
@@ -79,6 +81,7 @@ func TestKubernetes(t *testing.T) {
 // The elements of an array job run in random order. Some run twice, and some are stopped at a
 // random moment and started again. They write the same files as one process.
 func TestIndicesWithRestarts(t *testing.T) {
+	testkit.Slow(t)
 	text := fmt.Sprintf(simulatedPlan, 24, "seed = 9")
 	one := newPlan(t, text, nil)
 	runAll(t, one, RunConfig{Jobs: 2})

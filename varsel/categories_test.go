@@ -165,9 +165,7 @@ func nullEvidence(o orderedTable) float64 {
 // predictors with its closed form. The limit gives a false alarm in one of 150,000 comparisons;
 // there are 32 comparisons.
 func TestOrderedEvidences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, o := range orderedTables() {
 		for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 			t.Run(fmt.Sprint(o.name, kind), func(t *testing.T) {
@@ -231,9 +229,7 @@ func TestOrderedCoordinates(t *testing.T) {
 // A run is trusted and agrees with the integral by definition, with chains, and with the
 // predictions of a stored run, even where a category was never seen.
 func TestOrderedRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, o := range orderedTables()[:3] {
 		kind := likelihood.CumulativeLogitKind
 		problem := o.problem(t, kind)
@@ -257,9 +253,7 @@ func TestOrderedRuns(t *testing.T) {
 
 // Predictions are the probabilities of the categories, of rows of the run and of a new table.
 func TestOrderedPredictions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	dir := t.TempDir()
 	var text strings.Builder
 	text.WriteString("x,y\n")

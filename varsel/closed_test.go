@@ -170,6 +170,7 @@ func TestLogEvidencesCanBeCancelled(t *testing.T) {
 // enumeration, for models as bits and as lists. About twenty numbers are compared to four standard
 // errors, which gives a false alarm in one of 800 seeds.
 func TestWeightsAgreeWithClosedForms(t *testing.T) {
+	testkit.Slow(t)
 	device := openDevice(t)
 	for _, model := range []ModelOptions{{}, {Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}, Codes: ListCodes}} {
 		problem := haldProblem(t, model)

@@ -176,6 +176,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 // tables whose modes neither method can leave without tempering. Answers may differ by 4.5 of their
 // errors, which gives a false alarm in one of 2,000 seeds.
 func TestCollapsedAgreesWithSums(t *testing.T) {
+	testkit.Slow(t)
 	for seed, problem := range []*Problem{
 		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t), contradicting(t, 10, 2, ownProbabilities(0.05, 0.2, 0.9), 0.1),
 	} {
@@ -212,9 +213,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 // plus 0.03 nats for log evidences or 0.01 for probabilities, which is the difference that a run
 // accepts without a note.
 func TestCollapsedTrustIsEarned(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

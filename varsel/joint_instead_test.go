@@ -65,9 +65,7 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 // Models that mix the two sets are less probable by tens of nats, and screening finds only one set.
 // An earlier version did not propose to exchange whole sets, and its answer missed the other set.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device := openDevice(t)
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -95,6 +93,7 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 // From the model of one sum and x0, a search finds the model of the other sum and x0 among 150
 // predictors, for every kind of response.
 func TestModelsWithoutMembersAreFound(t *testing.T) {
+	testkit.Slow(t)
 	for name, model := range map[string]ModelOptions{
 		"gaussian":    {},
 		"known sigma": {Sigma: 0.2},

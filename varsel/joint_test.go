@@ -78,9 +78,7 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 // model, a pair that is perhaps in it, one of two pairs, a pair beside another predictor, and three
 // predictors that matter only together.
 func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device := openDevice(t)
 	pair, other := hiddenPair{first: 17, second: 43, disturbance: 5}, hiddenPair{first: 30, second: 11, disturbance: 4}
 	beside := hiddenPair{first: 40, second: 46, cause: 1} // one predictor is enough without a disturbance

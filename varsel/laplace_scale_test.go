@@ -39,6 +39,7 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 // with quadrature. The numbers of testdata/README.md are known to two or three digits, and the
 // largest standard error is .0035: a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	for _, c := range []struct {

@@ -81,9 +81,7 @@ func naiveEvidence(t *Target, a regression.Active) float64 {
 // Weights of draws around the mode estimate evidences, which agree with sums over a grid. The limit
 // gives a false alarm in one of 150,000 comparisons; there are 12 comparisons.
 func TestProposalsEstimateEvidences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, kind := range []likelihood.Kind{likelihood.LogisticKind, likelihood.PoissonKind} {
 		for _, rows := range []int{4, 25, 60} {
 			problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 3, Effects: 2, Correlation: 0.5, Likelihood: kind, Seed: 3}, ModelOptions{Likelihood: kind})
@@ -112,9 +110,7 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 // and the logarithm of this parameter, which covers all modes. The limit gives a false alarm in one
 // of 150,000 comparisons; there are 8 comparisons.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const points, shapeStep = 150, 0.08
 	for _, kind := range []likelihood.Kind{likelihood.NegativeBinomialKind, likelihood.HurdleKind, likelihood.ZeroInflatedKind, likelihood.GammaKind, likelihood.WeibullKind} {
 		for _, rows := range []int{3, 40} {

@@ -69,9 +69,7 @@ func softmax(evidences map[string]float64) map[string]float64 {
 // tempered sequential Monte Carlo oracle that shares no code with this module: the total variation
 // on 128 models is at most 0.03.
 func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for several seconds")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

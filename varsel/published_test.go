@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/exact"
 )
@@ -200,9 +201,7 @@ func requireInclusion(t *testing.T, want []string, got []float64, tolerance floa
 // and priors on g. (The last row of the file, Zellner-Siow, is not reproduced: it gives predictor M
 // probability 0.28, where g ~ InvGamma(1/2, n/2) gives 0.65 and all other rows 0.64 to 0.71.)
 func TestPublishedCrime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	data := loggedCrime(t)
 	f := fitAll(t, data, "y")
 	n := float64(f.rows)
@@ -293,9 +292,7 @@ func TestPublishedOzone(t *testing.T) {
 // remove and swap columns. Eight chains of 40,000 steps give an inclusion probability to about
 // 0.01.
 func TestPublishedGrowth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testkit.Slow(t)
 	data, err := table.ReadFile("../testdata/fls.csv")
 	require.NoError(t, err)
 	r := newLeastSquares(t, data, "y", "country")

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -216,9 +217,7 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 // TestCoverageOfNewResponses draws tables from the priors. Averaged over tables, intervals cover a
 // new response with their stated probability. A false alarm occurs in one of 15,000 seeds.
 func TestCoverageOfNewResponses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("30 tables take ten seconds")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(11, 11))
 	const tables, fresh = 30, 40
 	shares := make([]float64, tables)

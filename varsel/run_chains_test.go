@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
@@ -92,9 +93,7 @@ func TestSpreadStarts(t *testing.T) {
 // Chains over 2^45 models with strong heredity find the predictors that matter. Chains that start
 // from the sampler's own choice of models instead get stuck without them.
 func TestChainsUnderHeredity(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testkit.Slow(t)
 	problem := productsProblem(t, ModelOptions{})
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -222,9 +223,7 @@ func TestExitStatus(t *testing.T) {
 // A cancelled run can be resumed, and ends as an uninterrupted one does. If it was cancelled before
 // its first checkpoint, it starts again.
 func TestRunResumes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	config := func(dir string) RunConfig {
 		fit := smallFit()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -76,9 +77,7 @@ func gridMoments(p *Problem) (sigma, slope [2]float64) {
 // percent. Without orbits, more than a quarter of the sds of σ are not resolved, or off by more
 // than this.
 func TestMomentsAlongOrbits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	p := fiveRows(t, ModelOptions{Likelihood: likelihood.StudentKind})
 	sigma, slope := gridMoments(p)
 	random := stream.Rand(4, "orbits")

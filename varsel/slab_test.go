@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/exact"
@@ -64,9 +65,7 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	require.InDeltaSlice(t, wide, slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 400, Rows: true, Columns: true})), 1e-9)
 	// a requested g below 1
 	require.InDeltaSlice(t, f.inclusion(f.zellner(0.25)), slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 0.25})), 1e-9)
-	if testing.Short() {
-		t.Skip("32768 models take seconds")
-	}
+	testkit.Slow(t)
 	figures = published(t, "../testdata/uscrime_inclusion.csv")
 	for name, kind := range map[string]exact.SlabKind{"liang_g1": exact.HyperG, "liang_g_n_quad": exact.HyperGN} {
 		requireInclusion(t, figures[name], slabInclusion(t, slabProblem(t, loggedCrime(t), "y", exact.Slab{Kind: kind})), 1e-6)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -13,9 +14,7 @@ import (
 // probability, for known and unknown σ. For known σ it also does so with the evidences raised to a
 // power; for unknown σ the power is inside the integral over σ.
 func TestBirthDeath(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, c := range map[string]struct {
 		sigma, power float64
 		maxSize      int

@@ -19,9 +19,7 @@ import (
 // q(m) starts from screening, and from a start that favours no predictor: the start must not bias
 // the answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device := openDevice(t)
 	for name, model := range map[string]ModelOptions{
 		"known noise":   {Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}},

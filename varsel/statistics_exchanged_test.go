@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // logExchanged returns the logarithm of a mean over predictors. It averages the evidence of the
@@ -82,9 +83,7 @@ func logExchanged(p *Problem) float64 {
 // computed for the table as it is, and with a sign exchanged. Where both evidences are alike, the
 // table does not show the exchange.
 func TestExchangedAllelesInTheEvidence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const tables, n, p = 60, 2000, 10
 	limit := math.Log(20)
 	found, alarms := 0, 0

@@ -177,6 +177,7 @@ func TestStatisticsAreSufficient(t *testing.T) {
 // For many predictors, the methods give the same results for summary statistics as for rows: chains
 // of births and deaths, screening, and credible sets.
 func TestStatisticsOfManyPredictors(t *testing.T) {
+	testkit.Slow(t)
 	device, r := openDevice(t), newRegion(rand.New(rand.NewPCG(5, 6)), 120, 130, 0.4) // more predictors than rows
 	run := func(p *Problem) *Result {
 		fit, err := (&Record{Seed: 3}).FitConfig(p)
@@ -203,9 +204,7 @@ func TestStatisticsOfManyPredictors(t *testing.T) {
 // trusted. Over tables with each kind of fault, an answer that is off by more than a tenth is
 // doubtful. The exception is a wrong number of rows, which no statistics show.
 func TestStatisticsThatContradict(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two hundred exact answers")
-	}
+	testkit.Slow(t)
 	const tables, n, p = 20, 2000, 10
 	round := func(values []float64, unit float64) []float64 {
 		out := slices.Clone(values)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/exact"
 )
@@ -24,9 +25,7 @@ func manyModels(t *testing.T, prior Prior) *Problem {
 // A run with more models than are listed uses the sum over all models of RunExact, and reports the
 // same numbers.
 func TestRunsSumOverManyModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	problem := manyModels(t, Prior{})
 	exact, err := RunExact(t.Context(), problem, nil, "")
 	require.NoError(t, err)
@@ -87,6 +86,7 @@ func TestEvidencesFoundTogether(t *testing.T) {
 // Evidences in a sum equal the evidences of single models. Models that the sum does not list have
 // hardly any probability.
 func TestSumModels(t *testing.T) {
+	testkit.Slow(t)
 	problem := manyModels(t, Prior{})
 	sum, ok, err := problem.known().Sum(t.Context(), nil)
 	require.NoError(t, err)
@@ -106,9 +106,7 @@ func TestSumModels(t *testing.T) {
 // No sum is made if draws of the listed models would cover only a part of the posterior, if it
 // would take too much work, or if the run is cancelled. A cancelled sum may be made later.
 func TestSumsThatAreNotMade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
 	_, ok, err := spread.known().Sum(t.Context(), nil)
 	require.NoError(t, err)

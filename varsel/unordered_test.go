@@ -153,9 +153,7 @@ func isLevel(y, level float64) float64 {
 // finds. The limit of 4.5 standard errors gives a false alarm in one of 150,000 comparisons; there
 // are 16 comparisons.
 func TestUnorderedEvidences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, o := range unorderedTables() {
 		t.Run(o.name, func(t *testing.T) {
 			problem := o.problem(t, likelihood.CategoricalKind)
@@ -318,9 +316,7 @@ func TestMultinom(t *testing.T) {
 // A run is trusted and agrees with the integral by definition and with chains, also if a category
 // never occurs or is separated by a predictor.
 func TestUnorderedRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	tables := unorderedTables()
 	for _, o := range []orderedTable{tables[0], tables[1], tables[4]} {
 		problem := o.problem(t, likelihood.CategoricalKind)

@@ -41,9 +41,7 @@ func parties(rows int) string {
 // TestCategorical checks every command that works with a response of categories without an order:
 // selection, predictions, effects, checks and exports.
 func TestCategorical(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", parties(80))
 	arguments := []string{"varsel", "data.csv", "--target", "party", "--likelihood", "categorical"}
 	got := mustRun(t, tiny(append(arguments, "--levels", "right,left,new:one", "--out", "run", "--json")...)...)

@@ -19,9 +19,7 @@ import (
 )
 
 func TestCompareCommand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--quiet"}
 	mustRun(t, append([]string{"exact", "--out", "exact"}, data...)...)
@@ -68,6 +66,7 @@ func TestCompareCommand(t *testing.T) {
 }
 
 func TestCompareRefuses(t *testing.T) {
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,5,1,4.5\n4,3,2,1\n5,1,2,7\n7,2,1,6\n")
 	require.NoError(t, os.WriteFile("other.csv", []byte("a,b,k,y\n1,2,1,3\n2,5,1,4.5\n4,3,2,1\n5,1,2,7\n7,2,1,6.5\n"), 0o644))
 	exact := func(out string, args ...string) {
@@ -101,9 +100,7 @@ func TestCompareRefuses(t *testing.T) {
 // A run of vti dag with a flow agrees with the exact run: the total variation distance of their
 // posteriors over graphs is below 0.02.
 func TestCompareGraphs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(80))
 	mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--quiet", "--out", "exact")
 	mustRun(t, "dag", "data.csv", "--quiet", "--structure", "flow", "--steps", "150", "--batch", "128", "--certify-draws", "8192", "--out", "run")

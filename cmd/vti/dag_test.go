@@ -42,9 +42,7 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 
 // vti dag and vti exact dag give the same answer, and leave the files that they name.
 func TestDagAgreesWithExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(60))
 	require.NoError(t, os.WriteFile("truth.csv", []byte(colliderTruth), 0o644))
 	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--json", "--out", "exact", "--truth", "truth.csv").stdout)

@@ -128,9 +128,7 @@ func decodeHbm(t *testing.T, text string) *hbmAnswer {
 // A selection finds the terms that the data were simulated from, and writes the files that it
 // names. The same seed gives the same numbers.
 func TestHbmSelect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(false))
 	args := append([]string{"hbm", "data.csv", "--formula", "y ~ x + (1 + x | g)", "--select"}, quickHbm...)
 	out := mustRun(t, append(args, "--json", "--out", "first")...)
@@ -171,9 +169,7 @@ func TestHbmSelect(t *testing.T) {
 
 // Counts with one grouping need no training, and a repeated run gives the same answer.
 func TestHbmPoisson(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	rows := strings.SplitAfter(groups(true), "\n")
 	emptyDir(t, "data.csv", strings.Join(rows[:1+6*6], "")) // six groups
 	result := decodeHbm(t, mustRun(t, "hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out").stdout)
@@ -192,9 +188,7 @@ func TestHbmPoisson(t *testing.T) {
 // Counts without a grouping train a flow. The same seed gives the same flow, and a run continues
 // from its checkpoint.
 func TestHbmWithoutGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(true))
 	args := append([]string{"hbm", "data.csv", "-f", "y ~ x", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)
 	result := decodeHbm(t, mustRun(t, args...).stdout)
@@ -239,9 +233,7 @@ func TestHbmFamilies(t *testing.T) {
 // A model that was trained for many tables answers for another table, and refuses a table that it
 // was not trained for, with the reason.
 func TestHbmInfer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(false))
 	lines := strings.SplitAfter(groups(false), "\n")
 	// the rows of the first seven groups

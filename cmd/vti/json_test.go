@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // answer is the tested part of the JSON of a selection; docs/schema has all of it.
@@ -145,6 +146,7 @@ const (
 
 // TestJSONContract checks the keys of each command's object, and the consistency of its parts.
 func TestJSONContract(t *testing.T) {
+	testkit.Slow(t)
 	emptyDir(t, "", "")
 	hald := testdata(t, "hald.csv")
 	for _, test := range []struct {
@@ -202,9 +204,7 @@ func TestJSONContract(t *testing.T) {
 // TestAnswersAgree compares the certified answer of a run with a trained q to the exact answer, on
 // a small table. The tolerance is the default precision of a certificate, 0.01.
 func TestAnswersAgree(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}
 	exact := decode(t, mustRun(t, append([]string{"exact"}, data...)...).stdout)

@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/mixture"
 )
 
 // The first line after the description of the problem has the answer, and JSON has the same answer.
 func TestMixture(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	rows := []string{"x"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%g", float64(i*i%37)/37+5*float64(i%2)+float64(i)/1000))

@@ -53,9 +53,7 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 // Runs write exactly the files on the lists of files of a run. A directory with one of these files
 // is refused.
 func TestRunsWriteOnlyTheirFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
 	require.NoError(t, os.WriteFile("groups.csv", []byte("y,x,g\n1,2,a\n2,3,a\n4,1,b\n5,2,b\n3,3,a\n6,1,b\n2,5,c\n1,4,c\n"), 0o644))
 	for dir, test := range map[string]struct {

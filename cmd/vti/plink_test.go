@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam.
@@ -74,6 +75,7 @@ func writeGenotypes(t *testing.T) (missing int) {
 
 // TestPlink: genotypes of a .bed file give the answer of the same genotypes in a CSV file.
 func TestPlink(t *testing.T) {
+	testkit.Slow(t)
 	t.Chdir(t.TempDir())
 	missing := writeGenotypes(t)
 	require.Positive(t, missing)

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -70,6 +71,7 @@ func TestTrainingLine(t *testing.T) {
 
 // TestHumanOutput checks the text for readers: factors, groups, always-in columns, model names.
 func TestHumanOutput(t *testing.T) {
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", "a,b,c,k,y\n1,2,u,1,3\n2,5,v,1,4.5\n4,3,w,2,1\n5,1,v,2,7\n7,2,u,1,6\n3,3,w,3,2\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--always", "k", "--group", "pair=a,b", "--quiet", "--out", "my run")
 	for _, want := range []string{

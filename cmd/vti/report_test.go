@@ -148,6 +148,7 @@ const mostReport = 2 << 20
 // Every picture shows something and names it, texts have the contrast of WCAG 2.2 (4.5), in light
 // and dark, and nothing is wider than a telephone or a desk screen.
 func TestReportInABrowser(t *testing.T) {
+	testkit.Slow(t)
 	ctx := browser(t)
 	emptyDir(t, "graph.csv", chainTable())
 	mustRun(t, "exact", testdata(t, "diabetes.csv"), "--target", "y", "--out", "exact", "-q")
@@ -202,9 +203,7 @@ func checkPage(ctx context.Context, t *testing.T, name, scheme string, width int
 
 // Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more pairs.
 func TestReportIsInteractive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	ctx := browser(t)
 	emptyDir(t, "graph.csv", chainTable())
 	mustRun(t, "exact", testdata(t, "diabetes.csv"), "--target", "y", "--out", "exact", "-q")

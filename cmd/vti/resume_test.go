@@ -60,9 +60,7 @@ func readFile(t *testing.T, path ...string) string {
 // TestKilledRunsResume kills a run three times at random moments, resumes it each time, and
 // compares its end with an undisturbed run: the checkpoint byte for byte, and so the answer.
 func TestKilledRunsResume(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains twice")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "", "")
 	began := time.Now()
 	mustRun(t, long(t, "whole")...)
@@ -91,9 +89,7 @@ func TestKilledRunsResume(t *testing.T) {
 
 // TestInterrupt sends Ctrl-C to a process: it says how to resume and leaves a resumable run.
 func TestInterrupt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for a while")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "", "")
 	cmd, stderr := start(t, long(t, "run"))
 	waitFor(t, "run/posterior.vti")
@@ -155,9 +151,7 @@ func TestCancelled(t *testing.T) {
 
 // TestResumeRefuses: a directory damaged, foreign, or contradicted by a flag is refused, unchanged.
 func TestResumeRefuses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", "a,b,y\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "run")...)
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "other", "--seed", "1")...)
@@ -288,9 +282,7 @@ func TestStepsPerLaunch(t *testing.T) {
 // All commands treat --resume alike: repeated flags must agree with the record, and an error names
 // those that do not.
 func TestResumePolicy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
 	rows := "y,x,g\n"
 	for i := range 24 {
@@ -339,9 +331,7 @@ func TestResumePolicy(t *testing.T) {
 
 // A killed run by chains continues, and ends with the draws of an undisturbed one.
 func TestKilledChainsResume(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
 	args := []string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "16", "--iterations", "3000", "--quiet", "--out"}
 	mustRun(t, append(slices.Clone(args), "whole")...)

@@ -6,11 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Tempered chains report exchanges, and an evidence within 5 standard errors of the closed form;
 // the test fails by chance once in 10⁶ runs.
 func TestTemperedChainsReportEvidence(t *testing.T) {
+	testkit.Slow(t)
 	data := testdata(t, "hald.csv")
 	problem := []string{data, "--target", "y", "--sigma", "2.4", "--json"}
 	t.Chdir(t.TempDir())

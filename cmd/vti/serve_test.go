@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // serving starts vti serve on a free port, and returns its address.
@@ -100,6 +101,7 @@ func shots(t *testing.T, name string) chromedp.Action {
 // From the upload of a table to the report, to another run, and to the comparison of both, with the
 // keyboard alone, on a telephone.
 func TestServeFromUploadToReport(t *testing.T) {
+	testkit.Slow(t)
 	ctx := browser(t)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -156,9 +158,7 @@ func TestServeFromUploadToReport(t *testing.T) {
 
 // A run that computes shows its progress, stops with its checkpoint, and goes on.
 func TestServeStopsAndResumes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	ctx := browser(t)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -16,9 +16,7 @@ import (
 )
 
 func TestDevicesCheck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computes everything three times")
-	}
+	testkit.Slow(t)
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	got := vtilab(t, "devices", "--check", "--quiet")
 	require.Equal(t, shell.StatusOK, got.status, got.stdout)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // outcome is the result of running a command line.
@@ -61,9 +62,7 @@ func TestMistakes(t *testing.T) {
 
 // TestMeasurements checks that the commands that measure run on small problems.
 func TestMeasurements(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds vti and runs it")
-	}
+	testkit.Slow(t)
 	program := filepath.Join(t.TempDir(), "vti")
 	output, err := exec.Command("go", "build", "-o", program, "../vti").CombinedOutput()
 	require.NoError(t, err, string(output))

@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Total effects of linear mechanisms are (I − B)⁻¹, with B the matrix of weights by effect and
@@ -121,9 +122,7 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 // standard errors. For pairs that have a true effect they contain fewer, because the table alone
 // cannot select these pairs; pairs without a true effect make up for it.
 func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
+	testkit.Slow(t)
 	const nodes, rows = 4, 100
 	free := dgraph.FreeStructure(nodes)
 	lists := make([][]dgraph.Set, nodes)
@@ -184,9 +183,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 // contain between 85 and 95% of the true effects, for all pairs and for pairs whose effect is
 // probable.
 func TestEffectIntervalsCover(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
+	testkit.Slow(t)
 	random, study := dagtest.Random(11), &effectStudy{}
 	for seed := range uint64(200) {
 		s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 100, Mechanism: sem.Linear, Seed: 1000 + seed})

@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // networkProblem returns a problem with data of the chain a → b → c and network mechanisms.
@@ -233,6 +234,7 @@ func TestSwing(t *testing.T) {
 // In families with a bias of two nats or more, log evidences of pilot runs have the standard
 // deviation that follows from their bias.
 func TestPilotErrors(t *testing.T) {
+	testkit.Slow(t)
 	s := sem.Simulation{Mechanism: sem.MLP, Nodes: 6, Rows: 300, Seed: 3}.WithDefaults()
 	simulated, err := sem.Simulate(s)
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // askDraws answers a query from draws of graphs.
@@ -121,6 +122,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 
 // Answers for a table of numbers only agree with the answers of BGe, which are in closed form.
 func TestQueriesOfMixedNumbersAreThoseOfBGe(t *testing.T) {
+	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 3, Rows: 40, EdgeProbability: 0.6, Seed: 3})
 	require.NoError(t, err)
 	var text bytes.Buffer

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/lab/dagtest"
-	"gonum.org/v1/gonum/mat"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // wideLogDensity returns log N(x_j; 0, σ²I + σ0²XXᵀ) by a Cholesky decomposition with 300 bits.
@@ -66,6 +68,7 @@ func wideLogDensity(d *tables.Data, f dgraph.Family, sigma, priorSD float64) flo
 // differ by a factor of 1e18, and where both occur with 1e-6. They agree with 300-bit arithmetic at
 // noise scales from far below to far above the scale of the residuals.
 func TestExactScoresKeepDigits(t *testing.T) {
+	testkit.Slow(t)
 	for name, test := range map[string]struct {
 		rows  int
 		scale tables.Scaling
@@ -103,6 +106,7 @@ func TestExactScoresKeepDigits(t *testing.T) {
 // Where there are no more rows than parents, so that there are no residuals, scores agree with
 // 300-bit arithmetic.
 func TestExactScoresOfFewRows(t *testing.T) {
+	testkit.Slow(t)
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {
 		d := noiseData(t, size.rows, size.columns)
 		p, err := score.NewProblem(d, score.ModelOptions{PriorSD: 1.3}, tables.Constraints{})

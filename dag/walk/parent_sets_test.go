@@ -117,9 +117,7 @@ func TestNumbersAreFoundTogether(t *testing.T) {
 // answer lacked these columns and was 60 to 110 nats worse, because the chains never had all three
 // as candidates.
 func TestParentsThatMatterOnlyTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, parents := range []int{2, 3} {
 		t.Run(fmt.Sprint(parents), func(t *testing.T) {
 			if parents == 3 {

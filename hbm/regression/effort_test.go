@@ -19,9 +19,7 @@ import (
 
 // A run without training has the requested effective draws, and begins no draws after its time.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	f := frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | school)"})
 	counts := frameOf(t, "y,g\n1,a\n4,a\n0,b\n2,b\n7,c\n5,c\n3,d\n1,d\n", frame.Options{Formula: "y ~ 1 + (1 | g)", Response: likelihood.PoissonKind})
 	for name, frame := range map[string]*frame.Frame{"gaussian": f, "counts": counts} {

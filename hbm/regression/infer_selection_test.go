@@ -155,9 +155,7 @@ func TestInferredSelections(t *testing.T) {
 // table was 373 nats too low, with a stated error of 1. Four standard errors and 0.05 nats are
 // allowed: a false alarm in fewer than one of 16,000 runs.
 func TestImprobableModelsHaveTheirNoise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds of a processor")
-	}
+	testkit.Slow(t)
 	options := Options{Select: true, ResponseSD: 1, InterceptScale: 1, SDScale: 0.5}
 	r, _ := drawnSelection(t, frame.Options{Formula: inferredFormula, Response: likelihood.StudentKind}, options, stream.Rand(4804, "inferred/0"))
 	found, err := r.integrate(t.Context(), r.effort().opened(), 0, nil)

@@ -40,9 +40,7 @@ func heights(seed uint64, groups, rows int) string {
 // size, with the regression fitted to that table: means within half a standard deviation after this
 // short training, and log evidences within five standard errors.
 func TestInferFromAnotherTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	opt := frame.Options{Formula: "y ~ 1 + (1 | g)"}
 	trained := newRegression(t, frameOf(t, heights(1, 6, 4), opt), Options{})
 	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 16, Steps: 900}, Dir: t.TempDir()}

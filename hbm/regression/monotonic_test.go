@@ -143,9 +143,7 @@ func TestMonotonicGivenShares(t *testing.T) {
 // one step. If the truth is not monotonic, the posterior gives the whole effect to one step, and
 // the choice of the step decides the sign.
 func TestMonotonicOfTwoSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, means := range map[string][]float64{
 		"up": {0, 0.5, 1}, "none": {0, 0, 0}, "one": {0, 2, 2}, "down": {1, 0, -2}, "up and down": {0, 1.5, 0}, "either way": {0, 3, 0},
 	} {
@@ -320,9 +318,7 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 
 // A predictor of two values has one step: its effect is the effect of a number, for every response.
 func TestMonotonicOfOneStep(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	text := stepTable(8, 50, []float64{0, 1})
 	for _, options := range []frame.Options{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: likelihood.PoissonKind}} {
 		var evidences []float64

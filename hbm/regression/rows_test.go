@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
@@ -44,6 +45,7 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 // subjects must have the effects in the draws, and the new one effects with the variance between
 // subjects.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
+	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	file, err := draws.Read(filepath.Join(stored.Dir, draws.ParquetFile))
 	require.NoError(t, err)

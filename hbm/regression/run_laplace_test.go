@@ -157,9 +157,7 @@ func TestNoiseOfOuterEffects(t *testing.T) {
 // over a grid of standard deviations, with Gauss-Hermite rules over the intercept and the effects
 // of items at each point. The tolerance is four standard errors and 0.01 for the quadratures.
 func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	opt := frame.Options{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: likelihood.PoissonKind}
 	r := newRegression(t, frameOf(t, crossedCounts(4, 7, 2, 2), opt), Options{Select: true})
 	require.True(t, r.weighable())
@@ -248,9 +246,7 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 // −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of s is the
 // posterior given fifteen numbers from N(0, s²), with its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	f := frameOf(t, contradictingCounts, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 	require.NotNil(t, result.LogEvidence)

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -156,9 +157,7 @@ func TestEffectsOfCounts(t *testing.T) {
 
 // A run writes its answer. Its numbers agree with the classical fit if the data dominate.
 func TestRegressionRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -204,9 +203,7 @@ func TestRegressionRun(t *testing.T) {
 // Weights of an untrained flow are good on ten rows of six groups. Three groups have one row. But
 // draws reach too little of the tail of the standard deviation of groups.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	f := frameOf(t, `y,x,g
 0.43,0.965,g2
 -0.819,-0.436,g1

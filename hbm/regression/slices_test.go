@@ -15,6 +15,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/columnar"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
@@ -108,9 +109,7 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 // A run by slices has the answer of the run in memory. Predictions and checks need the rows, which
 // such a run does not keep, and are errors.
 func TestRunBySlices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	path := slicedFile(t)
 	var results [2]*Result
 	for k, slices := range []bool{false, true} {

@@ -88,9 +88,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 
 // A run finds a curve, rows of a new table lie on it, and its standard deviation has its prior.
 func TestSmoothRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})
 	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()
@@ -210,9 +208,7 @@ func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 // Evidences of the three states agree with a dense normal density with the described priors,
 // integrated over σ and the standard deviation of the curve by the trapezoid rule.
 func TestEvidencesOfSmoothStates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, f := range map[string]func(x float64) float64{
 		"absent": func(float64) float64 { return 0.5 },
 		"linear": func(x float64) float64 { return 0.9 * x },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -176,9 +177,7 @@ func TestWeightsCountRows(t *testing.T) {
 // Rows of a new table have the polynomials and the scale of the fitted table: predicted again,
 // fitted rows keep their predictors.
 func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})
 	fitted := mustRows(t, stored)
 	data, err := stored.Record.Table()

@@ -213,9 +213,7 @@ func TestUnorderedGroups(t *testing.T) {
 
 // A response of two categories has the answers of logistic regression.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	text := unorderedTable("abbabbaaabbaabab", 4)
 	multinomial := runUnordered(t, unorderedRegression(t, text, "y ~ x + (1 | g) + (1 | h)", "ab"))
 	f := frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.LogisticKind})

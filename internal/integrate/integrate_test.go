@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // problems are densities with known integrals. Each has its log integral and the mean of its first
@@ -64,9 +65,7 @@ func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 // The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. A given
 // share of the draws must be effective.
 func TestIntegrals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, c := range problems {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(5) {
@@ -166,6 +165,7 @@ func TestLogScales(t *testing.T) {
 // zero, and of a correlation whose posterior is its prior if one of them is zero. Each standard
 // deviation makes a ridge.
 func TestRidges(t *testing.T) {
+	testkit.Slow(t)
 	problem := Problem{Centre: make([]float64, 4), Width: []float64{2, 2, 2, 2}, LogDensity: func(x []float64) float64 {
 		a, b := math.Exp(x[0]), math.Exp(x[1])
 		together := a * b * x[2]

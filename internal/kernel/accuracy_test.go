@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // maxUlps is the largest error that Vectors states for the transcendental functions, in units in
@@ -74,9 +76,7 @@ func ulps[T Float](found T, want *big.Float) float64 {
 }
 
 func TestAccuracy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		for name := range domains {
 			t.Run("float32/"+name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // byDifferences returns the gradients of a log density of one parameter.
@@ -90,9 +91,7 @@ func TestModeKnowsItsDensity(t *testing.T) {
 // by quadrature. The posteriors have logistic or Student likelihoods of 3 to 30 rows and a normal
 // prior. It is below in none of 400 cases.
 func TestLaplaceIsABound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := stream.Rand(2, "bound")
 	exceeded := 0
 	for trial := range 200 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 func TestWorkIsCounted(t *testing.T) {
@@ -30,9 +31,7 @@ func TestWorkIsCounted(t *testing.T) {
 }
 
 func TestBenchmark(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device := open(t, gpu.CPU)
 	var timings []Timing
 	sizes := Sizes{Flows: []string{"affine"}, Problems: []Problem{{Predictors: 3}, {Predictors: 21}, {Nodes: 4}}, Batches: []int{8, 32}, DType: dtypes.Float32, Interval: 20 * time.Millisecond, StepsPerLaunch: 2}
@@ -57,9 +56,7 @@ func TestBenchmark(t *testing.T) {
 }
 
 func TestMeasure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("times the processor")
-	}
+	testkit.Slow(t)
 	limits, err := Measure(open(t, gpu.CPU), dtypes.Float32)
 	require.NoError(t, err)
 	t.Logf("%.3g flop/s, %.3g byte/s", limits.FlopsPerSecond, limits.BytesPerSecond)

@@ -42,9 +42,7 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 // TestCheck checks that the processor agrees with the interpreter in both float types, and that
 // inaccurate arithmetic does not.
 func TestCheck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	reference := shared(t)
 	device := open(t, gpu.CPU)
 	for _, dtype := range DTypes() {

@@ -11,14 +11,13 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
 // runs, and that other settings return an error.
 func TestStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -41,9 +41,7 @@ func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosteri
 // and unknown noise scale. Rows either agree, or are two groups that contradict each other, so that
 // the posterior has two narrow modes far apart.
 func TestCellsOfRobustRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	const share, ratio = 0.1, 10
 	for name, c := range map[string]struct {
 		rows, predictors int
@@ -78,6 +76,7 @@ func TestCellsOfRobustRows(t *testing.T) {
 // TestCellsOfStudentRows checks that Student noise of many degrees of freedom gives the posterior
 // of normal noise.
 func TestCellsOfStudentRows(t *testing.T) {
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(11, 12))
 	for _, sigma := range []float64{0, 0.5} {
 		p := cellProblem(7, 1, sigma, random)
@@ -93,6 +92,7 @@ func TestCellsOfStudentRows(t *testing.T) {
 // coefficients and log σ, which a separate program computed. With a tolerance of 1e-4 for each cell
 // the log evidence of this table was 0.022 too large, and a right answer seemed wrong.
 func TestCellsOfSixStudentRows(t *testing.T) {
+	testkit.Slow(t)
 	x := []float64{2.009914410168628, -1.251517792111427, -1.3032398392058848, -1.064611346349737, -0.929702071824918, -0.8555685665762929}
 	y := []float64{-0.015068882344031963, -0.02427222629073984, -0.06696149609735452, -0.07757147693038104, -0.17783800240243747, -0.2204195267117442}
 	p := &regressionProblem{

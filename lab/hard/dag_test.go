@@ -69,6 +69,7 @@ func TestMixedDagStudies(t *testing.T) {
 // TestMixedEvidenceSumsToOne checks that the exact evidences of all possible columns of a category
 // sum to one, and that the order of two levels does not matter.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
+	testkit.Slow(t)
 	x := calibrate.MixedColumn{Levels: 0, Values: []float64{-1, 0.3, 2, 0.5}}
 	k := calibrate.MixedColumn{Levels: 2, Values: []float64{0, 1, 1, 0}}
 	sum := 0.0
@@ -91,9 +92,7 @@ func TestMixedEvidenceSumsToOne(t *testing.T) {
 // be right, and there must be comparisons of edges and weights. For difficult tables, some with
 // interventions, no probability may be wrong.
 func TestDagStudies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for _, model := range []dag.ModelOptions{{}, {Graphs: dag.UniformGraphs, Sigma: 1}, {EdgePenalty: 1}} {
 		source := calibrate.Dag{Exact: ExactDag, Rows: 30, Nodes: 3, Record: dag.Record{Model: model}}
 		cfg := calibrate.Config{Replicates: 6, Seed: 1, Dir: t.TempDir()}

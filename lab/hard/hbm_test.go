@@ -22,9 +22,7 @@ import (
 // TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
 // be right, also for parameters with heavy tails in difficult tables of a few rows.
 func TestHbmStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -72,9 +70,7 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 // with known noise, it must give the closed form. With group effects of almost zero, it must give
 // the quadrature without groups.
 func TestExactLinked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	table := drawGrouped(9, 2, random)
 	for i := range table.y {
@@ -122,9 +118,7 @@ func TestExactLinked(t *testing.T) {
 // zero, the quadrature must give the result without groups; for normal rows, it must give the
 // closed form. Gradients of the integrals over effects must agree with differences.
 func TestExactShapedGroups(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	table := drawGrouped(7, 2, random)
 	alone := &regressionProblem{x: mat.NewDense(7, 2, nil), y: table.y, priorMean: make([]float64, 2), priorSD: []float64{calibrate.InterceptSD, 1.5}}

@@ -167,9 +167,7 @@ func ordinaryTable(kind likelihood.Kind, rows int, random *rand.Rand) []byte {
 //	go test ./lab/hard -run Invariant -rapid.checks 200 -rapid.seed 0
 func fixedChecks(t *testing.T, checks int, property func(t *rapid.T, device *gpu.Device, dir string)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	for name, value := range map[string]int{"rapid.checks": checks, "rapid.seed": 1} {
 		if known := flag.Lookup(name); known.Value.String() == known.DefValue {
 			require.NoError(t, flag.Set(name, strconv.Itoa(value)))

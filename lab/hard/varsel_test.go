@@ -22,9 +22,7 @@ func quick(kind likelihood.Kind) varsel.Record {
 
 // TestVarselStudy checks that the trusted numbers of a small study from the prior are right.
 func TestVarselStudy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -40,9 +38,7 @@ func TestVarselStudy(t *testing.T) {
 // TestHardCategories checks that the trusted numbers of difficult tables of categories are right,
 // for ordered and unordered categories.
 func TestHardCategories(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds of a processor")
-	}
+	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

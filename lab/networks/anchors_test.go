@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // computed returns the tasks with a computed start, by name.
@@ -166,6 +167,7 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 // TestGraphsHaveTheDensitiesOfAnchors checks that LogJoint agrees with the log density that anchors
 // expand, up to a constant that depends on the data set only.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestExpectedClass compares the means of derivatives with quadrature.
@@ -38,6 +39,7 @@ func TestExpectedClass(t *testing.T) {
 // divergence than the closest normal. All divergences use the same standard normal draws and their
 // negatives.
 func TestClosestNormal(t *testing.T) {
+	testkit.Slow(t)
 	task := computed(t)["classes-5"]
 	random := stream.Rand(6, "closest")
 	d := task.dataSet(random)

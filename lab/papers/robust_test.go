@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestFillModels compares cross-entropies of coefficients, their excess over the entropy, and gains
@@ -44,9 +45,7 @@ func TestFillModels(t *testing.T) {
 // TestModelsUnder compares probabilities of models found by draws with a certificate, up to the
 // probability of a model that is not drawn.
 func TestModelsUnder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains a flow")
-	}
+	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

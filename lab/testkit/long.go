@@ -10,3 +10,12 @@ func Long(t testing.TB) {
 		t.Skip("takes many seconds of a processor: go test -tags long")
 	}
 }
+
+// Slow skips a test in short mode (go test -short). Tests that take more than about a second of a
+// processor call it.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+}

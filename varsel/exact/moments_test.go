@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/varsel/design"
 )
 
@@ -51,6 +52,7 @@ func naiveSigma(p *Problem, models []Subset) Summary {
 }
 
 func TestEnumerateSigma(t *testing.T) {
+	testkit.Slow(t)
 	for _, test := range []struct {
 		rows int
 		sd   float64

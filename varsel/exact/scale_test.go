@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // naiveUnknown integrates the dense evidence over log σ by a very fine and wide trapezoid rule.
@@ -31,6 +32,7 @@ func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
 // TestEnumerateUnknownSigma compares each model with a fine quadrature of dense evidences, for
 // tables down to two rows and for tight and wide priors.
 func TestEnumerateUnknownSigma(t *testing.T) {
+	testkit.Slow(t)
 	for _, test := range []struct {
 		rows int
 		sd   float64

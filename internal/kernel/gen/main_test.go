@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // TestGeneratedFilesAreCurrent generates all files anew and compares them with the files of the
 // package.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
+	testkit.Slow(t)
 	dir := t.TempDir()
 	generate(dir)
 	files, err := os.ReadDir(dir)
