@@ -210,3 +210,30 @@ func TestVerdictsHaveRemedies(t *testing.T) {
 		require.Containsf(t, string(content), "| "+meaning.Word+" |", "docs/verdicts.md: no meaning of %q", meaning.Word)
 	}
 }
+
+// Each constant that benchmarks/constants.py screens stands once in the file that constants.txt
+// names, with the value that it gives.
+func TestScreenedConstantsExist(t *testing.T) {
+	list, err := os.ReadFile("benchmarks/constants.txt")
+	require.NoError(t, err)
+	spaced := func(text string) string {
+		words := strings.Fields(text)
+		for i, word := range words {
+			words[i] = regexp.QuoteMeta(word)
+		}
+		return strings.Join(words, `\s*`)
+	}
+	screened := 0
+	for line := range strings.Lines(string(list)) {
+		parts := strings.Split(line, "|")
+		if len(parts) != 5 || strings.HasPrefix(line, "#") {
+			continue // a comment or the head of a group
+		}
+		source, err := os.ReadFile(strings.TrimSpace(parts[0]))
+		require.NoError(t, err)
+		place := regexp.MustCompile(`(?:^|[^\w.])` + spaced(parts[1]) + `\s*[=:]?\s*` + spaced(parts[2]) + `(?:[^\w.]|$)`)
+		require.Len(t, place.FindAllIndex(source, -1), 1, "places of %s in %s", strings.TrimSpace(line), parts[0])
+		screened++
+	}
+	require.Greater(t, screened, 200, "constants.txt was read")
+}
