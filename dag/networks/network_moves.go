@@ -24,7 +24,6 @@ type networkMover struct {
 	along      []float32 // inputs of a unit with these weights [n]
 	before     []float32 // inputs of the unit after a move [n]
 	output     []float32 // outputs of the unit after a move [n]
-	scratch    []float32 // [n]
 	part       []float32 // [H']
 	row        []float64 // products of output with all units and with itself [H']
 	pull       float64   // product of output with x_j
@@ -34,7 +33,7 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 	rows, units := len(n.target), n.units()
 	return &networkMover{
 		networkFamily: n, random: random, vectors: kernel.VectorsOf[float32](kernel.Detect()), direction: make([]float64, len(n.inputs)),
-		along: make([]float32, rows), before: make([]float32, rows), output: make([]float32, rows), scratch: make([]float32, rows),
+		along: make([]float32, rows), before: make([]float32, rows), output: make([]float32, rows),
 		part: make([]float32, units), row: make([]float64, units), likelihood: newNetworkLikelihood(units, rows, n.squares, n.priorSD),
 	}
 }
@@ -95,8 +94,7 @@ func (m *networkMover) fill(s *networkState) {
 func (m *networkMover) combine(out []float32, weights []float64) {
 	clear(out)
 	for k, w := range weights {
-		m.vectors.MulScalar(m.scratch, m.inputs[k], float32(w))
-		m.vectors.Add(out, out, m.scratch)
+		m.vectors.AddScaled(out, out, m.inputs[k], float32(w))
 	}
 }
 
@@ -125,8 +123,7 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 		end := min(start+rowBlock, rows)
 		before, output := m.before[start:end], m.output[start:end]
 		m.vectors.MulScalar(before, s.before[h*rows+start:h*rows+end], cos)
-		m.vectors.MulScalar(output, m.along[start:end], sin)
-		m.vectors.Add(before, before, output)
+		m.vectors.AddScaled(before, before, m.along[start:end], sin)
 		m.vectors.MaxScalar(output, before, 0)
 		m.addProducts(m.row, s.outputs, start, output)
 		square += m.product(output, output)
