@@ -3,9 +3,14 @@ package modelcheck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/kernel"
 )
+
+var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
 // nearlyCollinear is the squared multiple correlation of a column with other columns above which
 // the column is reported. Standard errors are then 30 times as large as for unrelated columns.
@@ -42,9 +47,10 @@ func collinear(columns []Column) (found []Finding) {
 			Advice: "one of these columns, or a group that enters together; single inclusion probabilities say little",
 		})
 	}
+	products, all := make([]float64, len(lines)), slices.Concat(lines...)
 	for j := 1; j < min(len(lines), pairedColumns); j++ {
-		for k := range j {
-			dot := floats.Dot(lines[j], lines[k])
+		vectors.DotRows(products[:j], all[:j*n], n, lines[j])
+		for k, dot := range products[:j] {
 			if share := dot * dot / float64(n*n); share > nearlyCollinear && n > 3 && !reported[j] {
 				add(j, names[k], share)
 			}

@@ -113,7 +113,10 @@ func (p *Problem) forms() engine.Exact {
 		}
 		return slabForms(p.models(), p.Model.Slab, always)
 	case p.Model.Likelihood.Conjugate():
-		forms := closedForms{models: p.models(), form: func(a regression.Active) (regression.Closed, error) { return p.Target.Posterior(a) }}
+		forms := closedForms{
+			models: p.models(), evidence: p.Target.LogEvidence,
+			form: func(a regression.Active) (regression.Closed, error) { return p.Target.Posterior(a) },
+		}
 		if p.summed() {
 			forms.all = p.allEvidences
 		}

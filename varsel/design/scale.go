@@ -194,8 +194,19 @@ func inUnits(value, mean, sd float64) float64 {
 // Column returns column j of the design matrix in the units of the table, to 12 digits.
 func (d *Design) Column(j int) []float64 {
 	values := mat.Col(nil, j, d.X)
+	var known [4][2]float64 // values seen last, in both units: genotypes have three
+	count := 0
+next:
 	for i, v := range values {
+		for _, pair := range known[:min(count, len(known))] {
+			if pair[0] == v {
+				values[i] = pair[1]
+				continue next
+			}
+		}
 		values[i] = inUnits(v, d.Scaling.Mean[j], d.Scaling.SD[j])
+		known[count%len(known)] = [2]float64{v, values[i]}
+		count++
 	}
 	return values
 }

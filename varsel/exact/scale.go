@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/line"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 )
 
@@ -56,13 +57,7 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 		p.logEvidence, p.logSigmas, p.shares = m.LogEvidence(noise.Log), []float64{noise.Log}, []float64{1}
 		return p, nil
 	}
-	// No peak lies beyond these bounds. At 3 below the logarithm of the residuals' scale, the slope
-	// of the log density is e⁶ − 1 for each row, more than the slope of the prior can outweigh
-	// within scaleReach. Above the scale of the response the slope of its terms is below e⁻⁶ for
-	// each row, and above the prior mean the prior falls.
-	low := max(math.Log(m.residual/float64(m.rows))/2, noise.Mean-scaleReach) - 3
-	high := max(min(math.Log(m.size/float64(m.rows))/2, noise.Mean+scaleReach)+3, noise.Mean) + 3
-	integral, err := line.Of(p.lattice(low, high), p.logJoint)
+	integral, err := line.Of(p.lattice(), p.logJoint)
 	if err != nil {
 		return nil, fmt.Errorf("the density of log σ: %w", err)
 	}
@@ -99,10 +94,34 @@ func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posteri
 	return p
 }
 
+// bounds returns values of log σ beyond which no peak lies. At 3 below the logarithm of the
+// residuals' scale, the slope of the log density is e⁶ − 1 for each row, more than the slope of the
+// prior can outweigh within scaleReach. Above the scale of the response the slope of its terms is
+// below e⁻⁶ for each row, and above the prior mean the prior falls. From there the bounds move
+// inward, in steps of scaleCoarse, as long as the slope has one sign beyond them: with q singular
+// values it is at least ρ²/σ² − n, and at most |r|²/σ² − n + q, plus the slope of the prior.
+func (p *Posterior) bounds() (low, high float64) {
+	m, noise, rows := p.Model, p.noise, float64(p.rows)
+	low = max(math.Log(m.residual/rows)/2, noise.Mean-scaleReach) - 3
+	high = max(min(math.Log(m.size/rows)/2, noise.Mean+scaleReach)+3, noise.Mean) + 3
+	// squares/σ² − count plus the slope of the prior, which falls with log σ
+	slope := func(x, squares, count float64) float64 {
+		return squares*math.Exp(-2*x) - count + (noise.Mean-x)/(noise.SD*noise.SD)
+	}
+	for x := low + scaleCoarse; x < high && slope(x, m.residual, rows) > 0; x += scaleCoarse {
+		low = x
+	}
+	for x := high - scaleCoarse; x > low && slope(x, m.size, rows-float64(len(m.d))) < 0; x -= scaleCoarse {
+		high = x
+	}
+	return low, high
+}
+
 // lattice returns the nodes of the integral: around the only peak, in steps that resolve it, or
-// from low to high if there may be several peaks. With nodes half of the least standard deviation
+// over all possible peaks if there may be several. With nodes half of the least standard deviation
 // apart, the sum over all nodes and the sum over every second node agree to 1e-6.
-func (p *Posterior) lattice(low, high float64) line.Options {
+func (p *Posterior) lattice() line.Options {
+	low, high := p.bounds()
 	peaks, highest, before, best := 0, low, math.Inf(-1), math.Inf(-1)
 	rising := true
 	for x := low; x <= high; x += scaleCoarse {
@@ -122,6 +141,38 @@ func (p *Posterior) lattice(low, high float64) line.Options {
 		return line.Options{From: low, To: high, Step: scaleCoarse, Depth: scaleDepth}
 	}
 	return line.Options{From: highest, To: highest, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
+}
+
+// Evidence returns log p(y | m), the same number as [Posterior.LogEvidence] up to rounding, with
+// fewer nodes: as many as the sum needs, and none for draws.
+func (m *Model) Evidence(noise Noise) (float64, error) {
+	if noise.SD == 0 {
+		return m.LogEvidence(noise.Log), nil
+	}
+	p := &Posterior{Model: m, noise: noise}
+	o := p.lattice()
+	// A prior that pulls σ below the scale of the residuals adds to the curvature as further rows
+	// do: at the peak, squares/σ² is at most n less the slope of the prior.
+	pull := max(0, (o.From+scaleCoarse-noise.Mean)/(noise.SD*noise.SD))
+	step := walkStep(leastSD(float64(m.rows)+pull, noise))
+	top, logs := math.Inf(-1), make([]float64, 0, 64)
+	add := func(x float64) (negligible bool) {
+		log := p.logJoint(x)
+		top, logs = max(top, log), append(logs, log)
+		return !(log > top-scaleDepth)
+	}
+	for x := o.From; !add(x); x += step {
+	}
+	for x := o.From - step; !add(x); x -= step {
+	}
+	if sum := logsum.Of(logs) + math.Log(step); o.From == o.To && !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+		return sum, nil
+	}
+	full, err := m.Posterior(noise) // several peaks
+	if err != nil {
+		return 0, err
+	}
+	return full.logEvidence, nil
 }
 
 // LogEvidence returns log p(y | m), including all constants.

@@ -47,9 +47,62 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 		for _, m := range r.Models {
 			want := naiveUnknown(&p, m.Code)
 			assert.InDelta(t, want, m.LogEvidence, test.tol, "%d rows, model %v", test.rows, m.Code)
+			e := newEnumeration(&p)
+			model, err := e.model(p.active(m.Code))
+			require.NoError(t, err)
+			alone, err := model.Evidence(p.Noise)
+			require.NoError(t, err)
+			assert.InDelta(t, want, alone+p.LogConstant, test.tol)
 			covered += m.Probability
 		}
 		assert.InDelta(t, 1, covered, 1e-12)
+	}
+}
+
+// TestEvidenceOfFewerNodes compares evidences with the sums that check themselves, and checks that
+// the density of log σ has no peak beyond the bounds of the search for peaks. The models have one
+// row to thousands, noise from tiny to large beside the response, and narrow and wide priors.
+func TestEvidenceOfFewerNodes(t *testing.T) {
+	check := func(m *Model, prior Noise) (several bool) {
+		p, err := m.Posterior(prior)
+		require.NoError(t, err)
+		found, err := m.Evidence(prior)
+		require.NoError(t, err)
+		require.InDelta(t, p.LogEvidence(), found, 1e-9+1e-12*math.Abs(found))
+		low, high := p.bounds()
+		require.LessOrEqual(t, low, high)
+		for k := range 1000 {
+			below, above := low-float64(k)*0.01, high+float64(k)*0.01
+			require.LessOrEqual(t, p.logJoint(below-0.01), p.logJoint(below))
+			require.LessOrEqual(t, p.logJoint(above+0.01), p.logJoint(above))
+		}
+		o := p.lattice()
+		return o.From < o.To
+	}
+	// a coefficient far from its prior mean, and four rows with little noise: σ is small or large
+	two, err := NewModel([]float64{100, 1e-6, 1e-6, 1e-6, 1e-6}, [][]float64{{1, 0, 0, 0, 0}}, []float64{0}, []float64{10}, 0, 0)
+	require.NoError(t, err)
+	require.True(t, check(two, Noise{SD: 20}))
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		rows, k := 1+random.IntN(30), random.IntN(6)
+		y, columns, sd := make([]float64, rows), make([][]float64, k), make([]float64, k)
+		noise := math.Exp(4*random.NormFloat64() - 2)
+		for i := range y {
+			y[i] = noise * random.NormFloat64()
+		}
+		for j := range columns {
+			columns[j], sd[j] = make([]float64, rows), math.Exp(2*random.NormFloat64())
+			for i := range y {
+				columns[j][i] = random.NormFloat64()
+				y[i] += sd[j] * columns[j][i] * float64(j%2)
+			}
+		}
+		more := random.IntN(2) * random.IntN(5000)
+		m, err := NewModel(y, columns, make([]float64, k), sd, more, noise*noise*float64(more))
+		require.NoError(t, err)
+		prior := Noise{Mean: 3 * random.NormFloat64(), SD: math.Exp(random.NormFloat64())}
+		check(m, prior)
 	}
 }
 

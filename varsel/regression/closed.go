@@ -39,15 +39,29 @@ func (t *Regression) Noise() exact.Noise {
 
 // Posterior returns the posterior of a Gaussian model.
 func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
+	m, err := t.gaussian(a)
+	if err != nil {
+		return nil, err
+	}
+	return m.Posterior(t.Noise())
+}
+
+// LogEvidence returns log p(y | m) of a Gaussian model.
+func (t *Regression) LogEvidence(a Active) (float64, error) {
+	m, err := t.gaussian(a)
+	if err != nil {
+		return 0, err
+	}
+	return m.Evidence(t.Noise())
+}
+
+// gaussian returns the posterior of a model given σ.
+func (t *Regression) gaussian(a Active) (*exact.Model, error) {
 	y, columns, more, residual := t.Responses.Y, a.Columns, t.Responses.More, t.Responses.Residual
 	if t.Products != nil {
 		if r, short, left, ok := t.Products.Model(a.Places); ok {
 			y, columns, more, residual = short, r, more+len(y)-len(short), residual+left
 		}
 	}
-	m, err := exact.NewModel(y, columns, a.Mean, a.SD, more, residual)
-	if err != nil {
-		return nil, err
-	}
-	return m.Posterior(t.Noise())
+	return exact.NewModel(y, columns, a.Mean, a.SD, more, residual)
 }
