@@ -12,9 +12,8 @@ import (
 // sparse columns; the rest is a dense triangle.
 type Factor struct {
 	s        *Symbolic
-	diagonal []float64 // of the head
-	rows     []int32   // of the entries below it, column by column, ascending
-	values   []float64
+	diagonal []float64         // of the head
+	values   []float64         // of the entries below it, column by column
 	dense    blas64.Triangular // the rest
 	logDet   float64
 	rounding float64
@@ -23,16 +22,34 @@ type Factor struct {
 // epsilon is the distance of 1 from the next number.
 const epsilon = 0x1p-52
 
+// workspace is memory for one factorisation.
+type workspace struct {
+	next  []int     // the position of the next entry of each column of the head
+	x     []float64 // the current row
+	whole []float64 // the diagonal before elimination
+	dense denseWorkspace
+}
+
+// newWorkspace returns a workspace with the positions of first entries and a row of zeros.
+func (s *Symbolic) newWorkspace() *workspace {
+	w, ok := s.workspaces.Get().(*workspace)
+	if !ok {
+		w = &workspace{next: make([]int, s.head), x: make([]float64, s.n), whole: make([]float64, s.n), dense: newDenseWorkspace(s.panels, s.n-s.head)}
+	}
+	copy(w.next, s.first)
+	clear(w.x)
+	return w
+}
+
 // Factorize returns the factor of the matrix with the given values, in the order of the entries
 // given to Analyse. It returns false if the matrix is not positive definite in double precision.
 func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
-	f := &Factor{
-		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),
-	}
+	f := &Factor{s: s, diagonal: make([]float64, s.head), values: make([]float64, s.first[s.head])}
 	rest := s.n - s.head
 	schur := make([]float64, rest*rest)
-	next := append([]int(nil), s.first[:s.head]...) // the position of the next entry of each column
-	x, whole := make([]float64, s.n), make([]float64, s.n)
+	w := s.newWorkspace()
+	defer s.workspaces.Put(w)
+	next, x, whole := w.next, w.x, w.whole
 	determinant := logProduct{product: 1}
 	for k := range s.n {
 		for _, e := range s.rows[k] {
@@ -46,10 +63,10 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 			entry := x[j] / f.diagonal[j]
 			x[j] = 0
 			for p := s.first[j]; p < next[j]; p++ {
-				x[f.rows[p]] -= f.values[p] * entry
+				x[s.below[p]] -= f.values[p] * entry
 			}
 			pivot -= entry * entry
-			f.rows[next[j]], f.values[next[j]] = int32(k), entry
+			f.values[next[j]] = entry
 			next[j]++
 		}
 		if k < s.head {
@@ -70,7 +87,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	}
 	if rest > 0 {
 		var ok bool
-		if f.dense, ok = s.factorizeDense(schur, rest); !ok {
+		if f.dense, ok = s.factorizeDense(schur, rest, w); !ok {
 			return nil, false
 		}
 		for i := range rest {
@@ -118,7 +135,7 @@ func (f *Factor) Solve(b []float64) []float64 {
 	for j := range f.s.head { // L x = b
 		x[j] /= f.diagonal[j]
 		for p := f.s.first[j]; p < f.s.first[j+1]; p++ {
-			x[f.rows[p]] -= f.values[p] * x[j]
+			x[f.s.below[p]] -= f.values[p] * x[j]
 		}
 	}
 	if rest := f.s.n - f.s.head; rest > 0 {
@@ -149,7 +166,7 @@ func (f *Factor) backward(x []float64) []float64 {
 	}
 	for j := f.s.head - 1; j >= 0; j-- {
 		for p := f.s.first[j]; p < f.s.first[j+1]; p++ {
-			x[j] -= f.values[p] * x[f.rows[p]]
+			x[j] -= f.values[p] * x[f.s.below[p]]
 		}
 		x[j] /= f.diagonal[j]
 	}

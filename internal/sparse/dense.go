@@ -34,19 +34,35 @@ func densePanels(n int) (panels []densePanel) {
 	return panels
 }
 
+// denseWorkspace is memory for factorizeDense: for copies of rows, for the inverse of a diagonal
+// block, and for products.
+type denseWorkspace struct{ rows, inverse, shared, local []float64 }
+
+func newDenseWorkspace(panels []densePanel, n int) (w denseWorkspace) {
+	if len(panels) < 2 {
+		return w
+	}
+	shared, local := 0, 0
+	for _, p := range panels {
+		for _, plan := range []*kernel.ProductPlan[float64]{p.update, p.divide} {
+			if plan != nil {
+				shared, local = max(shared, plan.SharedScratch()), max(local, plan.LocalScratch())
+			}
+		}
+	}
+	return denseWorkspace{make([]float64, denseColumns*n), make([]float64, denseColumns*denseColumns), make([]float64, shared), make([]float64, local)}
+}
+
 // factorizeDense overwrites the lower triangle of a symmetric matrix [n, n] by its Cholesky factor.
 // It takes one panel of columns after the other, and first subtracts the products of the columns
 // before the panel. Rows below the panel's diagonal block are multiplied by the inverse of the
 // block's factor; this product takes a quarter of the time of a triangular solution. It returns
 // false if the matrix is not positive definite.
-func (s *Symbolic) factorizeDense(a []float64, n int) (blas64.Triangular, bool) {
+func (s *Symbolic) factorizeDense(a []float64, n int, w *workspace) (blas64.Triangular, bool) {
 	whole := blas64.Triangular{N: n, Stride: max(n, 1), Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
-	var work, inverse []float64
-	if len(s.panels) > 1 {
-		work, inverse = make([]float64, denseColumns*n), make([]float64, denseColumns*denseColumns)
-	}
+	work, inverse := w.dense.rows, w.dense.inverse
 	run := func(plan *kernel.ProductPlan[float64], to, left, right kernel.Matrix[float64], add bool) {
-		plan.Run(to, left, right, add, nil, make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch()))
+		plan.Run(to, left, right, add, nil, w.dense.shared[:plan.SharedScratch()], w.dense.local[:plan.LocalScratch()])
 	}
 	for k, p := range s.panels {
 		j := k * denseColumns

@@ -3,6 +3,7 @@ package sparse
 import (
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Entry is a position in a symmetric matrix. An entry and its mirror image are the same entry.
@@ -17,11 +18,14 @@ type Symbolic struct {
 	// columns lists for each row, in the new order, the earlier columns in which the factor has an
 	// entry, ascending. For rows of the dense part it lists only columns of the head.
 	columns [][]int32
-	first   []int // of each column of the head: where its entries below the diagonal begin
+	first   []int   // of each column of the head: where its entries below the diagonal begin
+	below   []int32 // the rows of these entries, ascending in each column
 	// entries of the matrix by rows of the new order, with their places among the values: for a row
 	// k the entries in columns up to k.
 	rows   [][]placed
 	panels []densePanel // of the dense part
+	// workspaces holds memory that calls of Factorize leave for later ones.
+	workspaces sync.Pool
 }
 
 // placed is an entry in a row: its column in the new order, and the index of its value.
@@ -109,6 +113,16 @@ func (s *Symbolic) fill() {
 	for k := s.head; k < s.n; k++ {
 		cut, _ := slices.BinarySearch(s.columns[k], int32(s.head))
 		s.columns[k] = s.columns[k][:cut]
+	}
+	s.below = make([]int32, s.first[s.head])
+	next := slices.Clone(s.first[:s.head])
+	for k, columns := range s.columns {
+		for _, j := range columns {
+			if int(j) < s.head {
+				s.below[next[j]] = int32(k)
+				next[j]++
+			}
+		}
 	}
 	s.panels = densePanels(s.n - s.head)
 }
