@@ -81,19 +81,6 @@ func quoted(names []string) (list []string) {
 
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
-// certifyWeights judges a posterior whose evidences are importance weights of count draws.
-// nonFinite is the number of draws without a finite density.
-func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
-	c := &Certificate{
-		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
-	}
-	c.judged(verdict.Judge(verdict.Measured{
-		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.Missed()},
-		ESS:     math.Inf(1), Draws: count, Event: "an edge", EventSE: float64(c.WorstSE), NonFinite: nonFinite,
-	}))
-	return c
-}
-
 // certifyScores judges a sum over all graphs of evidences in closed form. Some evidences may come
 // from importance weights.
 func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
@@ -158,6 +145,9 @@ func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs,
 	c.SearchedParents = families.searched
 	if chains, worst := sums.Walked(); chains > 0 {
 		c.Chains, c.RHat, c.ESS = chains, Number(worst.RHat), Number(worst.ESS)
+		if c.Exact {
+			c.Exact, c.Draws = false, chains*walk.KeptGraphs
+		}
 	}
 }
 

@@ -10,39 +10,24 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
-
-const resultSchema = "vti/graphs/1"
 
 // Result is the answer of a command in terms of the user's table: the object that --json prints.
 // Fields that do not apply to a command are left out.
 type Result struct {
-	// Schema names the schema of the object, with its version. The file of the schema is in
-	// docs/schema.
-	Schema string `json:"schema"`
-	// Command is the name of the command, Version the version of the program, Seed the random seed
-	// and Backend the device of the computation.
-	Command string  `json:"command"`
-	Version string  `json:"version"`
-	Seed    *uint64 `json:"seed,omitempty"`
-	Backend string  `json:"backend,omitempty"`
+	run.Origin
 	// Data describes the analysed data.
 	Data DataSummary `json:"data"`
 	// Constraints describes which graphs are allowed; it is empty if all are. Equivalence classes
 	// are formed without regard to the constraints.
 	Constraints string `json:"constraints,omitempty"`
-	// Seconds holds the wall-clock times of the run, and Steps is the number of training steps.
-	Seconds Seconds `json:"seconds"`
-	Steps   int     `json:"steps,omitempty"`
+	// Steps is the number of training steps.
+	Steps int `json:"steps,omitempty"`
 	// Loss is the mean −ELBO in nats, over the families drawn in training.
 	Loss *Number `json:"loss,omitempty"`
 	// Certificate is the verdict on the posterior over graphs.
 	Certificate *Certificate `json:"certificate,omitempty"`
-	// ModelCheck reports how well the model describes the table. Checks has statistics of the
-	// residuals of each node.
-	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// LogEvidence is log p(table), summed over all graphs, in nats.
 	LogEvidence   Number `json:"log_evidence"`
 	LogEvidenceSE Number `json:"log_evidence_se"`
@@ -60,14 +45,13 @@ type Result struct {
 	// in at least one draw.
 	Effects []effects.Effect `json:"effects,omitempty"`
 	// Asked lists the pairs of nodes whose effects were requested, cause first.
-	Asked  [][2]string         `json:"effects_asked,omitempty"`
+	Asked [][2]string `json:"effects_asked,omitempty"`
+	// Checks has statistics of the residuals of each node.
 	Checks []effects.NodeCheck `json:"checks,omitempty"`
 	// Metrics compares the answer with the true graph, if it is known.
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Notes states omissions of the answer, such as constant columns that were left out.
 	Notes []string `json:"notes,omitempty"`
-	// RunDir is the run directory.
-	RunDir string `json:"run_dir,omitempty"`
 }
 
 // DataSummary describes the analysed data.
@@ -75,9 +59,6 @@ type DataSummary struct {
 	Rows  int      `json:"rows"`
 	Nodes []string `json:"nodes"`
 }
-
-// Seconds holds wall-clock times of parts of a run, in seconds.
-type Seconds = run.Seconds
 
 // Edge is the posterior of the edge between two nodes.
 type Edge struct {
@@ -132,9 +113,6 @@ type Metrics struct {
 	GreedyBIC dgraph.MethodMetrics `json:"greedy_bic"`
 	Empty     dgraph.MethodMetrics `json:"empty_graph"`
 }
-
-// Took returns the wall-clock times of the run.
-func (r *Result) Took() Seconds { return r.Seconds }
 
 // ExitStatus returns the exit status of the command: 3 if the answer must not be used, else 0.
 func (r *Result) ExitStatus() int {

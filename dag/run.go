@@ -87,7 +87,8 @@ func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) 
 // directory.
 func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Result, error) {
 	result := &Result{
-		Schema: resultSchema, Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, Steps: o.steps, Loss: o.loss, RunDir: o.dir,
+		Origin: run.Origin{Schema: "vti/graphs/1", Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, RunDir: o.dir},
+		Steps:  o.steps, Loss: o.loss,
 		Certificate: f.certificate, LogEvidence: Number(f.logEvidence + p.LogJacobian()), LogEvidenceSE: Number(f.logEvidenceSE),
 	}
 	o.status("comparing graphs")

@@ -46,11 +46,16 @@ func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*
 	if err != nil {
 		return nil, err
 	}
-	return concludeSum(problem, ctx, o, posterior, effects.ExactMoments(problem, posterior.Mixture()),
-		func(random *rand.Rand) score.ParameterSource {
-			return problem.ExactParameters(problem.Families, random)
-		},
-		func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
-			return certifyScores(posterior, graphs, edgeErrors)
-		})
+	return concludeForms(problem, ctx, o, posterior, func(*Certificate) {})
+}
+
+// concludeForms makes a result of a posterior over graphs whose evidences have closed forms. judge
+// adds to the certificate.
+func concludeForms(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, judge func(c *Certificate)) (*Result, error) {
+	parameters := func(random *rand.Rand) score.ParameterSource { return p.ExactParameters(p.Families, random) }
+	return concludeSum(p, ctx, o, posterior, effects.ExactMoments(p, posterior.Mixture()), parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
+		c := certifyScores(posterior, graphs, edgeErrors)
+		judge(c)
+		return c
+	})
 }

@@ -25,9 +25,8 @@ type RunConfig struct {
 	// Fit configures training. RunGraphFlow sets Models, Checkpoint and the learning of q(m)
 	// itself.
 	Fit vti.Config
-	// Draws is the number of draws for the evidences of probable families, after a pilot of draws
-	// for all families; 0 stands for 131,072 with linear mechanisms and 16,384 with networks.
-	// Networks use it only if Undivided is set.
+	// Draws is the number of weighted draws if Undivided is set; 0 stands for 131,072 with linear
+	// mechanisms and 16,384 with networks.
 	Draws int
 	// Islands is the largest number of islands: independent groups of particles, which estimate the
 	// evidences that matter. Networks have them unless Undivided is set. 0 stands for some minutes
@@ -57,10 +56,10 @@ type RunConfig struct {
 // Otherwise RunGraphFlow works node by node. Given the graph the posterior is a product over nodes,
 // so that one flow serves all nodes in turn, and the choice of a node's parents is judged by the
 // loss of this node alone. The families in draws of q(m), the families with few parents and the
-// neighbours of probable families make a list. For linear mechanisms the evidences of the listed
-// families come from importance weights of draws of the flow. For networks, whose output layer is
-// integrated out of the flow, they come from particles ([RunParticles]). The graphs made of these
-// families are summed, or sampled by chains ([walk.ListedGraphs]).
+// neighbours of probable families make a list. Linear mechanisms have closed forms of the evidences
+// of the listed families. For networks, whose output layer is integrated out of the flow, evidences
+// come from particles ([RunParticles]). The graphs made of these families are summed, or sampled by
+// chains ([walk.ListedGraphs]).
 //
 // q(m) starts near graphs that chains with linear mechanisms and the same prior found, unless
 // cfg.Cold is set.
@@ -104,9 +103,9 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 
 func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	if cfg.Draws == 0 {
-		cfg.Draws = flows.DefaultDraws
+		cfg.Draws = 1 << 17
 		if p.Model.Mechanism == sem.MLP {
-			cfg.Draws = flows.DefaultDraws / 8
+			cfg.Draws = 1 << 14
 		}
 	}
 	if cfg.Status == nil {
@@ -198,10 +197,10 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 		return concludeParticles(p, ctx, o, newFoundFamilies(p.Structure, drawn, allNetworks), ParticlesConfig{Islands: cfg.Islands, Seed: o.seed}, nil, mostGrown)
 	}
 	families, sums, listed := newFoundFamilies(p.Structure, drawn, allLinear), walk.NewListedGraphs(p.Structure, o.seed, walk.MostSummed), *p
-	left, err := families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
+	var scores score.Scores
+	left, err := families.grow(ctx, func(list []dgraph.Family) (_ *score.Posterior, err error) {
 		listed.Families = list
-		scores, err := listed.ExactScores(ctx, nil)
-		if err != nil {
+		if scores, err = listed.ExactScores(ctx, nil); err != nil {
 			return nil, err
 		}
 		return sums.Posterior(ctx, p.Structure, scores, o.status)
@@ -209,21 +208,11 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 	if err != nil {
 		return nil, err
 	}
-	evidences, posterior, err := flows.Estimate(&listed, ctx, trained, sums.Posterior, flows.EvidenceConfig{
-		Draws: cfg.Draws, Parameters: effects.ParameterDraws(p), Status: cfg.Status,
-	})
-	if err == nil {
-		posterior, err = sums.Settle(ctx, posterior.Scores, o.status)
-	}
+	posterior, err := sums.Settle(ctx, scores, o.status)
 	if err != nil {
 		return nil, err
 	}
-	parameters := func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
-	return concludeSum(&listed, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
-		c := certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite())
-		c.addFound(families, sums, posterior, left, mostGrown)
-		return c
-	})
+	return concludeForms(&listed, ctx, o, posterior, func(c *Certificate) { c.addFound(families, sums, posterior, left, mostGrown) })
 }
 
 func never() bool { return false }

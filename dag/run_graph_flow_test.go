@@ -11,7 +11,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
@@ -114,34 +113,6 @@ func TestRunGraphFlowResumes(t *testing.T) {
 	require.Equal(t, whole.Edges, resumed.Edges)
 	require.Equal(t, whole.Graphs, resumed.Graphs)
 	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
-}
-
-// With few draws for the evidences, effects still have the means and standard deviations of the
-// exact posterior, within 6 standard errors of about 1,500 independent draws.
-func TestEffectsOfFewDraws(t *testing.T) {
-	testkit.Slow(t)
-	device, err := gpu.Open(gpu.CPU)
-	require.NoError(t, err)
-	defer device.Close()
-	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
-	require.NoError(t, err)
-	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
-	found, err := RunGraphFlow(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 100, Seed: 3}, Draws: 10, Dir: t.TempDir()})
-	require.NoError(t, err)
-	exact, err := RunExact(t.Context(), p, ExactConfig{Seed: 4, Dir: t.TempDir()})
-	require.NoError(t, err)
-	byEdge := map[[2]string]effects.Parameter{}
-	for _, e := range exact.Parameters {
-		byEdge[[2]string{e.From, e.To}] = e
-	}
-	for _, e := range found.Parameters {
-		want := byEdge[[2]string{e.From, e.To}]
-		if e.Prob < 0.3 {
-			continue
-		}
-		require.InDelta(t, float64(want.Mean), float64(e.Mean), 6*float64(want.SD)/math.Sqrt(1500), "%s → %s", e.From, e.To)
-		require.InEpsilon(t, float64(want.SD), float64(e.SD), 6/math.Sqrt(2*1500), "%s → %s", e.From, e.To)
-	}
 }
 
 // For networks the evidences come from particles, and the answer agrees with the sum over graphs.

@@ -103,12 +103,23 @@ type MarginalMean struct {
 	// Values are the values of Of, in its order; By is the value of By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
-	// Mean and SD are the posterior mean and standard deviation of the marginal mean. Low and High
-	// are the ends of its interval.
+	Marginal
+}
+
+// Marginal summarises a number: its posterior mean and standard deviation, and the ends of its
+// interval.
+type Marginal struct {
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
+}
+
+// marginalOf summarises draws, which it sorts.
+func marginalOf(draws []float64, level float64) (m Marginal) {
+	m.Mean = Number(stat.Mean(draws, nil))
+	m.SD, m.Low, m.High = spread(draws, level)
+	return m
 }
 
 // MarginalChange is the difference of two marginal means.
@@ -121,12 +132,7 @@ type MarginalChange struct {
 	Second []string `json:"second"`
 	// By is the value of By for both means.
 	By string `json:"by,omitempty"`
-	// Mean and SD are the posterior mean and standard deviation of the difference. Low and High are
-	// the ends of its interval.
-	Mean Number `json:"mean"`
-	SD   Number `json:"sd"`
-	Low  Number `json:"low"`
-	High Number `json:"high"`
+	Marginal
 	// Positive is the probability that the difference is above zero. Zero is the probability that
 	// it is exactly zero, as in models without the predictor.
 	Positive Number `json:"positive"`
@@ -196,12 +202,10 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 			e.compare(category, g.cells[b*size:(b+1)*size], means[b*size:(b+1)*size], cfg.Contrast)
 		}
 		for c, values := range g.cells {
-			m := MarginalMean{Category: category, Values: values}
+			m := MarginalMean{Category: category, Values: values, Marginal: marginalOf(means[c], cfg.Level)}
 			if cfg.By != nil {
 				m.By, m.Values = values[0], values[1:]
 			}
-			m.Mean = Number(stat.Mean(means[c], nil))
-			m.SD, m.Low, m.High = spread(means[c], cfg.Level)
 			e.Means = append(e.Means, m)
 		}
 	}
@@ -308,13 +312,11 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 				positive++
 			}
 		}
-		change := MarginalChange{Category: category, First: cells[first], Second: cells[second]}
+		n := float64(len(draws))
+		change := MarginalChange{Category: category, First: cells[first], Second: cells[second], Marginal: marginalOf(draws, float64(e.Level)), Positive: Number(positive / n), Zero: Number(zero / n)}
 		if e.By != "" {
 			change.By, change.First, change.Second = cells[first][0], cells[first][1:], cells[second][1:]
 		}
-		n := float64(len(draws))
-		change.Mean, change.Positive, change.Zero = Number(stat.Mean(draws, nil)), Number(positive/n), Number(zero/n)
-		change.SD, change.Low, change.High = spread(draws, float64(e.Level))
 		e.Contrasts = append(e.Contrasts, change)
 	}
 	for a := range cells {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/run"
 )
 
 // TestPopulationAnswer checks that the answer distinguishes effects of numbers from effects of
@@ -60,7 +61,7 @@ func TestCurvesInAnswers(t *testing.T) {
 // to use the marginal family, which integrates effects out.
 func TestRegressionText(t *testing.T) {
 	text := func(command, family string, verdict vti.Verdict) string {
-		return regressionText(&regression.Result{Command: command, Family: family, Certificate: &regression.Certificate{Verdict: verdict}})
+		return regressionText(&regression.Result{Origin: run.Origin{Command: command}, Family: family, Certificate: &regression.Certificate{Verdict: verdict}})
 	}
 	for _, verdict := range []vti.Verdict{vti.Doubtful, vti.Failed} {
 		require.Contains(t, text("hbm", "pavi-e", verdict), "--family marginal")

@@ -6,30 +6,36 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Head holds the first fields of the answer of a run, in JSON. Applications embed it.
-type Head struct {
+// Origin holds the fields that the answers of all runs have, in JSON. Results embed it.
+type Origin struct {
 	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
 	// schema.
 	Schema string `json:"schema"`
 	// Command is the command that made the run, and Version the version of the module.
 	Command string `json:"command"`
 	Version string `json:"version"`
-	// Seed is the random seed of the run.
-	Seed *uint64 `json:"seed,omitempty"`
+	// Seed is the random seed of the run, and Backend the device that it used, if any.
+	Seed    *uint64 `json:"seed,omitempty"`
+	Backend string  `json:"backend,omitempty"`
 	// Seconds holds the wall-clock times of the run.
 	Seconds Seconds `json:"seconds"`
-	// Answer is the answer of the run in one sentence.
-	Answer string `json:"answer"`
 	// ModelCheck reports how well the model describes the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// RunDir is the directory of the run; absent if it has none.
 	RunDir string `json:"run_dir,omitempty"`
 }
 
+// Head holds the first fields of the answer of a run without training, in JSON.
+type Head struct {
+	Origin
+	// Answer is the answer of the run in one sentence.
+	Answer string `json:"answer"`
+}
+
 // NewHead returns the Head of the answer of a command. The name of the schema contains the name of
 // the command.
 func NewHead(command string, seed uint64, dir string) Head {
-	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
+	return Head{Origin: Origin{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}}
 }
 
 // Silent returns status, or a function that does nothing if status is nil.
@@ -41,7 +47,7 @@ func Silent(status func(string)) func(string) {
 }
 
 // Took returns the times of the run (Seconds).
-func (h *Head) Took() Seconds { return h.Seconds }
+func (o *Origin) Took() Seconds { return o.Seconds }
 
 // Asked holds all settings of a run without training.
 type Asked[O any] struct {

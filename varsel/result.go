@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -19,20 +18,9 @@ type Number = report.Number
 // Result is the answer of a command in terms of the user's table: the object that --json prints.
 // Fields that do not apply to a command are left out of its JSON.
 type Result struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema string `json:"schema"`
-	// Command is the name of the command.
-	Command string `json:"command"`
-	// Version is the version of vti.
-	Version string `json:"version"`
-	// Seed is the seed of the run's random numbers.
-	Seed *uint64 `json:"seed,omitempty"`
-	// Backend is the device that the run used.
-	Backend string `json:"backend,omitempty"`
+	run.Origin
 	// Data describes the data.
 	Data DataSummary `json:"data"`
-	// Seconds holds the times of the run.
-	Seconds Seconds `json:"seconds"`
 	// Steps is the number of training steps.
 	Steps int `json:"steps,omitempty"`
 	run.Work
@@ -42,8 +30,6 @@ type Result struct {
 	Certificate *CertificateReport `json:"certificate,omitempty"`
 	// Diagnostics is the verdict on the chains of a sampler.
 	Diagnostics *ChainReport `json:"diagnostics,omitempty"`
-	// ModelCheck is the comparison of the model with the table.
-	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// Summary is set if the table has statistics of predictors in place of rows.
 	Summary *SummaryReport `json:"summary_statistics,omitempty"`
 	// LogEvidence is the log evidence of all models together, in nats.
@@ -65,8 +51,6 @@ type Result struct {
 	// SizePrior holds the prior probabilities of models with 0, 1, 2, … predictors. It is absent
 	// under heredity.
 	SizePrior []Number `json:"size_prior,omitempty"`
-	// RunDir is the directory of the run.
-	RunDir string `json:"run_dir,omitempty"`
 }
 
 // DataSummary describes the data of a run.
@@ -76,9 +60,6 @@ type DataSummary struct {
 	// Predictors are the selectable predictors, in the order of a model's code.
 	Predictors []string `json:"predictors"`
 }
-
-// Seconds are wall-clock times.
-type Seconds = run.Seconds
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
@@ -192,9 +173,6 @@ const (
 	maxListedModels = 4096
 	topModels       = 100
 )
-
-// Took returns the times of the run.
-func (r *Result) Took() Seconds { return r.Seconds }
 
 // ExitStatus returns the status of the process: 3 if the answer must not be used, else 0.
 func (r *Result) ExitStatus() int {

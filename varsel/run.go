@@ -101,8 +101,8 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 // newResult starts a result with the parts that do not depend on the method.
 func (p *Problem) newResult(command string) *Result {
 	return &Result{
-		Schema: "vti/selection/1", Command: command, Version: vti.Version,
-		Data: DataSummary{Rows: p.Design.Rows(), Predictors: p.Design.PredictorNames()},
+		Origin: run.Origin{Schema: "vti/selection/1", Command: command, Version: vti.Version},
+		Data:   DataSummary{Rows: p.Design.Rows(), Predictors: p.Design.PredictorNames()},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/run"
 )
 
 func haldProblem(t testing.TB, model ModelOptions) *Problem {
@@ -206,7 +207,7 @@ func TestFilesOfARun(t *testing.T) {
 func TestResultsThatAreNotFinite(t *testing.T) {
 	dir := t.TempDir()
 	result := &Result{
-		Command: "varsel", Loss: new(Number(math.NaN())), Inclusion: []Inclusion{{Name: "a,\"b\"", Q: new(Number(0.5)), Certified: Number(math.NaN()), SE: Number(math.Inf(1))}},
+		Origin: run.Origin{Command: "varsel"}, Loss: new(Number(math.NaN())), Inclusion: []Inclusion{{Name: "a,\"b\"", Q: new(Number(0.5)), Certified: Number(math.NaN()), SE: Number(math.Inf(1))}},
 		Models: []ModelReport{{Code: "1", Size: 1, LogEvidence: new(Number(math.Inf(-1)))}},
 	}
 	require.NoError(t, result.writeTables(dir))
@@ -257,18 +258,18 @@ func TestRunResumes(t *testing.T) {
 	cfg.Fit.Resume = true
 	resumed, err := Run(t.Context(), device, problem, cfg)
 	require.NoError(t, err)
-	whole.RunDir, whole.Seconds, resumed.RunDir, resumed.Seconds = "", Seconds{}, "", Seconds{}
+	whole.RunDir, whole.Seconds, resumed.RunDir, resumed.Seconds = "", run.Seconds{}, "", run.Seconds{}
 	require.Equal(t, whole, resumed)
 	// Run again with nothing left to train: the loss comes from the trace.
 	again, err := Run(t.Context(), device, problem, cfg)
 	require.NoError(t, err)
-	again.RunDir, again.Seconds = "", Seconds{}
+	again.RunDir, again.Seconds = "", run.Seconds{}
 	require.Equal(t, whole, again)
 
 	cfg = config(t.TempDir())
 	cfg.Fit.Resume = true
 	fresh, err := Run(t.Context(), device, problem, cfg)
 	require.NoError(t, err)
-	fresh.RunDir, fresh.Seconds = "", Seconds{}
+	fresh.RunDir, fresh.Seconds = "", run.Seconds{}
 	require.Equal(t, whole, fresh)
 }

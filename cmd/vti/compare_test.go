@@ -103,8 +103,8 @@ func TestCompareGraphs(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(80))
 	mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--quiet", "--out", "exact")
-	mustRun(t, "dag", "data.csv", "--quiet", "--structure", "flow", "--steps", "150", "--batch", "128", "--certify-draws", "8192", "--out", "run")
-	mustRun(t, "dag", "data.csv", "--quiet", "--structure", "flow", "--steps", "20", "--batch", "64", "--certify-draws", "2048", "--sigma", "1", "--out", "sigma")
+	mustRun(t, "dag", "data.csv", "--quiet", "--structure", "flow", "--steps", "150", "--batch", "128", "--out", "run")
+	mustRun(t, "dag", "data.csv", "--quiet", "--structure", "flow", "--steps", "20", "--batch", "64", "--sigma", "1", "--out", "sigma")
 	got := mustRun(t, "compare", "exact", "run", "--out", "a", "--json")
 	var c dag.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))

@@ -31,7 +31,7 @@ func collider(rows int) string {
 
 const colliderTruth = "node,a,b,c\na,0,0,1\nb,0,0,1\nc,0,0,0\n"
 
-var flowDag = []string{"--structure", "flow", "--steps", "150", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "8192", "--quiet"}
+var flowDag = []string{"--structure", "flow", "--steps", "150", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--quiet"}
 
 func decodeDag(t *testing.T, text string) *dag.Result {
 	t.Helper()
@@ -187,6 +187,7 @@ func TestDagBadInput(t *testing.T) {
 		"mixed":                      {"dag mixed.csv", `column "b": got "low", want a finite number or NA, as in the rest of the column ("1" in line 2)` + "\n--discrete takes"},
 		"islands for structure flow": {"dag data.csv --structure flow --islands 3", "--islands does not go with --structure flow"},
 		"draws of networks":          {"dag data.csv --structure flow --sem mlp --certify-draws 3", "--certify-draws does not go with --structure flow --sem mlp"},
+		"draws of closed forms":      {"dag data.csv --structure flow --certify-draws 3", "--certify-draws does not go with --structure flow"},
 		"cold sums":                  {"dag data.csv --cold", "--cold does not go with --structure exact"},
 		"undivided constraints":      {"dag data.csv --sem linear --structure flow --undivided --forbid a->b", "constraints need the flow that works node by node"},
 		"categories for a flow":      {"dag levels.csv --structure flow", "not for categorical: want exact sums or chains"},

@@ -28,7 +28,7 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 		"rjmcmc varsel data.csv --target c --chains 1000000000", "rjmcmc varsel data.csv --target c --iterations 1000000000000",
 		"rjmcmc dag data.csv --chains 1000000000", "dag data.csv --structure chains --chains 1000000000",
 		"dag data.csv --sem mlp --hidden 1000000", "dag data.csv --structure flow --flow-hidden 1000000",
-		"dag data.csv --structure flow --batch 1000000000", "dag data.csv --structure flow --certify-draws 99999999999999",
+		"dag data.csv --structure flow --batch 1000000000", "dag data.csv --sem linear --structure flow --undivided --certify-draws 99999999999999",
 		"hbm groups.csv -f y~x+(1|g) -l student --flow-hidden 1000000", "hbm groups.csv -f y~x+(1|g) -l student --batch 1000000000",
 		"hbm groups.csv -f y~x+(1|g) -l student --certify-draws 99999999999999",
 		"hbm groups.csv -f y~x+(1|g) --family pavi-f --certify-draws 99999999999999",

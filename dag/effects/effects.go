@@ -46,8 +46,8 @@ const (
 	checkReplicates = 400
 )
 
-// ParameterDraws returns the number of draws from which a parameter is summarised.
-func ParameterDraws(p *score.Problem) int {
+// parameterDraws returns the number of draws from which a parameter is summarised.
+func parameterDraws(p *score.Problem) int {
 	if p.Model.Mechanism == sem.Linear {
 		return linearDraws
 	}
@@ -59,7 +59,7 @@ func ParameterDraws(p *score.Problem) int {
 // can make up most of a variance. graphs is the number of independent draws that the graphs behind
 // the posterior are worth; it is infinite for a sum over all graphs.
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
-	probabilities, draws := posterior.Edges(p.Data.Nodes()), ParameterDraws(p)
+	probabilities, draws := posterior.Edges(p.Data.Nodes()), parameterDraws(p)
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)

@@ -5,8 +5,7 @@
 // [NewGraphTarget] returns the posterior over graphs and the parameters of all nodes together, as
 // in the VTI paper (Davies et al. 2025, section 5.2); q(m) is then a modeldist.Autoregressive over
 // codes of graphs. [NewNodeTarget] returns the posterior of one node given its parents, for all
-// families at once. A flow for it serves graphs as products over nodes, with [GraphModels] as q(m),
-// and the importance weights of its draws give evidences of families ([Estimate]).
+// families at once. A flow for it serves graphs as products over nodes, with [GraphModels] as q(m).
 //
 // # Files
 //
@@ -18,5 +17,4 @@
 //	graph_models.go       q(m) over orders and graphs, node by node, and its loss
 //	warm_start.go         graphs for q(m) to start from
 //	training_graphs.go    training of flow and q(m), and draws of q(m)
-//	flow_evidence.go      evidences of families by weights of a flow
 package flows

@@ -24,7 +24,6 @@ const (
 	graphModelStep   = 1
 	networksLayers   = 3
 	undividedGraphs  = 256
-	undividedHidden  = 64 // hidden units of the flow over the parameters of all nodes
 	nodewiseGraphs   = 32
 	nodewiseOfLinear = 64
 )

@@ -248,18 +248,6 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	return errors
 }
 
-// Missed returns about the share of the posterior that the draws behind the log evidences missed:
-// the root of the sum of squares, over the families, of Scores.Missed times the probability of the
-// family.
-func (p *Posterior) Missed() (share float64) {
-	for f, probability := range p.Marginals {
-		if probability > 0 {
-			share = math.Hypot(share, probability*p.Scores.Missed[f])
-		}
-	}
-	return share
-}
-
 // MissedEdges returns the possible errors of edge probabilities [N][N] due to the shares of
 // evidences that draws missed (Scores.Missed). It takes each share for the error of a log evidence.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {

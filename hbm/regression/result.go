@@ -13,7 +13,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -22,15 +21,9 @@ type Figure = report.Number
 
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema string `json:"schema"`
-	// Command is the command of the run, Version the version of the program, and Seed the root of
-	// every random stream. Backend is the device, and Family the name of the family.
-	Command string  `json:"command"`
-	Version string  `json:"version"`
-	Seed    *uint64 `json:"seed,omitempty"`
-	Backend string  `json:"backend,omitempty"`
-	Family  string  `json:"family"`
+	run.Origin
+	// Family is the name of the family.
+	Family string `json:"family"`
 	// Integration is the method of a run without training: ClosedForm or Laplace. It is "" for a
 	// run with training.
 	Integration string `json:"integration,omitempty"`
@@ -64,16 +57,11 @@ type Result struct {
 	Models []ModelSummary `json:"models,omitempty"`
 	// Checks compare statistics of the response with responses drawn from the posterior.
 	Checks []CheckSummary `json:"checks,omitempty"`
-	// ModelCheck is the check of the model against the table.
-	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// Notes are remarks about the data and the answer. Steps is the number of training steps.
 	Notes []string `json:"notes,omitempty"`
 	Steps int      `json:"steps,omitempty"`
 	run.Work
-	// Seconds are the times that the parts of the run took.
-	Seconds Seconds `json:"seconds"`
-	Weights int     `json:"weights,omitempty"` // numbers that training moves
-	RunDir  string  `json:"run_dir,omitempty"`
+	Weights int `json:"weights,omitempty"` // numbers that training moves
 }
 
 // FrameSummary describes the analysed data.
@@ -177,12 +165,6 @@ type Certificate struct {
 	ModelsChecked int      `json:"models_checked"`
 	Reasons       []string `json:"reasons,omitempty"`
 }
-
-// Seconds are wall-clock times.
-type Seconds = run.Seconds
-
-// Took returns the times of the run.
-func (r *Result) Took() Seconds { return r.Seconds }
 
 // ExitStatus returns the exit status for the result: 3 if the answer is not reliable, else 0.
 func (r *Result) ExitStatus() int {

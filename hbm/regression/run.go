@@ -134,7 +134,7 @@ const MarginalFamily = "marginal"
 
 // newResult returns a result without an answer.
 func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
-	result := &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
+	result := &Result{Origin: run.Origin{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), RunDir: dir}, Family: family, Data: r.summary(), Notes: r.Frame.Warnings}
 	if r.unordered != nil {
 		result.Categories = r.Frame.Labels
 	}

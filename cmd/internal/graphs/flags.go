@@ -159,10 +159,15 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	switch {
 	case record.Structure == dag.Chains && !networks:
 		return refuse(used, append(training, "islands")...)
-	case record.Structure == dag.GraphFlow && networks && !record.Undivided: // its evidences are computed by particles
-		return refuse(used, append(walks, "certify-draws", "max-time")...)
 	case record.Structure == dag.GraphFlow:
-		return refuse(used, append(walks, "islands", "max-time")...)
+		walks = append(walks, "max-time")
+		if !record.Undivided { // its evidences are closed forms, or computed by particles
+			walks = append(walks, "certify-draws")
+		}
+		if !networks || record.Undivided {
+			walks = append(walks, "islands")
+		}
+		return refuse(used, walks...)
 	}
 	if err := refuse(used, append(training, "undivided", "cold")...); err != nil {
 		return fmt.Errorf("%w; --structure flow trains a flow", err)
@@ -183,5 +188,5 @@ func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})
-	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp undivided 16384, and none node by node, where evidences are by particles)")
+	cli.RegisterCertifyDraws(cmd, &record.Draws, "of an undivided flow (default 131072; mlp 16384)")
 }

@@ -424,9 +424,8 @@ def calibrate_dag(
         Training steps compiled into one graph: can be faster on a GPU, takes longer to start
         (default 1).
     certify_draws
-        Draws of certification, beyond a pilot run over all families (default 131072; mlp undivided
-        16384, and none node by node, where evidences are by particles); with ``resume`` a trained
-        run is certified again.
+        Draws of certification, of an undivided flow (default 131072; mlp 16384); with ``resume`` a
+        trained run is certified again.
     out
         Run directory (default a new one in runs/).
     progress
@@ -1591,9 +1590,8 @@ def dag(
         Training steps compiled into one graph: can be faster on a GPU, takes longer to start
         (default 1).
     certify_draws
-        Draws of certification, beyond a pilot run over all families (default 131072; mlp undivided
-        16384, and none node by node, where evidences are by particles); with ``resume`` a trained
-        run is certified again.
+        Draws of certification, of an undivided flow (default 131072; mlp 16384); with ``resume`` a
+        trained run is certified again.
     max_time
         Time after which no new work starts, such as 90s or 10m, except for a sum, the first round
         of chains, and pilot runs; the answer then depends on the speed of the machine (default
