@@ -73,7 +73,6 @@
 //	witness.go            regions found by earlier certificates and chains, and by the target
 //	importance.go         the importance sampler
 //	reference.go          wider proposals for θ and for models
-//	evidence.go           evidences of chosen models with given numbers of draws
 //	certificate.go        names of package models: certificates and verdicts
 //	certify_shard.go      a certificate computed by several processes
 package vti

@@ -126,14 +126,3 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 	}
 	return certificate, err
 }
-
-// Evidences returns an Evidences for the models in codes, so far without draws. name is the name of
-// the random streams. Another name gives independent draws.
-func (p *Posterior) Evidences(codes [][]int32, name string) (*Evidences, error) {
-	for i, code := range codes {
-		if err := space.CheckCode(p.evaluator.Target.Space(), code); err != nil {
-			return nil, fmt.Errorf("vti.Evidences: model %d: %w", i, err)
-		}
-	}
-	return newEvidences(p.evaluator, codes, name), nil
-}
