@@ -55,6 +55,36 @@ func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float
 	return entries, values, dense
 }
 
+// TestFactorizeAgain checks that a factorisation leaves nothing behind that changes the next one of
+// the same pattern, even if it fails at any row.
+func TestFactorizeAgain(t *testing.T) {
+	source := rand.New(rand.NewPCG(3, 4))
+	for name, n := range map[string]int{"sparse": 120, "panels": 101} {
+		t.Run(name, func(t *testing.T) {
+			entries, values, _ := random(source, n, map[string]int{"sparse": 3, "panels": 60}[name])
+			want, ok := Analyse(n, entries, nil).Factorize(values)
+			require.True(t, ok)
+			s := Analyse(n, entries, nil)
+			for k, e := range entries {
+				if e.Row != e.Column || k%7 != 0 {
+					continue
+				}
+				bad := slices.Clone(values)
+				bad[k] = -1e6
+				_, ok := s.Factorize(bad)
+				require.False(t, ok, "entry %d", k)
+				bad[k] = math.NaN()
+				_, ok = s.Factorize(bad)
+				require.False(t, ok, "entry %d", k)
+				got, ok := s.Factorize(values)
+				require.True(t, ok)
+				require.Equal(t, want.LogDet(), got.LogDet())
+				require.Equal(t, want.Solve(values[:n]), got.Solve(values[:n]))
+			}
+		})
+	}
+}
+
 // TestFactorize compares solutions, determinants and the covariance of draws with a dense factor.
 // Some matrices stay sparse, some become dense, and some are between.
 func TestFactorize(t *testing.T) {
