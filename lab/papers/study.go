@@ -144,21 +144,47 @@ func (s *Study) Read(dir string) ([]Row, error) {
 	return rows, nil
 }
 
-// append adds a row to the file in one write, so that processes can share it.
-func (s *Study) append(dir string, line []string) error {
-	var text strings.Builder
-	w := csv.NewWriter(&text)
-	if _, err := os.Stat(s.path(dir)); errors.Is(err, fs.ErrNotExist) {
-		_ = w.Write(s.columns()) // writing to a Builder cannot fail
+// begin makes the file with its header, unless it is there. The file appears whole, so that another
+// process neither reads one without a header nor writes a second header.
+func (s *Study) begin(dir string) error {
+	if _, err := os.Stat(s.path(dir)); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	_ = w.Write(line)
-	w.Flush()
-	file, err := os.OpenFile(s.path(dir), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, err := os.CreateTemp(dir, "."+s.Store+"-")
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(file, text.String())
+	defer os.Remove(file.Name())
+	_, err = io.WriteString(file, record(s.columns()))
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	if err = os.Link(file.Name(), s.path(dir)); errors.Is(err, fs.ErrExist) {
+		return nil // another process was first
+	}
+	return err
+}
+
+// append adds a row to the file in one write, so that processes can share it.
+func (s *Study) append(dir string, line []string) error {
+	if err := s.begin(dir); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(s.path(dir), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, record(line))
 	return errors.Join(err, file.Close())
+}
+
+// record returns fields as a line of CSV.
+func record(fields []string) string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	_ = w.Write(fields) // writing to a Builder cannot fail
+	w.Flush()
+	return text.String()
 }
 
 // key returns the values of the columns Keys of a row.
