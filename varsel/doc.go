@@ -41,7 +41,6 @@
 //
 //	model_options.go          settings of likelihood and priors, codes of models, and aliases
 //	problem.go                Problem: a design with likelihood and priors
-//	inclusion_prior.go        a file of prior inclusion probabilities of single predictors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes
 //	posterior.go              closed forms, proposals and searches for modes

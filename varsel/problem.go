@@ -64,7 +64,7 @@ func (o ModelOptions) validateFor(design *Design) error {
 			}
 		}
 	}
-	if o.Prior.Kind == InclusionPrior && o.Heredity != NoHeredity && hasInteractions(design) {
+	if o.Prior.Kind == InclusionPrior && o.Heredity != NoHeredity && design.HasInteractions() {
 		return fmt.Errorf("%s: inclusion probabilities of single predictors do not say those of interactions with %s heredity: want --heredity none", design.Path, o.Heredity)
 	}
 	return o.Prior.ValidateFor(len(design.Predictors))

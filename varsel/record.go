@@ -212,3 +212,23 @@ func (r *StoredRun) DrawnModels() (models [][]int, independent bool, err error) 
 	}
 	return models, stored.Kind == draws.IID, nil
 }
+
+// InclusionFile is a table of prior inclusion probabilities of predictors, as
+// [Design.PriorInclusion] takes it.
+type InclusionFile struct {
+	File string `json:"file"`
+	// Fingerprint is the SHA-256 of the file.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// prior returns the prior over models of a design, with at most maxSize predictors unless it is 0.
+// It returns an error if the file has changed.
+func (f *InclusionFile) prior(d *Design, maxSize int) (Prior, error) {
+	t, err := run.ReadTable(f.File, &f.Fingerprint)
+	if err != nil {
+		return Prior{}, err
+	}
+	prior := Prior{Kind: InclusionPrior, MaxSize: maxSize}
+	prior.Inclusion, err = d.PriorInclusion(t)
+	return prior, err
+}

@@ -19,6 +19,7 @@
 //	scale.go                the working scale, and the map back
 //	degenerate.go, na.go    columns that are constant or copies of others, rows with missing cells
 //	interactions.go         products of predictors
+//	inclusion.go            prior inclusion probabilities of single predictors
 //	fresh.go                rows of a new table, expanded like the rows of a design
 //	statistics.go           statistics of predictors in place of rows
 //	simulate.go             simulated tables with known truth

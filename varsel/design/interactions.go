@@ -92,3 +92,9 @@ func product(left, right []float64, seen int, standardize bool) []float64 {
 	}
 	return values
 }
+
+// HasInteractions reports whether a predictor is a product of others, so that heredity may restrict
+// the models.
+func (d *Design) HasInteractions() bool {
+	return slices.ContainsFunc(d.Predictors, func(p Predictor) bool { return len(p.Parents) > 0 })
+}

@@ -151,6 +151,9 @@ func (m *Model) Evidence(noise Noise) (float64, error) {
 	}
 	p := &Posterior{Model: m, noise: noise}
 	o := p.lattice()
+	if o.From != o.To { // several peaks
+		return m.integratedEvidence(noise)
+	}
 	// A prior that pulls σ below the scale of the residuals adds to the curvature as further rows
 	// do: at the peak, squares/σ² is at most n less the slope of the prior.
 	pull := max(0, (o.From+scaleCoarse-noise.Mean)/(noise.SD*noise.SD))
@@ -165,14 +168,18 @@ func (m *Model) Evidence(noise Noise) (float64, error) {
 	}
 	for x := o.From - step; !add(x); x -= step {
 	}
-	if sum := logsum.Of(logs) + math.Log(step); o.From == o.To && !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+	if sum := logsum.Of(logs) + math.Log(step); !math.IsNaN(sum) && !math.IsInf(sum, 0) {
 		return sum, nil
 	}
-	full, err := m.Posterior(noise) // several peaks
+	return m.integratedEvidence(noise) // or the error of the density
+}
+
+func (m *Model) integratedEvidence(noise Noise) (float64, error) {
+	p, err := m.Posterior(noise)
 	if err != nil {
 		return 0, err
 	}
-	return full.logEvidence, nil
+	return p.logEvidence, nil
 }
 
 // LogEvidence returns log p(y | m), including all constants.

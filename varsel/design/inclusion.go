@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"fmt"
@@ -6,40 +6,22 @@ import (
 	"math"
 	"slices"
 
-	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
-	"github.com/transdim/vti/varsel/design"
 )
 
-// InclusionFile is a table of prior inclusion probabilities, with columns predictor and
-// probability. Each predictor has a row, whether it has one column or several. A row named * stands
-// for all predictors without a row. Further columns have no meaning. Without a row *, rows of
-// unknown names have no meaning either, so that one file serves several regions of a genome. If the
-// design has left out duplicates of a predictor, the largest of their probabilities counts.
-type InclusionFile struct {
-	File string `json:"file"`
-	// Fingerprint is the SHA-256 of the file.
-	Fingerprint string `json:"fingerprint"`
-}
-
-// otherPredictors is the name in an InclusionFile that stands for all predictors without a row.
+// otherPredictors is the name in a table of inclusion probabilities that stands for all predictors
+// without a row.
 const otherPredictors = "*"
 
-// prior returns the prior over models of a design, with at most maxSize predictors unless it is 0.
-// It returns an error if the file has changed.
-func (f *InclusionFile) prior(d *Design, maxSize int) (Prior, error) {
-	t, err := run.ReadTable(f.File, &f.Fingerprint)
-	if err != nil {
-		return Prior{}, err
-	}
-	prior := Prior{Kind: InclusionPrior, MaxSize: maxSize}
-	prior.Inclusion, err = priorInclusion(t, d)
-	return prior, err
-}
-
-// priorInclusion returns the prior inclusion probabilities of the predictors of a design.
-func priorInclusion(t *table.Table, d *Design) ([]float64, error) {
-	known, err := readInclusion(t)
+// PriorInclusion returns the prior inclusion probabilities of the predictors [G], each strictly
+// between 0 and 1, from a table with columns predictor and probability. Each predictor has a row,
+// whether it has one column or several. A row named * stands for all predictors without a row.
+// Further columns have no meaning. Without a row *, rows of unknown names have no meaning either,
+// so that one table serves several regions of a genome; beside it they are an error. If the design
+// has left out duplicates of a predictor, the largest of their probabilities counts. It returns an
+// error for a predictor without a probability, a name with two rows, and any other number.
+func (d *Design) PriorInclusion(t *table.Table) ([]float64, error) {
+	known, err := inclusionByName(t)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +56,8 @@ func priorInclusion(t *table.Table, d *Design) ([]float64, error) {
 	return probabilities, nil
 }
 
-// readInclusion returns the probabilities in a table by name.
-func readInclusion(t *table.Table) (map[string]float64, error) {
+// inclusionByName returns the probabilities in a table by name.
+func inclusionByName(t *table.Table) (map[string]float64, error) {
 	names, err := t.Lookup("predictor")
 	if err != nil {
 		return nil, err
@@ -99,9 +81,4 @@ func readInclusion(t *table.Table) (map[string]float64, error) {
 		known[name] = value
 	}
 	return known, nil
-}
-
-// hasInteractions reports whether heredity may restrict the models of a design.
-func hasInteractions(d *design.Design) bool {
-	return slices.ContainsFunc(d.Predictors, func(p design.Predictor) bool { return len(p.Parents) > 0 })
 }
