@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -63,10 +64,8 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 				spread = certificate.update(s.tallies, logPrior)
 			}
 		}
-		if certificate.precise(cfg.Tolerance) {
-			if certificate.Shortage(e.Target.Space(), cfg.precision) <= 1 {
-				break
-			}
+		if certificate.precise(cfg.Tolerance) && certificate.Shortage(e.Target.Space(), cfg.precision) <= 1 {
+			break
 		}
 	}
 	if cfg.preliminary && !cfg.keepModels {
@@ -201,24 +200,11 @@ func (c *weighing) allocate(spread []float64, allocation []int, budget int) {
 // precise reports whether the error of every model's probability is below tolerance, and the error
 // of the log evidences of the ten most probable models below five times tolerance.
 func (c *weighing) precise(tolerance float64) bool {
-	best := make([]ModelEstimate, 0, 11)
-	for _, model := range c.Models {
-		if model.SE > tolerance {
-			return false
-		}
-		best = insertBest(best, model, 10)
+	if slices.ContainsFunc(c.Models, func(m ModelEstimate) bool { return m.SE > tolerance }) {
+		return false
 	}
-	return !slices.ContainsFunc(best, func(m ModelEstimate) bool { return m.LogEvidenceSE > 5*tolerance })
-}
-
-// insertBest inserts a model into best, which is in order of decreasing probability, and keeps the
-// limit most probable models.
-func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEstimate {
-	best = append(best, model)
-	for i := len(best) - 1; i > 0 && best[i].Certified > best[i-1].Certified; i-- {
-		best[i], best[i-1] = best[i-1], best[i]
-	}
-	return best[:min(len(best), limit)]
+	best := slices.SortedStableFunc(slices.Values(c.Models), func(a, b ModelEstimate) int { return cmp.Compare(b.Certified, a.Certified) })
+	return !slices.ContainsFunc(best[:min(len(best), 10)], func(m ModelEstimate) bool { return m.LogEvidenceSE > 5*tolerance })
 }
 
 // collect returns the weighted sample. The draws of each model share its certified probability in

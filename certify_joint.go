@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 )
@@ -36,17 +35,7 @@ func (d *jointDraws) input() (batchInput, error) {
 	for row := range batch {
 		wideReference.draw(d.random, z[row*dim:(row+1)*dim])
 	}
-	return batchInput{flat, z, "joint", d.push}, nil
-}
-
-// push maps reference draws z through the flow to θ and returns log p(y, θ | m) − log r(θ | m) of
-// each.
-func (d *jointDraws) push(codes []int32, z []float64) (evaluate.Pushed, []float64, error) {
-	draws, err := d.evaluator.Push(codes, z)
-	if err != nil {
-		return evaluate.Pushed{}, nil, err
-	}
-	return draws, wideReference.logWeights(draws), nil
+	return batchInput{flat, z, "joint", d.evaluator.pushWide}, nil
 }
 
 // add appends the draws of a batch with their weights.

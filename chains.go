@@ -59,8 +59,7 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	if 2*excluded < len(drawn) {
 		return nil, nil
 	}
-	codes, err := e.DrawCodes(random)
-	return slices.Collect(slices.Chunk(codes, len(cards))), err
+	return e.Draw(random)
 }
 
 // certifyByChains certifies by tempered chains. Standard errors come from the differences between
@@ -94,17 +93,15 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 // others.
 func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
 	random := e.Random(stream + "/starts")
-	drawn, err := e.DrawCodes(random)
+	ofQ, err := e.Draw(random)
 	if err != nil {
 		return nil, err
 	}
-	_, sites, _ := e.Sizes()
-	ofQ := slices.Collect(slices.Chunk(drawn, sites))
 	best := models.CodesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
 	bySize := append(models.CodesOf(weights.Models), ofQ...)
 	if !space.AreLists(e.Target.Space()) { // most codes with random outcomes are not a list
 		for range chainCount {
-			code := make([]int32, sites)
+			code := make([]int32, len(e.Target.Space().Cards()))
 			for site, card := range e.Target.Space().Cards() {
 				code[site] = int32(random.IntN(card))
 			}

@@ -175,7 +175,7 @@ func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanc
 // from the proposal, and r is the equal mixture of flow and proposal.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.Sizes()
-	fromFlow := s.newRows(store, "flow", s.evaluate)
+	fromFlow := s.newRows(store, "flow", s.evaluator.pushWide)
 	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (evaluate.Pushed, []float64, error) {
 		draws, err := s.evaluator.Pull(codes, theta)
 		return draws, wideReference.logWeights(draws), err
@@ -315,14 +315,6 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 	if s.progress != nil {
 		s.progress(s.done, max(s.total, s.done)) // further draws, for modes that were missed, exceed the planned total
 	}
-}
-
-// evaluate maps one batch of reference draws z to draws and their log weights.
-func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate.Pushed, logWeights []float64, err error) {
-	if draws, err = s.evaluator.Push(codes, z); err != nil {
-		return evaluate.Pushed{}, nil, err
-	}
-	return draws, wideReference.logWeights(draws), nil
 }
 
 // mixtureWeight returns the log weight of a draw from the equal mixture of flow and proposal.

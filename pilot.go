@@ -12,6 +12,7 @@ import (
 	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
@@ -193,17 +194,12 @@ func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64)
 		}
 		return e.setToCounts(codes)
 	}
-	upTo, sum := make([]float64, len(weights)), 0.0
-	for i, weight := range weights {
-		sum += weight
-		upTo[i] = sum
-	}
+	byWeight := pick.NewTable(weights)
 	return fitModels(ctx, e, func(random *rand.Rand) []int32 {
 		if weights == nil {
 			return codes[random.IntN(len(codes))]
 		}
-		at, _ := slices.BinarySearch(upTo, random.Float64()*sum)
-		return codes[min(at, len(codes)-1)]
+		return codes[byWeight.Index(random.Float64())]
 	})
 }
 

@@ -97,6 +97,15 @@ func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	return logWeights
 }
 
+// pushWide maps a batch of noise z, drawn from wideReference, to draws with their log weights log
+// p(y, θ | m) − log r(θ | m).
+func (e *evaluator) pushWide(codes []int32, z []float64) (draws evaluate.Pushed, logWeights []float64, err error) {
+	if draws, err = e.Push(codes, z); err != nil {
+		return evaluate.Pushed{}, nil, err
+	}
+	return draws, wideReference.logWeights(draws), nil
+}
+
 // referenceModels returns the distribution of models for joint certification, and nearRows, the
 // number of leading rows of each batch that come from q(m) itself. For a network q(m) the other
 // rows come from a flatter version of the network, which finds models that training has made
