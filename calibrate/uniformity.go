@@ -1,10 +1,11 @@
 package calibrate
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Uniformity compares the ranks of true parameters among their posterior draws with the uniform
@@ -118,11 +119,8 @@ func band(n int) (lower, upper []float64) {
 // binomialCDF returns Pr(X < k) for k from 0 to n+1, where X ~ Binomial(n, p).
 func binomialCDF(n int, p float64) []float64 {
 	out := make([]float64, n+2)
-	lgN, _ := math.Lgamma(float64(n) + 1)
 	for k := range n + 1 {
-		a, _ := math.Lgamma(float64(k) + 1)
-		b, _ := math.Lgamma(float64(n-k) + 1)
-		out[k+1] = min(1, out[k]+math.Exp(lgN-a-b+float64(k)*math.Log(p)+float64(n-k)*math.Log1p(-p)))
+		out[k+1] = min(1, out[k]+distuv.Binomial{N: float64(n), P: p}.Prob(float64(k)))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -63,7 +64,7 @@ func (m *moments) length(from, to int) float64 { return m.times[to] - m.times[fr
 func (m *moments) logSegment(from, to int) float64 {
 	length := m.length(from, to)
 	a := m.shape + float64(m.counts[to]-m.counts[from])
-	density := m.shape*math.Log(m.exposure) - logGamma(m.shape) + logGamma(a) - a*math.Log(m.exposure+length)
+	density := m.shape*math.Log(m.exposure) - logsum.Gamma(m.shape) + logsum.Gamma(a) - a*math.Log(m.exposure+length)
 	if m.even {
 		density += math.Log(length)
 	}

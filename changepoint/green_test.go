@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/lab/testkit"
@@ -40,7 +41,7 @@ func (c *greenChain) segment(from, to, height float64) float64 {
 // prior returns the log prior density of a height.
 func (c *greenChain) prior(height float64) float64 {
 	a, b := c.p.Options.RateShape, c.p.Options.RateExposure
-	return a*math.Log(b) - logGamma(a) + (a-1)*math.Log(height) - b*height
+	return a*math.Log(b) - logsum.Gamma(a) + (a-1)*math.Log(height) - b*height
 }
 
 // step makes one of four moves: of a height or of a place, a birth or a death.

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -144,7 +145,7 @@ type variances struct {
 func (f variances) logEvidence(from, to int) float64 {
 	n := float64(to - from)
 	a, b := f.posterior(from, to)
-	return -0.5*n*math.Log(2*math.Pi) + f.shape*math.Log(f.scale) - logGamma(f.shape) + logGamma(a) - a*math.Log(b)
+	return -0.5*n*math.Log(2*math.Pi) + f.shape*math.Log(f.scale) - logsum.Gamma(f.shape) + logsum.Gamma(a) - a*math.Log(b)
 }
 
 func (f variances) posterior(from, to int) (shape, scale float64) {
@@ -176,7 +177,7 @@ func (f normals) posterior(from, to int) (mean, kappa, shape, scale float64) {
 func (f normals) logEvidence(from, to int) float64 {
 	_, kappa, a, b := f.posterior(from, to)
 	return -0.5*float64(to-from)*math.Log(2*math.Pi) + 0.5*math.Log(f.kappa/kappa) +
-		f.shape*math.Log(f.scale) - logGamma(f.shape) + logGamma(a) - a*math.Log(b)
+		f.shape*math.Log(f.scale) - logsum.Gamma(f.shape) + logsum.Gamma(a) - a*math.Log(b)
 }
 
 func (f normals) draw(from, to int, random *rand.Rand) level {
@@ -196,7 +197,7 @@ type rates struct {
 func (f rates) logEvidence(from, to int) float64 {
 	sum, _ := f.segment(from, to)
 	a, b := f.shape+sum, f.exposure+float64(to-from)
-	return f.shape*math.Log(f.exposure) - logGamma(f.shape) + logGamma(a) - a*math.Log(b) - (f.logFactorials[to] - f.logFactorials[from])
+	return f.shape*math.Log(f.exposure) - logsum.Gamma(f.shape) + logsum.Gamma(a) - a*math.Log(b) - (f.logFactorials[to] - f.logFactorials[from])
 }
 
 func (f rates) draw(from, to int, random *rand.Rand) level {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -66,7 +67,7 @@ func TestSegmentsAreIntegrals(t *testing.T) {
 	// This is the log prior density of log σ, for σ² ~ InverseGamma.
 	logScale := func(x float64) float64 {
 		v := math.Exp(2 * x)
-		return varianceShape*math.Log(varianceScale) - logGamma(varianceShape) - (varianceShape+1)*math.Log(v) - varianceScale/v + math.Log(2*v)
+		return varianceShape*math.Log(varianceScale) - logsum.Gamma(varianceShape) - (varianceShape+1)*math.Log(v) - varianceScale/v + math.Log(2*v)
 	}
 	spread := variances{s, 0.2, varianceShape, varianceScale}
 	both := normals{s, 0.3, varianceShape, varianceScale}
@@ -95,7 +96,7 @@ func TestSegmentsAreIntegrals(t *testing.T) {
 	counts := []float64{3, 0, 2, 7, 1}
 	logs := make([]float64, 6)
 	for i, c := range counts {
-		logs[i+1] = logs[i] + logGamma(c+1)
+		logs[i+1] = logs[i] + logsum.Gamma(c+1)
 	}
 	f := rates{newSums(counts, counts), logs, 1.5, 0.7}
 	want := integral(0, 40, 40_000, func(x float64) float64 {

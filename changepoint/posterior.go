@@ -80,7 +80,7 @@ func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	}
 	logs := make([]float64, len(p.y)+1)
 	for i, y := range p.y {
-		logs[i+1] = logs[i] + logGamma(y+1)
+		logs[i+1] = logs[i] + logsum.Gamma(y+1)
 	}
 	return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat/combin"
+
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 )
@@ -168,15 +170,10 @@ func matrix(rows, columns int) [][]float64 {
 
 // logChoose returns the log of the binomial coefficient C(n, k), −Inf where it is 0.
 func logChoose(n, k int) float64 {
-	if k < 0 || n < k {
+	if n < k {
 		return math.Inf(-1)
 	}
-	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+	return combin.LogGeneralizedBinomial(float64(n), float64(k))
 }
 
-func logFactorial(n int) float64 { return logGamma(float64(n) + 1) }
-
-func logGamma(x float64) float64 {
-	v, _ := math.Lgamma(x)
-	return v
-}
+func logFactorial(n int) float64 { return logsum.Gamma(float64(n) + 1) }

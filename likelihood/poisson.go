@@ -6,6 +6,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // poisson is y ~ Poisson(exp η). Its kernel is minus half the deviance: with δ = η − log y
@@ -107,8 +109,7 @@ func (poisson) LogConstant(y float64) float64 {
 	case y == 0:
 		return 0
 	case y < large:
-		logFactorial, _ := math.Lgamma(y + 1)
-		return y*math.Log(y) - y - logFactorial
+		return y*math.Log(y) - y - logsum.Gamma(y+1)
 	}
 	return -(halfLog2Pi + math.Log(y)/2) - (1.0/12-(1.0/360-1.0/(1260*y*y))/(y*y))/y
 }

@@ -6,6 +6,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // student is y ~ η + σ t_ν.
@@ -15,9 +17,7 @@ type student struct {
 }
 
 func newStudent(shape Shape) Likelihood {
-	upper, _ := math.Lgamma((shape.Degrees + 1) / 2)
-	lower, _ := math.Lgamma(shape.Degrees / 2)
-	return student{shape.Degrees, upper - lower - math.Log(shape.Degrees*math.Pi)/2}
+	return student{shape.Degrees, logsum.Gamma((shape.Degrees+1)/2) - logsum.Gamma(shape.Degrees/2) - math.Log(shape.Degrees*math.Pi)/2}
 }
 
 func (l student) LogKernel(y, eta, logScale *Node) *Node {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // weibull is the likelihood of a time with mean exp η and hazard ∝ t^(k−1). With u = k (log t − η +
@@ -60,11 +62,10 @@ func (l weibull) shape(parameter float64) float64 {
 // cumulated returns u of a time, ended as in nodes, and k.
 func (l weibull) cumulated(y, eta, parameter float64) (u, ended, shape float64) {
 	shape = l.shape(parameter)
-	logGamma, _ := math.Lgamma(1 + 1/shape)
 	if y > 0 {
 		ended = 1
 	}
-	return shape * (math.Log(math.Abs(y)) - eta + logGamma), ended, shape
+	return shape * (math.Log(math.Abs(y)) - eta + logsum.Gamma(1+1/shape)), ended, shape
 }
 
 func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
@@ -99,15 +100,12 @@ func (weibull) Mean(eta, _ float64) float64 { return math.Exp(eta) }
 
 func (l weibull) Variance(eta, shape float64) float64 {
 	shape = l.shape(shape)
-	one, _ := math.Lgamma(1 + 1/shape)
-	two, _ := math.Lgamma(1 + 2/shape)
-	return math.Exp(2*eta) * math.Expm1(two-2*one)
+	return math.Exp(2*eta) * math.Expm1(logsum.Gamma(1+2/shape)-2*logsum.Gamma(1+1/shape))
 }
 
 // Draw draws a time that has ended.
 func (l weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
 	shape = l.shape(shape)
-	logGamma, _ := math.Lgamma(1 + 1/shape)
-	log := eta - logGamma + math.Log(random.ExpFloat64())/shape
+	log := eta - logsum.Gamma(1+1/shape) + math.Log(random.ExpFloat64())/shape
 	return math.Max(math.Exp(math.Min(log, 700)), leastPositive)
 }

@@ -2,7 +2,8 @@ package likelihood
 
 import (
 	"fmt"
-	"math"
+
+	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/table"
 )
@@ -45,7 +46,7 @@ func NewTrials(t *table.Table, label string, successes, trials []float64, succes
 			return nil, fmt.Errorf("%s: the response %s has more than %d trials", t.Path, label, mostTrials)
 		}
 		all.Times[row] = int(n)
-		all.LogWays += logBinomial(n, k)
+		all.LogWays += combin.LogGeneralizedBinomial(n, k)
 		for trial := range all.Times[row] {
 			if float64(trial) < k {
 				all.Y = append(all.Y, 1)
@@ -55,12 +56,4 @@ func NewTrials(t *table.Table, label string, successes, trials []float64, succes
 		}
 	}
 	return all, nil
-}
-
-// logBinomial returns the logarithm of the number of ways to choose k of n.
-func logBinomial(n, k float64) float64 {
-	all, _ := math.Lgamma(n + 1)
-	one, _ := math.Lgamma(k + 1)
-	other, _ := math.Lgamma(n - k + 1)
-	return all - one - other
 }

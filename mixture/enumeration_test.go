@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/lab/testkit"
 )
@@ -45,7 +46,7 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	o, n := p.Options, p.Rows()
 	rising := make([]float64, n+1) // Γ(δ+m)/Γ(δ)
 	for m := range rising {
-		rising[m] = math.Exp(logGamma(o.Concentration+float64(m)) - logGamma(o.Concentration))
+		rising[m] = math.Exp(logsum.Gamma(o.Concentration+float64(m)) - logsum.Gamma(o.Concentration))
 	}
 	add := func(bySet []byNode, weight byNode) {
 		for set := range bySet {
@@ -56,7 +57,7 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 		for k, sum := range [3]byNode{bySet[len(bySet)-1], overTwo(bySet), overThree(bySet)} {
 			size := float64(k+1) * o.Concentration
 			for l := range sum {
-				probability[k] += weight[l] * sum[l] * math.Exp(logGamma(size)-logGamma(size+float64(n)))
+				probability[k] += weight[l] * sum[l] * math.Exp(logsum.Gamma(size)-logsum.Gamma(size+float64(n)))
 			}
 		}
 	}
@@ -130,10 +131,10 @@ func (p *Problem) countMarginals() []byNode {
 		total, size, logs := 0.0, 0.0, 0.0
 		for i, v := range y {
 			if set>>i&1 == 1 {
-				total, size, logs = total+v, size+1, logs-logGamma(v+1)
+				total, size, logs = total+v, size+1, logs-logsum.Gamma(v+1)
 			}
 		}
-		logs += o.RateShape*math.Log(o.RateExposure) - logGamma(o.RateShape) + logGamma(o.RateShape+total) - (o.RateShape+total)*math.Log(o.RateExposure+size)
+		logs += o.RateShape*math.Log(o.RateExposure) - logsum.Gamma(o.RateShape) + logsum.Gamma(o.RateShape+total) - (o.RateShape+total)*math.Log(o.RateExposure+size)
 		bySet[set][0] = math.Exp(logs)
 	}
 	return bySet
@@ -145,7 +146,7 @@ func (p *Problem) marginals(betas []float64, variances grid) []byNode {
 	for _, v := range variances.nodes() {
 		var weight byNode
 		for l, b := range betas {
-			weight[l] = variances.step * math.Exp(a*math.Log(b/v)-logGamma(a)-b/v)
+			weight[l] = variances.step * math.Exp(a*math.Log(b/v)-logsum.Gamma(a)-b/v)
 		}
 		likelihood := p.overMeans
 		if p.Options.Family == Normal {

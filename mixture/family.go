@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // Family is the distribution of the rows of a component.
@@ -128,14 +129,9 @@ func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right i
 // the state. The Dirichlet density is with respect to all weights but the last.
 func (p *Problem) logPrior(s *state) float64 {
 	k, d := float64(s.size()), p.Options.Concentration
-	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)
+	total := -math.Log(float64(p.Options.MaxComponents)) + logsum.Gamma(k+1) + logsum.Gamma(k*d) - k*logsum.Gamma(d) + p.family.logHyper(s.beta)
 	for _, c := range s.components {
 		total += (d-1)*math.Log(c.weight) + p.family.logPrior(c, s.beta)
 	}
 	return total
-}
-
-func logGamma(x float64) float64 {
-	v, _ := math.Lgamma(x)
-	return v
 }

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/space"
 )
 
@@ -124,17 +125,17 @@ func (t *graphTarget) LogJoint(codes, mask, theta *Node) *Node {
 	a := o.PrecisionShape
 	scale := InsertAxes(logBeta, -1)
 	// variancePrior is the log density of the log variance, whose Jacobian is the variance.
-	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logGamma(a)), Exp(Sub(scale, logVariance)))
+	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logsum.Gamma(a)), Exp(Sub(scale, logVariance)))
 	variancePrior = only(variancePrior, active)
 	h, r := o.ScaleShape, o.ScaleRate
-	scalePrior := Sub(AddScalar(MulScalar(logBeta, h), h*math.Log(r)-logGamma(h)), MulScalar(Exp(logBeta), r))
+	scalePrior := Sub(AddScalar(MulScalar(logBeta, h), h*math.Log(r)-logsum.Gamma(h)), MulScalar(Exp(logBeta), r))
 
 	perComponent := Add(Add(meanPrior, variancePrior), MulScalar(only(logWeight, active), o.Concentration-1))
 	perComponent = Add(perComponent, Add(jacobian, increment))
 	orders := make([]float64, most) // log number of orders of the components, and constant of the Dirichlet density
 	for k := range orders {
 		size := float64(k + 1)
-		orders[k] = logGamma(size+1) + logGamma(size*o.Concentration) - size*logGamma(o.Concentration)
+		orders[k] = logsum.Gamma(size+1) + logsum.Gamma(size*o.Concentration) - size*logsum.Gamma(o.Concentration)
 	}
 	total := Add(likelihood, ReduceSum(perComponent, -1))
 	total = Add(total, scalePrior)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -148,7 +149,7 @@ func (c *chain) far(row int) int {
 func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) float64 {
 	p, d, b := c.p, c.p.Options.Concentration, c.state.beta
 	size := float64(k)
-	dirichlet := logGamma((size+1)*d) - logGamma(size*d) - logGamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
+	dirichlet := logsum.Gamma((size+1)*d) - logsum.Gamma(size*d) - logsum.Gamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
 	prior := p.family.logPrior(left, b) + p.family.logPrior(right, b) - p.family.logPrior(one, b)
 	choice := math.Log(size + 1) // number of orders of the larger mixture, relative to the smaller
 	if !p.neighbours() {

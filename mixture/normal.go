@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -22,13 +23,13 @@ func newNormals(y []float64, o Options) normals {
 
 func (f normals) logHyper(beta []float64) float64 {
 	g, h := f.o.ScaleShape, f.o.ScaleRate
-	return g*math.Log(h) - logGamma(g) + (g-1)*math.Log(beta[0]) - h*beta[0]
+	return g*math.Log(h) - logsum.Gamma(g) + (g-1)*math.Log(beta[0]) - h*beta[0]
 }
 
 func (f normals) logPrior(c component, beta []float64) float64 {
 	sd, a := f.o.MeanSD, f.o.PrecisionShape
 	return -0.5*math.Log(2*math.Pi*sd*sd) - 0.5*c.mean*c.mean/(sd*sd) +
-		a*math.Log(beta[0]) - logGamma(a) - (a+1)*math.Log(c.variance) - beta[0]/c.variance
+		a*math.Log(beta[0]) - logsum.Gamma(a) - (a+1)*math.Log(c.variance) - beta[0]/c.variance
 }
 
 func (f normals) draw(beta []float64, random *rand.Rand) component {

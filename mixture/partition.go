@@ -66,7 +66,7 @@ func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 		for k := 1; k <= most; k++ {
 			logs[k-1] = math.Inf(-1)
 			if t >= 1 && k >= t {
-				logs[k-1] = logGamma(float64(k)+1) - logGamma(float64(k-t)+1) + logGamma(float64(k)*d) - logGamma(float64(k)*d+n)
+				logs[k-1] = logsum.Gamma(float64(k)+1) - logsum.Gamma(float64(k-t)+1) + logsum.Gamma(float64(k)*d) - logsum.Gamma(float64(k)*d+n)
 			}
 		}
 		logV[t] = logsum.Of(logs)

@@ -1,6 +1,10 @@
 package mixture
 
-import "math"
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/logsum"
+)
 
 // splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
 // probability one half. Moves of single rows would take long to reach the same state. Parameters of
@@ -66,9 +70,9 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	d := o.Concentration
 	// novelty[t] is δ V(t+1)/V(t), V(t) the factor of t clusters in the probability of a partition.
 	// A cluster of n rows has the further factor Γ(n+δ)/Γ(δ).
-	log += math.Log(s.novelty[t]/d) + logGamma(n1+d) + logGamma(n2+d) - logGamma(n1+n2+d) - logGamma(d)
+	log += math.Log(s.novelty[t]/d) + logsum.Gamma(n1+d) + logsum.Gamma(n2+d) - logsum.Gamma(n1+n2+d) - logsum.Gamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
-	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
+	logMerge := logsum.Gamma(n1+n2+2) - logsum.Gamma(n1+1) - logsum.Gamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
 	// A split chooses one of t clusters, and a merge the first of two neighbours among t+1
 	// clusters. The last cluster has no next neighbour. The clusters have no order: t of the t+1
 	// choices are pairs.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -22,7 +23,7 @@ type counts struct {
 func newCounts(y []float64, o Options) counts {
 	f := counts{y: y, o: o, vectors: kernel.VectorsOf[float64](kernel.Detect())}
 	for _, v := range y {
-		f.logFactorial = append(f.logFactorial, logGamma(v+1))
+		f.logFactorial = append(f.logFactorial, logsum.Gamma(v+1))
 	}
 	return f
 }
@@ -31,7 +32,7 @@ func (f counts) logHyper([]float64) float64 { return 0 }
 
 func (f counts) logPrior(c component, _ []float64) float64 {
 	a, b := f.o.RateShape, f.o.RateExposure
-	return a*math.Log(b) - logGamma(a) + (a-1)*math.Log(c.mean) - b*c.mean
+	return a*math.Log(b) - logsum.Gamma(a) + (a-1)*math.Log(c.mean) - b*c.mean
 }
 
 func (f counts) draw(_ []float64, random *rand.Rand) component {
@@ -81,7 +82,7 @@ func (f counts) marginal(_ int, y float64, c component) (density, cumulative flo
 	if count < 0 {
 		return 0, 0
 	}
-	return math.Exp(count*math.Log(c.mean) - c.mean - logGamma(count+1)), mathext.GammaIncRegComp(count+1, c.mean)
+	return math.Exp(count*math.Log(c.mean) - c.mean - logsum.Gamma(count+1)), mathext.GammaIncRegComp(count+1, c.mean)
 }
 
 func (f counts) simulate(c component, row []float64, random *rand.Rand) {

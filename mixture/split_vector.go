@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -75,7 +76,7 @@ func (d vectorNumbers) log(u []float64) float64 {
 		return math.Inf(-1)
 	}
 	// Half of the unit sphere has the area π^{d/2}/Γ(d/2).
-	logs := logBeta2(u[0]) + logBeta2(radius) - (size-1)*math.Log(radius) - size/2*math.Log(math.Pi) + logGamma(size/2)
+	logs := logBeta2(u[0]) + logBeta2(radius) - (size-1)*math.Log(radius) - size/2*math.Log(math.Pi) + logsum.Gamma(size/2)
 	p, q := d.degrees(u[0])
 	least := (size + 1) / 2
 	return logs + d.logGamma(p+q) - d.logGamma(p) - d.logGamma(q) + (p-least)*logB + (q-least)*logRest
@@ -85,7 +86,7 @@ func (d vectorNumbers) log(u []float64) float64 {
 func (d vectorNumbers) logGamma(x float64) float64 {
 	total := float64(d*(d-1)) / 4 * math.Log(math.Pi)
 	for j := range int(d) {
-		total += logGamma(x - float64(j)/2)
+		total += logsum.Gamma(x - float64(j)/2)
 	}
 	return total
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/lab/testkit"
 )
@@ -181,7 +182,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 				case normals:
 					f.y[i] = row[0]
 				case counts:
-					f.y[i], f.logFactorial[i] = row[0], logGamma(row[0]+1)
+					f.y[i], f.logFactorial[i] = row[0], logsum.Gamma(row[0]+1)
 				case vectors:
 					copy(f.rows[i], row)
 				}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -19,7 +20,7 @@ type students struct {
 
 func newStudents(y []float64, o Options) students {
 	df := o.DF
-	return students{newNormals(y, o), logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(math.Pi*df)}
+	return students{newNormals(y, o), logsum.Gamma((df+1)/2) - logsum.Gamma(df/2) - 0.5*math.Log(math.Pi*df)}
 }
 
 // update draws a weight of every row, and then the parameters. Given the weights, the rows are

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -74,7 +75,7 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 	total := -0.5*nu*d*math.Ln2 - d*(d-1)/4*math.Log(math.Pi) - (nu+d+1)*c.vector.log
 	for j, precision := range c.vector.precision() {
 		m := c.vector.mean[j]
-		total += -0.5*math.Log(2*math.Pi*sd*sd) - 0.5*m*m/(sd*sd) + 0.5*nu*math.Log(2*beta[j]) - logGamma((nu-float64(j))/2) - beta[j]*precision
+		total += -0.5*math.Log(2*math.Pi*sd*sd) - 0.5*m*m/(sd*sd) + 0.5*nu*math.Log(2*beta[j]) - logsum.Gamma((nu-float64(j))/2) - beta[j]*precision
 	}
 	return total
 }

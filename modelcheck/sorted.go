@@ -3,6 +3,8 @@ package modelcheck
 import (
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // leastChance is the probability of an order by chance below which rows count as sorted; chosen by
@@ -46,10 +48,7 @@ func inOrder(y []float64, keys []int) bool {
 // each run of neighbours with the same key never fall. For a run of n values this is the product of
 // the factorials of the multiplicities of equal values, divided by n!.
 func logChanceOfOrder(y []float64, keys []int) float64 {
-	factorial := func(n int) float64 {
-		log, _ := math.Lgamma(float64(n + 1))
-		return log
-	}
+	factorial := func(n int) float64 { return logsum.Gamma(float64(n + 1)) }
 	var total float64
 	for first := 0; first < len(y); {
 		last := first + 1

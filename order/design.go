@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/varsel/exact"
 )
 
@@ -96,8 +97,7 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 		return nil, errExact
 	}
 	half := float64(n-1) / 2
-	gamma, _ := math.Lgamma(half)
-	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // log evidence of the model without columns
+	none := logsum.Gamma(half) - math.Ln2 - half*math.Log(math.Pi*scale) // log evidence of the model without columns
 	return &fit{design: d, columns: columns, logEvidence: g.LogEvidence() - none, GPrior: g}, nil
 }
 

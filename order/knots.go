@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/rank"
@@ -93,8 +94,7 @@ func (k *knots) prepare(d *design, mean float64) {
 	norm, ways := 0.0, 0.0
 	poisson := make([]float64, k.most+1)
 	for size := range poisson {
-		lg, _ := math.Lgamma(float64(size) + 1)
-		poisson[size] = float64(size)*math.Log(mean) - lg
+		poisson[size] = float64(size)*math.Log(mean) - logsum.Gamma(float64(size)+1)
 		norm += math.Exp(poisson[size])
 	}
 	for size := range poisson {

@@ -8,6 +8,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // BDeu computes the evidence of a node j with a set of parents (a family), for categories with
@@ -176,9 +177,7 @@ func LogRising(a float64, n int) (sum float64) {
 		}
 		return math.Log(product)
 	}
-	above, _ := math.Lgamma(a + float64(n))
-	below, _ := math.Lgamma(a)
-	return above - below
+	return logsum.Gamma(a+float64(n)) - logsum.Gamma(a)
 }
 
 // bic returns the maximum of the multinomial log likelihood less ½ log n for each free probability,

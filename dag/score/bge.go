@@ -11,6 +11,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -135,9 +136,7 @@ func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 		}
 	}
 	n, k := float64(b.rows), float64(len(columns))
-	after, _ := math.Lgamma((n + s) / 2)
-	before, _ := math.Lgamma(s / 2)
-	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi)
+	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + logsum.Gamma((n+s)/2) - logsum.Gamma(s/2) - n/2*math.Log(math.Pi)
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
@@ -266,9 +265,8 @@ func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 		sum += math.Log(bgeScale)/2 - logSigma - HalfLog2Pi - bgeScale*precision*dgraph.Square(theta[i])/2
 	}
 	sum -= floats.Dot(residual, residual) * precision / 2
-	gamma, _ := math.Lgamma(s / 2)
 	// p(log σ) = 2 σ² p(σ²)
-	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - gamma - s*logSigma - bgeScale*precision/2
+	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - logsum.Gamma(s/2) - s*logSigma - bgeScale*precision/2
 }
 
 // ResidualMean returns the mean of node j less the part that its parents explain.

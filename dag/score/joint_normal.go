@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // jointNormal is the [Joint] distribution of BGe. The log evidence of a set S of columns is L(S) =
@@ -63,9 +64,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	n := float64(j.form.rows)
 	for k := range s.width { // see [BGe.evidenceOf]
 		size := j.form.degrees(k)
-		after, _ := math.Lgamma((n + size) / 2)
-		before, _ := math.Lgamma(size / 2)
-		s.level[k+1] = s.level[k] + math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi) + (size+float64(k))/2*math.Log(bgeScale)
+		s.level[k+1] = s.level[k] + math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + logsum.Gamma((n+size)/2) - logsum.Gamma(size/2) - n/2*math.Log(math.Pi) + (size+float64(k))/2*math.Log(bgeScale)
 	}
 	for place := len(all) - 1; place >= len(items); place-- {
 		s.Push(place)

@@ -30,8 +30,7 @@ type logisticRays struct {
 
 func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisticRays {
 	half := float64(len(center)) / 2
-	gamma, _ := math.Lgamma(half)
-	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - gamma - precision.LogDet()/2}
+	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - logsum.Gamma(half) - precision.LogDet()/2}
 }
 
 // pair appends to logs the logs of the integrals along a random direction and along the opposite

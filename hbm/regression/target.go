@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/space"
 )
 
@@ -166,9 +167,7 @@ func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 
 // logSymmetricBeta returns log 2^(2b−1) B(b, b), where B is the beta function.
 func logSymmetricBeta(b float64) float64 {
-	one, _ := math.Lgamma(b)
-	two, _ := math.Lgamma(2 * b)
-	return (2*b-1)*math.Ln2 + 2*one - two
+	return (2*b-1)*math.Ln2 + 2*logsum.Gamma(b) - logsum.Gamma(2*b)
 }
 
 // scaleMap is a standard deviation s = c r(τ), as a smooth and increasing function of a coordinate

@@ -26,9 +26,7 @@ func newComponent(share, degrees float64, location []float64, scale *mat.SymDens
 	c := &component{share: share, degrees: degrees, location: location}
 	cholesky.LTo(&c.factor)
 	d := float64(len(location))
-	above, _ := math.Lgamma((degrees + d) / 2)
-	below, _ := math.Lgamma(degrees / 2)
-	c.logConstant = above - below - d/2*math.Log(math.Pi*degrees) - cholesky.LogDet()/2
+	c.logConstant = logsum.Gamma((degrees+d)/2) - logsum.Gamma(degrees/2) - d/2*math.Log(math.Pi*degrees) - cholesky.LogDet()/2
 	return c, true
 }
 

@@ -1,4 +1,5 @@
-// Package logsum adds numbers that are known by their logarithms.
+// Package logsum adds numbers that are known by their logarithms, and has the logarithm of the gamma
+// function.
 package logsum
 
 import "math"
@@ -42,4 +43,10 @@ func Shares(logs []float64) []float64 {
 		logs[i] = math.Exp(x - total)
 	}
 	return logs
+}
+
+// Gamma returns log Γ(x) for x > 0.
+func Gamma(x float64) float64 {
+	value, _ := math.Lgamma(x)
+	return value
 }

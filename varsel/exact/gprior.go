@@ -111,8 +111,7 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 	if err != nil {
 		return nil, err
 	}
-	half, _ := math.Lgamma(m.degrees / 2)
-	m.logEvidence = logBayes - math.Ln2 + half - m.degrees/2*math.Log(math.Pi*m.squares) - m.logDetFixed
+	m.logEvidence = logBayes - math.Ln2 + logsum.Gamma(m.degrees/2) - m.degrees/2*math.Log(math.Pi*m.squares) - m.logDetFixed
 	if math.IsNaN(m.logEvidence) || math.IsInf(m.logEvidence, 0) {
 		return nil, errors.New("the evidence of a model is not finite")
 	}
@@ -193,14 +192,13 @@ func (m *GPrior) LogDensity(theta []float64, logSigma float64) float64 {
 		}
 	}
 	explained := m.share * m.squares
-	half, _ := math.Lgamma(m.degrees / 2)
 	terms := make([]float64, len(m.logG))
 	for i, x := range m.logG {
 		shrink := 1 / (1 + math.Exp(-x))
 		rate := m.rate(shrink)
 		apart := square/shrink - 2*inner + shrink*explained // |v₁ − s u₁|² / s
 		terms[i] = m.logPosterior[i] - precision*(fixed+apart)/2 - float64(m.size)/2*math.Log(shrink) +
-			math.Ln2 + m.degrees/2*math.Log(rate) - half - m.degrees*logSigma - rate*precision
+			math.Ln2 + m.degrees/2*math.Log(rate) - logsum.Gamma(m.degrees/2) - m.degrees*logSigma - rate*precision
 	}
 	return logsum.Of(terms) + m.logDet - float64(len(theta))*(logSigma+halfLog2Pi)
 }
