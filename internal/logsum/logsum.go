@@ -1,5 +1,5 @@
-// Package logsum adds numbers that are known by their logarithms, and has the logarithm of the gamma
-// function.
+// Package logsum adds numbers that are known by their logarithms, and has the logarithm of the
+// gamma function.
 package logsum
 
 import "math"

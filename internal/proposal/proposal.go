@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/dense"
-	"github.com/transdim/vti/internal/logsum"
 )
 
 // T is a multivariate Student t or normal distribution with the mode and curvature of a log
@@ -31,7 +30,9 @@ func New(mode []float64, factor dense.Factor, degrees int) T {
 	d, nu := float64(len(mode)), float64(degrees)
 	t := T{mode, factor, degrees, factor.LogDet()/2 - d/2*math.Log(2*math.Pi)}
 	if degrees != Normal {
-		t.logConstant = factor.LogDet()/2 + logsum.Gamma((nu+d)/2) - logsum.Gamma(nu/2) - d/2*math.Log(nu*math.Pi)
+		above, _ := math.Lgamma((nu + d) / 2)
+		below, _ := math.Lgamma(nu / 2)
+		t.logConstant = factor.LogDet()/2 + above - below - d/2*math.Log(nu*math.Pi)
 	}
 	return t
 }
