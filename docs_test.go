@@ -135,7 +135,7 @@ var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
 
 // mostUnmapped is the largest number of files, not counting tests, of a package whose documentation
 // need not list its files.
-const mostUnmapped = 40
+const mostUnmapped = 26
 
 // The documentation of a package names only files that exist. With more than mostUnmapped files it
 // names all of them, by name or pattern.

@@ -19,24 +19,6 @@
 //	// handle err
 //	fmt.Println(posterior.Probabilities, posterior.Place(1, 1))
 //
-// # Files
-//
-//	kind.go         the quantity that changes
-//	options.go      the columns to use, and priors
-//	problem.go      a table becomes a Problem
-//	levels.go       evidences and draws of segments of a series
-//	rows.go         positions between rows
-//	events.go       positions in continuous time
-//	recursion.go    sums over all positions
-//	shared.go       the integral over a parameter that segments share
-//	posterior.go    Posterior: probabilities of numbers and positions, draws
-//	summaries.go    positions and levels in the units of the table
-//	model_check.go  comparison of simulated data with the table
-//	result.go       the answer in terms of the table
-//	run.go          the run: posterior, draws, model check, files
-//	record.go       the settings of a run
-//	files.go        the contents of a run directory
-//
 // # References
 //
 // P. Fearnhead, Exact and efficient Bayesian inference for multiple changepoint problems,

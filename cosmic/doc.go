@@ -52,22 +52,4 @@
 //		logQ := graph.Sub(logNormal(z, mask), logDet) // log q(θ | m)
 //		return graph.Sub(logQ, logJoint(theta, mask)) // log h, eq. 9
 //	}
-//
-// # Files
-//
-//	config.go     Config and its defaults
-//	kind.go       the families of flows
-//	flow.go       Flow: ToParams and ToBase
-//	stage.go      a flow as a list of invertible stages
-//	placement.go  a flow as a part of a larger one
-//	pack.go       P_m: active coordinates to the front and back
-//	layer.go      T_l: an autoregressive layer around a map of one coordinate
-//	affine.go     maps of one coordinate: shift and scale
-//	spline.go     rational-quadratic splines
-//	diagonal.go   parameters that depend on the model alone
-//	anchor.go     Q_m: the normal approximation that ends a flow
-//	factor.go     Cholesky factors of the anchor, as a graph
-//	quadratic.go  the quadratic that an anchor is made of
-//	embedding.go  features that are indices, looked up in a table
-//	memory.go     the number of weights of a flow
 package cosmic

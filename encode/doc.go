@@ -26,11 +26,4 @@
 //	encoder, err := encode.New(encode.Config{Hidden: 64})
 //	...
 //	context := encoder.Encode(ctx, rows, present) // [T, 64]
-//
-// # Files
-//
-//	encoder.go    configuration, and the encoders of sets
-//	table.go      the encoder over both axes of a table
-//	attention.go  attention over the members of sets
-//	layers.go     layers on the last axis
 package encode

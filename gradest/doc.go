@@ -26,11 +26,4 @@
 //	step := graph.MulScalar(gradient, -rate)
 //	scale := gradest.InformationGain{Epsilon: 0.01}.Categorical(psi, step)
 //	psi = gradest.Advance(psi, step, scale)
-//
-// # Files
-//
-//	score.go     the score-function gradient
-//	baseline.go  leave-one-out and the running mean
-//	entropy.go   the entropy of a table
-//	infogain.go  steps that are halved until the entropy changes little
 package gradest

@@ -18,30 +18,6 @@
 //	// handle err
 //	fmt.Println(result.Certificate.Verdict, result.Counts)
 //
-// # Files
-//
-//	options.go         the columns to use, and priors
-//	problem.go         a table becomes a Problem
-//	component.go       a component, and a mixture of them
-//	family.go          families of components: density, prior, updates and splits
-//	normal.go          normal components
-//	student.go         Student components
-//	poisson.go         components of counts
-//	vector.go          normal components of several columns
-//	split_vector.go    their splits and merges
-//	jump.go            split, merge, birth and death of components, and steps within a number
-//	partition.go       clusters of rows, with the number of components summed over
-//	partition_jump.go  split and merge of clusters
-//	sample.go          both samplers until they are precise, and their agreement
-//	ties.go            components that describe only equal values
-//	relabel.go         labels of components without an order
-//	summaries.go       density, components, rows
-//	model_check.go     comparison of simulated values with the table
-//	result.go          the answer in terms of the table
-//	run.go             the run: sampling, verdict, files
-//	record.go          the settings of a run
-//	files.go           the contents of a run directory
-//
 // # References
 //
 // S. Richardson and P. J. Green, On Bayesian analysis of mixtures with an unknown number of

@@ -21,20 +21,4 @@
 // Holm's method combines the families. A finding needs an adjusted p-value of at most [Level], so
 // that at most 4 percent of the tables drawn from the model are called anything but good because of
 // these checks.
-//
-// # Files
-//
-//	report.go       verdicts, findings, their JSON and text
-//	pvalue.go       p-values of families of statistics
-//	regression.go   posterior predictive checks of one response
-//	categories.go   checks of categories without an order
-//	fitted.go       fitted rows and histograms, for pictures
-//	graph.go        posterior predictive checks of every column of a table
-//	statistics.go   the statistics of residuals
-//	curvature.go    residuals against each column
-//	copies.go       copied rows
-//	sorted.go       rows that were sorted by the response
-//	table.go        checks that need no model
-//	sentinel.go     codes that stand for missing values
-//	collinear.go    columns that are combinations of others
 package modelcheck

@@ -26,17 +26,4 @@
 //		codes = q.Sample(ctx, uniforms)
 //		return codes, q.LogProb(ctx, codes)
 //	}
-//
-// # Files
-//
-//	categorical.go     a logit for each model
-//	autoregressive.go  a masked network over the sites of a code
-//	widened.go         a network beside a flatter version of it
-//	given.go           the same, conditional on a context for each row
-//	constraint.go      outcomes that are impossible given the sites before
-//	list.go            hazards over ascending lists
-//	surrogate.go       p(m) exp u(m), with u learned from rewards
-//	conditionals.go    on the host: regressions of each item on earlier items, fitted to draws
-//	neighbours.go      on the host: sets that differ little from given ones
-//	search.go          inversion of a distribution function over many outcomes
 package modeldist

@@ -18,18 +18,6 @@
 //	// handle err
 //	fmt.Println(result.Orders)
 //
-// # Files
-//
-//	options.go    the columns to use, and priors
-//	problem.go    a table becomes a Problem
-//	design.go     a regression, and the evidence and draws of a model with some of its columns
-//	orders.go     the models of autoregressions and polynomials
-//	knots.go      the sum over all sets of knots of a spline
-//	posterior.go  probabilities of orders, and draws
-//	run.go        the run: sum, draws, model check, files
-//	result.go     the answer in terms of the table
-//	files.go      the contents of a run directory
-//
 // # References
 //
 // D. G. T. Denison, B. K. Mallick and A. F. M. Smith, Automatic Bayesian curve fitting, Journal of

@@ -12,16 +12,4 @@
 //   - [Calibrate]: whether these predictions have the right spread: the probability
 //     integral transform of each row, uniform where they are (Dawid 1984);
 //   - [Compare]: which of several models predicts better.
-//
-// # Files
-//
-//	rows.go        Rows: linear predictors, noise scales and densities of rows
-//	summary.go     predictions of rows
-//	effects.go     marginal means, differences and curves; effects_files.go writes them
-//	grid.go        the rows of these averages
-//	files.go       predictions as CSV, their draws as Parquet
-//	loo.go         leave-one-out
-//	heldout.go     rows and groups predicted by posteriors that were computed without them
-//	calibration.go calibration of predictions
-//	compare.go     leave-one-out of several runs side by side
 package predict

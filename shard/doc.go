@@ -20,11 +20,4 @@
 //		Key:  func(w io.Writer, i int) { fmt.Fprintln(w, i) },
 //		Do:   func(_ context.Context, i int) (float64, error) { return float64(i * i), nil },
 //	}, []int{0, 1, 2, 3})
-//
-// # Files
-//
-//	shard.go  shards, and Map
-//	piece.go  pieces in files
-//	claim.go  claims of pieces by processes
-//	keys.go   keys of numbers
 package shard

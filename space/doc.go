@@ -27,16 +27,4 @@
 //		mask := s.MaskRow(code, nil)
 //		fmt.Println(index, code, mask) // 0 [0 0] [true false false] … 3 [1 1] [true true true]
 //	}
-//
-// # Files
-//
-//	space.go     Space and RowMasker
-//	subsets.go   groups of coordinates that are in or out
-//	table.go     a list of models
-//	nested.go    models that grow by blocks
-//	lists.go     few members among many items
-//	index.go     numbering of codes, and enumeration
-//	features.go  models as input of a network
-//	prior.go     priors over subsets, by their size
-//	move.go      small reversible changes of a model
 package space

@@ -25,15 +25,4 @@
 //	belief := surrogate.NewDiagonal(128)
 //	belief.Observe(models, rewards, movement)          // a batch of draws
 //	utility := surrogate.Utilities(belief, surrogate.UCB, 2, nil, nil)
-//
-// # Files
-//
-//	belief.go     Belief, and draws grouped by model
-//	diagonal.go   independent beliefs about all models
-//	process.go    a Gaussian process over codes with inducing codes
-//	kernel.go     its covariance, a product over sites
-//	relevance.go  how much each site matters, learned
-//	predict.go    predictions for many codes in a row
-//	noise.go      the variance of a reward, learned
-//	utility.go    upper confidence bounds and Thompson draws
 package surrogate

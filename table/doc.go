@@ -40,18 +40,4 @@
 //		return err // diabetes.csv: no column "Y"; the nearest is "y"
 //	}
 //	fmt.Println(t.Rows(), y.Values[0])
-//
-// # Files
-//
-//	table.go    Table, Column
-//	missing.go  missing cells: counted, refused or left out
-//	memory.go   tables from columns in memory
-//	file.go     reading a file, and limits of its size
-//	csv.go      CSV text
-//	stack.go    rows of a new table below the rows of an old one
-//	parquet.go  Parquet, the whole file
-//	slices.go   Parquet, one row group at a time
-//	plink.go    PLINK 1 genotypes, all or those of a region
-//	series.go   rows in the order of their times
-//	nearest.go  suggestions for misspelt names of columns
 package table

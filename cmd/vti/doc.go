@@ -19,11 +19,4 @@
 // one JSON object. The exit status is 0 for a trusted or doubtful answer, 3 for one that is not to
 // be believed, 2 for bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1
 // for any other error.
-//
-//	applications.go  the applications, and nothing else names them
-//	root.go          the tree of commands
-//	choices.go       commands that lead to one of each application
-//	devices.go       vti devices
-//	version.go       vti version
-//	main.go          the process
 package main

@@ -12,22 +12,4 @@
 //
 // F.6 and F.7 are sections of the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized
 // Variational Transdimensional Inference" (2025).
-//
-// # Files
-//
-//	graph.go               graphs: edges, parents, topological order, cycles
-//	sets.go                sets of nodes
-//	structure.go           which graphs are possible
-//	family_prior.go        their prior
-//	enumerate.go           every acyclic graph, one by one
-//	lehmer.go              orders of nodes as Lehmer codes
-//	ordered.go             graphs as codes of an order and the edges along it
-//	sorted_order.go        probabilities of the topological orders of a graph
-//	log_mass.go            the mass of a prior over graphs
-//	sum_layers.go          sums over graphs, each counted once
-//	sum_orders.go          sums over orders and the graphs along them
-//	equivalence.go         skeletons and equivalence classes
-//	metrics.go             distances between graphs and a truth
-//	known_graph.go         graphs read from files: adjacency matrices, BIF
-//	network.go             graphs over categories with their probabilities; bif.go their files
 package graph

@@ -5,7 +5,4 @@
 // LICENSE.dagre), a JavaScript library that is here run by goja, in pure Go. update.sh reproduces
 // dagre.min.js from the npm package. Edges are routed again here: through a layer of nodes they run
 // straight down at the place that dagre keeps free for them, and bend between layers only.
-//
-//	layout.go  Lay: nodes and edges in, places and routes out
-//	route.go   the routes
 package dagre

@@ -33,10 +33,4 @@
 //	d := &draws.Draws{Header: draws.Header{Cards: []int{2, 2}, Coordinates: names}}
 //	// fill in densities, codes and parameters
 //	err := draws.WriteBoth(dir, d)
-//
-//	draws.go    Draws and their header
-//	columns.go  the columns of files
-//	files.go    the files of a directory
-//	parquet.go  Parquet
-//	csv.go      CSV
 package draws

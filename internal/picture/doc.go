@@ -5,15 +5,4 @@
 // A [Picture] is a list of lines, areas, dots and texts in points (1/72 inch), the origin at the
 // upper left. Colours are roles ([Ink]), so that each format has its own palette. Every picture
 // carries a text that describes it, for screen readers.
-//
-//	picture.go  marks and inks
-//	fonts.go    the fonts, and the widths of texts
-//	axes.go     scales, ticks and axes
-//	rows.go     labelled rows of intervals, dots, bars and arrows: forests, caterpillars
-//	curves.go   densities, step functions, histograms, scatter plots
-//	cells.go    matrices and images
-//	inline.go   SVG for a page
-//	file.go     SVG and PNG files
-//	raster.go   pixels with a palette
-//	numbers.go  numbers as labels show them
 package picture

@@ -8,11 +8,4 @@
 // degree (Tinney and Walker 1967, on the quotient graph of George and Liu 1989). The first columns
 // are computed row by row through the elimination tree (Davis 2006, chapter 4); from the column at
 // which the factor is nearly dense, the rest is factorised as a dense matrix.
-//
-//	order.go       the order of elimination
-//	symbolic.go    the pattern of the factor, and where its dense part begins
-//	cholesky.go    factors, solutions, log determinants
-//	dense.go       the factor of the dense part
-//	pivoted.go     the factor of a large dense matrix of any rank
-//	orthogonal.go  factors by orthogonal transformations, where products lose digits
 package sparse

@@ -11,16 +11,4 @@
 // [Design.Fresh] expands the rows of a new table in the same way.
 //
 // [Simulate] makes tables whose truth is known.
-//
-// # Files
-//
-//	design.go               Design: response, columns and predictors of a table
-//	layout.go, formula.go   the role of every column, or of every term of a formula
-//	scale.go                the working scale, and the map back
-//	degenerate.go, na.go    columns that are constant or copies of others, rows with missing cells
-//	interactions.go         products of predictors
-//	inclusion.go            prior inclusion probabilities of single predictors
-//	fresh.go                rows of a new table, expanded like the rows of a design
-//	statistics.go           statistics of predictors in place of rows
-//	simulate.go             simulated tables with known truth
 package design

@@ -16,16 +16,4 @@
 //	flags that name files           get tables of the workspace; only flags of the form are read
 //	scripts in names of columns     html/template; a policy without foreign or inline scripts
 //	tables that fill the memory     sizes are limited, and only child processes read tables
-//
-//	command.go        vti serve: flags, the address, the life of the server
-//	guard.go          who is answered
-//	workspace.go      tables and runs in the folder
-//	columns.go        the columns of a table, read by a process of its own
-//	fields.go         forms from flags, and flags from forms
-//	queue.go          runs that wait, run, stop and go on
-//	process_unix.go   signals of processes
-//	process_other.go  the same elsewhere
-//	server.go         routes, and how pages are written
-//	tables.go         pages of tables and questions
-//	runs.go           pages of runs
 package serve
