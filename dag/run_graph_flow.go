@@ -115,7 +115,8 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 }
 
 // warmFlips is the probability of flipping each edge in a graph from which q(m) starts. More flips
-// make the starts more varied, but lose more of the edges that the chains found. Not tuned.
+// make the starts more varied, but lose more of the edges that the chains found. Half and twice
+// give the same answers (docs/benchmarks/constants.md).
 const warmFlips = 0.05
 
 // warmStart returns a function that draws graphs, as codes of q(m), from short chains with linear

@@ -23,7 +23,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 	if testing.Short() {
 		rows, repeats = rows[:5], 4
 	}
-	total, bad := 0, 0
+	total, bad, poor := 0, 0, 0
 	for _, l := range noises {
 		wrong := 0
 		for _, n := range rows {
@@ -31,6 +31,9 @@ func TestGoodTablesAreGood(t *testing.T) {
 				table, theta := priorTable(l, n, 1+random.IntN(4), random)
 				report := check(t, table.input(random, table.chain(theta, random)))
 				total++
+				if report.Verdict == modelcheck.Poor {
+					poor++
+				}
 				if report.Verdict != modelcheck.Good {
 					wrong++
 					t.Logf("%s, %d rows: %v", l.name, n, report.Findings)
@@ -40,6 +43,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 		t.Logf("%s: %d of %d tables of the model are not called good", l.name, wrong, len(rows)*repeats)
 		bad += wrong
 	}
+	t.Logf("%d of %d tables are called poor", poor, total)
 	limit := 0.05*float64(total) + 3*math.Sqrt(0.04*0.96*float64(total))
 	require.LessOrEqual(t, float64(bad), limit)
 }
@@ -132,7 +136,7 @@ func TestBadTablesAreFound(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, uint64(len(kind.name))))
-			found, tables := 0, 20
+			found, poor, tables := 0, 0, 20
 			if testing.Short() {
 				tables = 6
 			}
@@ -141,13 +145,16 @@ func TestBadTablesAreFound(t *testing.T) {
 				y := kind.make(x, z, random)
 				table := &regressionTable{noise: kind.noise, y: y, x: [][]float64{each(n, func(int) float64 { return 1 }), x, z}}
 				report := check(t, table.input(random, table.fitted(random)))
+				if report.Verdict == modelcheck.Poor {
+					poor++
+				}
 				if report.Verdict != modelcheck.Good && mentions(report, kind.term) {
 					found++
 				} else {
 					t.Logf("%v", report)
 				}
 			}
-			t.Logf("found %d of %d", found, tables)
+			t.Logf("found %d of %d, %d called poor", found, tables, poor)
 			require.GreaterOrEqual(t, found, kind.least*tables/20)
 		})
 	}

@@ -10,12 +10,13 @@ import (
 )
 
 // Limits above which a finding makes the model poor, not only questionable. Discrepancies of these
-// sizes change conclusions. Not tuned.
+// sizes change conclusions. 1 of 150 tables drawn from the model is called poor, and 169 of 260
+// that a model does not describe; half and twice, 2 and 1, and 179 and 135
+// (docs/benchmarks/constants.md).
 const (
 	poorDispersion = 2.0  // ratio of variances, or the inverse ratio
 	poorOutlier    = 10.0 // residual in robust standard deviations
 	poorSerial     = 0.5  // lag-1 correlation
-	poorZeros      = 0.1  // difference of shares
 	poorCurvature  = 0.1  // explained share of the residual variance
 )
 

@@ -9,7 +9,8 @@ import (
 
 // Training almost never draws improbable models, and the few draws among them would have large
 // importance weights. A flatter version of the network, with each conditional raised to a power,
-// draws these models more often. Not tuned.
+// draws these models more often. No other weight grows by more than a third. On 20 predictors the
+// largest of 262,144 weights is 6 times the mean, and 88 times without it (docs/method.md).
 const (
 	flatPower = 0.5
 	flatShare = 4 // one draw in four comes from the flatter version

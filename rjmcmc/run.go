@@ -165,7 +165,7 @@ func (s *sampler) endBurnIn() error {
 // settling is the share of burn-in without changes of model. In it the chains, spread over models,
 // find the location and width of their coordinates. With changes of model, chains would leave every
 // model with a coordinate whose posterior lies far from its starting value, before they find this
-// posterior. Not tuned.
+// posterior. Half and twice give the same answers (docs/benchmarks/constants.md).
 const settling = 0.25
 
 // schedule returns the moves of iteration t in order. In the settling part of burn-in, walks

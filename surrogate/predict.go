@@ -22,7 +22,8 @@ type lookup struct {
 	unknown *mat.Dense
 }
 
-// mostTail bounds the number T of combinations of the tabulated last sites. Not tuned.
+// mostTail bounds the number T of combinations of the tabulated last sites, so that a table takes
+// at most 2 MiB with [DefaultInducing] codes.
 const mostTail = 1 << 10
 
 // lookup returns the tables of the present belief. They include the table for standard deviations

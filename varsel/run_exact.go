@@ -98,7 +98,8 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 const drawnModels = 1 << 14
 
 // mostListedGroups is the largest number of predictors for which all models, about a million, may
-// be listed. Not tuned.
+// be listed. Sums over them take six processor seconds (docs/benchmarks/speed.md), and a list of
+// them, at 200 bytes a model, 200 megabytes of JSON.
 const mostListedGroups = 20
 
 // drawExact draws n times from the models that an exact answer lists, and from the closed forms of

@@ -53,7 +53,8 @@ func (m *GraphModels) Rows() int { return m.structure.Nodes }
 
 // copies returns the number of graphs along each order in a batch of the given number of graphs.
 // The mean loss of the other graphs along the same order is the baseline for a graph's edges. More
-// copies make a better baseline, but leave fewer orders in a batch. Not tuned.
+// copies make a better baseline, but leave fewer orders in a batch. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 func copies(graphs int) int {
 	for count := 4; count > 1; count-- {
 		if graphs%count == 0 {

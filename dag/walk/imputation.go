@@ -34,7 +34,8 @@ type imputer struct {
 	mechanisms [][]int
 }
 
-// imputeBurnIn is the number of steps before the first round. Not tuned.
+// imputeBurnIn is the number of steps before the first round. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const imputeBurnIn = 200
 
 // imputeCandidates is the default number of candidates of a node, its likely parents, if cells are

@@ -33,7 +33,8 @@ type ListedGraphs struct {
 // takes a second or less.
 const MostSummed = 10
 
-// These are sizes of the rounds of chains. Not tuned.
+// These are sizes of the rounds of chains. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	listedChains = 6
 	mostSweeps   = 64  // largest number of sweeps between two draws

@@ -9,8 +9,8 @@ import (
 )
 
 // Part is a stage of a run, given as the fraction of the run's time limit at which the stage ends.
-// The rest of the time is for later stages. Not tuned: the parts divide only the time, and
-// certificates show whether it sufficed.
+// The rest of the time is for later stages. No verdict depends on a part: it divides only the time
+// of runs that reach their limit, and certificates show whether the time sufficed.
 type Part float64
 
 const (

@@ -140,7 +140,9 @@ func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 }
 
 // These constants set the fraction of the diagonal that is added to an indefinite Hessian: the
-// smallest, the largest, and the least size of the diagonal entry that is multiplied. Not tuned.
+// smallest, the largest, and the least size of the diagonal entry that is multiplied. A mode does
+// not depend on them, since a search converges only where nothing is added. The fraction grows
+// tenfold, so that a step takes at most 17 factorisations.
 const (
 	firstDamping  = 1e-3
 	mostDamping   = 1e12

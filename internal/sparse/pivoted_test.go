@@ -51,3 +51,22 @@ func TestPivoted(t *testing.T) {
 	_, pivots, _ = FactorizePivoted(nil, 0, 1e-9)
 	require.Empty(t, pivots)
 }
+
+// BenchmarkFactorizePivoted takes a matrix of 2,000 columns and rank 1,000.
+func BenchmarkFactorizePivoted(b *testing.B) {
+	const n, rank = 2000, 1000
+	random := stream.Rand(1, "pivoted")
+	root := mat.NewDense(rank, n, nil)
+	for i := range rank {
+		for j := range n {
+			root.Set(i, j, random.NormFloat64()/math.Sqrt(rank))
+		}
+	}
+	var whole mat.Dense
+	whole.Mul(root.T(), root)
+	a := make([]float64, n*n)
+	for b.Loop() {
+		copy(a, whole.RawMatrix().Data)
+		FactorizePivoted(a, n, 1e-9)
+	}
+}

@@ -43,7 +43,7 @@ type births struct {
 	kept    []atomic.Pointer[[]float64]
 }
 
-// Settings of the process. Not tuned.
+// Settings of the process. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	// sweepTime is the time of the process in a sweep, in which a member dies twice on average.
 	sweepTime = 2
