@@ -80,10 +80,7 @@ func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, draws
 	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
 	c.Missed = psis.TailShare(smoothed.K, draws)
-	norm := logsum.Of(smoothed.LogWeights)
-	for _, logWeight := range smoothed.LogWeights {
-		c.Sample.Weight = append(c.Sample.Weight, math.Exp(logWeight-norm))
-	}
+	c.Sample.Weight = logsum.Shares(smoothed.LogWeights)
 	c.Gather()
 	heavy := make([]witness, draws)
 	for i, weight := range d.logWeights {

@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"internal/picture":    {"internal/atomicfile"},
 	"internal/psis":       {"internal/rank"},
 	"internal/verdict":    {"internal/enum", "internal/psis"},
-	"internal/weighted":   {"internal/psis"},
+	"internal/weighted":   {"internal/logsum", "internal/psis"},
 	"internal/line":       {"internal/logsum", "internal/parallel", "internal/rank"},
 	"internal/mode":       {"internal/dense"},
 	"internal/proposal":   {"internal/dense"},

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -99,11 +98,7 @@ func effectiveShare(logWeights []float64) float64 {
 			logWeights[k] = math.Inf(-1)
 		}
 	}
-	shares := logsum.Shares(logWeights)
-	if squares := floats.Dot(shares, shares); squares > 0 {
-		return 1 / squares / float64(len(shares))
-	}
-	return 0
+	return logsum.Effective(logWeights) / float64(len(logWeights))
 }
 
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

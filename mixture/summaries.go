@@ -84,10 +84,7 @@ func (p *Problem) shares(row int, s *state, into []float64) {
 	for j, c := range s.components {
 		into[j] = math.Log(c.weight) + p.family.logDensity(row, c)
 	}
-	total := logsum.Of(into)
-	for j := range into {
-		into[j] = math.Exp(into[j] - total)
-	}
+	logsum.Shares(into)
 }
 
 func (s *Sample) summariseGiven(k int) (Given, []Row) {

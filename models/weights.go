@@ -101,10 +101,8 @@ func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels 
 		logWeights[i] = w.logMass(at) - w.logReference[at]
 	}
 	smoothed = psis.Smooth(logWeights)
-	norm := logsum.Of(smoothed.LogWeights)
-	ofDraws, ofModels = make([]float64, len(w.positions)), make([]float64, len(w.codes))
+	ofDraws, ofModels = logsum.Shares(smoothed.LogWeights)[:len(w.positions)], make([]float64, len(w.codes))
 	for i, at := range w.positions {
-		ofDraws[i] = math.Exp(smoothed.LogWeights[i] - norm)
 		ofModels[at] += ofDraws[i]
 	}
 	return smoothed, ofDraws, ofModels

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
@@ -65,7 +67,7 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 			if len(a.Powers) > mostPowers {
 				return nil, fmt.Errorf("rjmcmc: annealing took %d steps to a power of %.2g: the evidence differs too much between states", mostPowers, p.power)
 			}
-			if err := p.step(ctx, p.next(), 1); err != nil {
+			if err := p.step(ctx, p.power+weighted.Rise(p.logWeight, p.logEvidence, annealedShare, 1-p.power), 1); err != nil {
 				return nil, once(ctx, "annealing", err)
 			}
 		}
@@ -114,42 +116,12 @@ func (p *annealing) start(c Collapsed, particles int) error {
 	return nil
 }
 
-// effective returns the share of the states that would be effective after an increase of the power
-// to power.
-func (p *annealing) effective(power float64) float64 {
-	ones, squares := make([]float64, len(p.states)), make([]float64, len(p.states))
-	for i, e := range p.logEvidence {
-		ones[i] = p.logWeight[i] + (power-p.power)*e
-		squares[i] = 2 * ones[i]
-	}
-	return math.Exp(2*logsum.Of(ones)-logsum.Of(squares)) / float64(len(p.states))
-}
-
-// next returns the power after which the share annealedShare of the states is effective.
-func (p *annealing) next() float64 {
-	if p.effective(1) >= annealedShare {
-		return 1
-	}
-	low, high := p.power, 1.0
-	for range 50 {
-		if middle := (low + high) / 2; p.effective(middle) >= annealedShare {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
-}
-
 // step reweights the states to power and moves them. Before the moves it resamples the states if
 // their effective share is below resampled.
 func (p *annealing) step(ctx context.Context, power, resampled float64) error {
-	share := p.effective(power)
-	for i, e := range p.logEvidence {
-		p.logWeight[i] += (power - p.power) * e
-	}
+	floats.AddScaled(p.logWeight, power-p.power, p.logEvidence)
 	p.power = power
-	if share < resampled {
+	if logsum.Effective(p.logWeight) < resampled*float64(len(p.states)) {
 		p.resample()
 	}
 	for i, state := range p.states {
@@ -166,10 +138,9 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 // resample resamples the states by weight, systematically (Kitagawa 1996).
 func (p *annealing) resample() {
 	n := len(p.states)
-	total, weights := p.normalised()
-	p.logMean += total - math.Log(float64(n))
+	p.logMean += logsum.Of(p.logWeight) - math.Log(float64(n))
 	states, logEvidence := make([]CollapsedState, 0, n), make([]float64, 0, n)
-	for i, copies := range weighted.Counts(weights, n, p.random) {
+	for i, copies := range weighted.Counts(logsum.Shares(p.logWeight), n, p.random) {
 		for c := range copies {
 			state := p.states[i]
 			if c > 0 {
@@ -184,17 +155,8 @@ func (p *annealing) resample() {
 
 // group returns the population, which must have reached power 1.
 func (p *annealing) group() AnnealedGroup {
-	total, weights := p.normalised()
-	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
-}
-
-// normalised returns the normalised weights of the states and the logarithm of their sum.
-func (p *annealing) normalised() (total float64, weights []float64) {
-	total, weights = logsum.Of(p.logWeight), make([]float64, len(p.states))
-	for i, weight := range p.logWeight {
-		weights[i] = math.Exp(weight - total)
-	}
-	return total, weights
+	logEvidence := p.logMean + logsum.Of(p.logWeight) - math.Log(float64(len(p.states)))
+	return AnnealedGroup{logEvidence, p.states, logsum.Shares(p.logWeight)}
 }
 
 // Ladder returns powers for tempered chains, descending from 1 to 0: every step-th of a.Powers.

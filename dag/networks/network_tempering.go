@@ -4,9 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 const (
@@ -59,25 +62,19 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 		}
 		rise := 1 - beta
 		if step < mostTempering {
-			rise = riseOf(logLik, rise)
+			rise = weighted.Rise(make([]float64, len(logLik)), logLik, keptShare, rise)
 		}
-		logWeights := make([]float64, len(logLik))
-		for i, x := range logLik {
-			logWeights[i] = rise * x
-		}
-		total := logsum.Of(logWeights)
-		out.LogEvidence += total - math.Log(float64(len(particles)))
+		floats.Scale(rise, logLik)
+		out.LogEvidence += logsum.Of(logLik) - math.Log(float64(len(particles)))
 		if beta += rise; 1-beta < 1e-12 {
 			beta = 1
 		}
-		// Systematic resampling.
-		u, sum, from := random.Float64(), 0.0, -1
-		for i, s := range states {
-			for from < len(particles)-1 && sum <= (float64(i)+u)/float64(chains) {
-				from++
-				sum += math.Exp(logWeights[from] - total)
+		start := 0
+		for i, copies := range weighted.Counts(logsum.Shares(logLik), chains, random) {
+			for _, s := range states[start : start+copies] {
+				particles[i].restore(s)
 			}
-			particles[from].restore(s)
+			start += copies
 		}
 		for i, s := range states {
 			mover.fill(s)
@@ -91,33 +88,4 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 		}
 	}
 	return out
-}
-
-// riseOf returns the rise of β after which the fraction keptShare of the particles is effective,
-// but at most most.
-func riseOf(logLik []float64, most float64) float64 {
-	effective := func(rise float64) float64 {
-		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))
-		for i, x := range logLik {
-			weights[i], doubled[i] = rise*x, 2*rise*x
-		}
-		return math.Exp(2*logsum.Of(weights) - logsum.Of(doubled))
-	}
-	wanted := keptShare * float64(len(logLik))
-	if effective(most) >= wanted {
-		return most
-	}
-	low, high := 0.0, most
-	for high-low > 1e-3*high {
-		middle := (low + high) / 2
-		if low == 0 && high > 1e-9 { // find the order of magnitude first
-			middle = high / 4
-		}
-		if effective(middle) >= wanted {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return math.Max(low, 1e-12)
 }

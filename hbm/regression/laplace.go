@@ -347,8 +347,6 @@ func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *r
 		}
 	}
 	total := logsum.Of(draws.share)
-	for k, logWeight := range draws.share {
-		draws.share[k] = math.Exp(logWeight - total)
-	}
+	logsum.Shares(draws.share)
 	return total - math.Log(float64(len(draws.share))) + l.r.logPriorOfHyperparameters(mask, theta), keptEffects{outer: draws}
 }

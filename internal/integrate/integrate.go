@@ -241,20 +241,9 @@ func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed 
 func tempered(logWeights []float64, draws int) []float64 {
 	weights := make([]float64, len(logWeights))
 	for power := 1.0; power > 1e-3; power *= 0.7 {
-		for i, l := range logWeights {
-			weights[i] = power * l
-		}
-		total := logsum.Of(weights)
-		if math.IsInf(total, -1) || math.IsNaN(total) {
-			return nil
-		}
-		squares := 0.0
-		for i := range weights {
-			weights[i] = math.Exp(weights[i] - total)
-			squares += weights[i] * weights[i]
-		}
-		if 1/squares >= float64(draws)/20 {
-			return weights
+		floats.ScaleTo(weights, power, logWeights)
+		if logsum.Effective(weights) >= float64(draws)/20 {
+			return logsum.Shares(weights)
 		}
 	}
 	return nil
@@ -294,15 +283,11 @@ func finiteOr(x, fallback float64) float64 {
 // Raftery and Bao 2010). Mended returns nil if the sample gives no such component. An estimate
 // needs a new sample.
 func (p *Proposal) Mended(s *Sample) *Proposal {
-	weights := s.LogWeights()
-	total := logsum.Of(weights)
-	heaviest, order := 0, make([]int, len(weights))
-	for i, l := range weights {
-		order[i], weights[i] = i, math.Exp(l-total)
-		if weights[i] > weights[heaviest] {
-			heaviest = i
-		}
+	weights, order := logsum.Shares(s.LogWeights()), make([]int, len(s.Points))
+	for i := range order {
+		order[i] = i
 	}
+	heaviest := floats.MaxIdx(weights)
 	if !(weights[heaviest] > 0) {
 		return nil
 	}

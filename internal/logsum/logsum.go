@@ -2,7 +2,12 @@
 // gamma function.
 package logsum
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Negligible is a difference of two log terms, in nats: from this difference on, the smaller term
 // does not change the sum in float64.
@@ -43,6 +48,16 @@ func Shares(logs []float64) []float64 {
 		logs[i] = math.Exp(x - total)
 	}
 	return logs
+}
+
+// Effective returns the effective number of draws that have the given log weights, (Σw)² / Σw². It
+// is 0 if no weight is positive.
+func Effective(logWeights []float64) float64 {
+	shares := Shares(slices.Clone(logWeights))
+	if squares := floats.Dot(shares, shares); squares > 0 {
+		return 1 / squares
+	}
+	return 0
 }
 
 // Gamma returns log Γ(x) for x > 0.
