@@ -10,6 +10,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/evaluate"
@@ -148,15 +150,9 @@ func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, s
 	if err != nil {
 		return 0, 0, err
 	}
-	var squares float64
-	for i := range all.LogQ {
-		elbo += (all.LogJoint[i] - all.LogQ[i]) / float64(draws)
-	}
-	for i := range all.LogQ {
-		deviation := all.LogJoint[i] - all.LogQ[i] - elbo
-		squares += deviation * deviation
-	}
-	return elbo, math.Sqrt(squares / float64(draws) / float64(max(draws-1, 1))), nil
+	floats.Sub(all.LogJoint, all.LogQ)
+	elbo, sd := stat.PopMeanStdDev(all.LogJoint, nil)
+	return elbo, sd / math.Sqrt(float64(max(draws-1, 1))), nil
 }
 
 // Sample makes n draws from the posterior, with the seed of the configuration and the stream called

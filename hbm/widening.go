@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/rank"
@@ -97,10 +98,7 @@ func (b block) correction(squares []float64) float64 {
 	if b.total == 0 {
 		return 0
 	}
-	sum := 0.0
-	for _, square := range squares {
-		sum += square
-	}
+	sum := floats.Sum(squares)
 	terms := make([]float64, 0, len(widenings)+len(b.present))
 	for _, c := range widenings {
 		if !c.single {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
@@ -67,7 +68,7 @@ func (d vectorNumbers) log(u []float64) float64 {
 		return math.Inf(-1)
 	}
 	size := float64(d)
-	radius := math.Sqrt(squared(u[1 : 1+d]))
+	radius := floats.Norm(u[1:1+d], 2)
 	if !(radius < 1) {
 		return math.Inf(-1)
 	}
@@ -202,15 +203,9 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 // (u₁(1−u₁))^{d(d+1)/2} for the two covariances.
 func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	d := float64(f.dim())
-	logS := 2*one.vector.log + math.Log1p(-squared(u[1:1+f.dim()]))
+	offset := u[1 : 1+f.dim()]
+	logS := 2*one.vector.log + math.Log1p(-floats.Dot(offset, offset))
 	return math.Log(one.weight) + one.vector.log + (d+1)/2*logS - d/2*(d+2)*(math.Log(u[0])+math.Log1p(-u[0]))
-}
-
-func squared(x []float64) (total float64) {
-	for _, v := range x {
-		total += v * v
-	}
-	return total
 }
 
 // solveLower returns L⁻¹ M.

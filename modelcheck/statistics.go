@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -247,11 +250,7 @@ func median(values []float64) float64 {
 }
 
 func meanSquare(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v * v
-	}
-	return sum / float64(len(values))
+	return floats.Dot(values, values) / float64(len(values))
 }
 
 func logOrZero(x float64) float64 {
@@ -263,22 +262,13 @@ func logOrZero(x float64) float64 {
 
 // correlation returns Pearson's correlation, or 0 where a or b is constant up to rounding.
 func correlation(a, b []float64) float64 {
-	n := float64(len(a))
-	var meanA, meanB float64
-	for i := range a {
-		meanA += a[i] / n
-		meanB += b[i] / n
+	varies := func(values []float64) bool {
+		const rounding = 1e-20 // relative rounding error of squares
+		mean, variance := stat.PopMeanVariance(values, nil)
+		return variance > rounding*mean*mean
 	}
-	var aa, bb, ab float64
-	for i := range a {
-		x, y := a[i]-meanA, b[i]-meanB
-		aa += x * x
-		bb += y * y
-		ab += x * y
-	}
-	const rounding = 1e-20 // relative rounding error of squares
-	if !(aa > rounding*n*meanA*meanA) || !(bb > rounding*n*meanB*meanB) || aa == 0 || bb == 0 {
+	if !varies(a) || !varies(b) {
 		return 0
 	}
-	return ab / math.Sqrt(aa*bb)
+	return stat.Correlation(a, b, nil)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Neighbours is a distribution over sets of items near given sets, the centres, computed in Go and
@@ -39,10 +41,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 		panic("modeldist.NewNeighbours: got no centres")
 	}
 	n := &Neighbours{centres: centres, with: map[int32][]int{}, logOdds: make([]float64, len(weights)), skip: make([]float64, len(weights)+1)}
-	total := 0.0
-	for _, weight := range weights {
-		total += weight
-	}
+	total := floats.Sum(weights)
 	for item, weight := range weights {
 		p := math.Min(mostAdded, added*(weight/total+1/float64(len(weights)))/2)
 		n.logOdds[item] = math.Log(p) - math.Log1p(-p)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/parallel"
@@ -76,7 +77,7 @@ func (r *Result) LadderRHat() float64 {
 }
 
 // logEvidence estimates the log evidence from the chains first to last-1.
-func (r *Result) logEvidence(first, last int) (sum float64) {
+func (r *Result) logEvidence(first, last int) float64 {
 	rows := r.Chains * len(r.ladder)
 	ratios := make([]float64, len(r.ladder)-1)
 	parallel.Run(len(ratios), func(t int) {
@@ -89,10 +90,7 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 		}
 		ratios[t] = logRatio(cold, hot)
 	})
-	for _, ratio := range ratios {
-		sum += ratio
-	}
-	return sum
+	return floats.Sum(ratios)
 }
 
 // resolution is the tolerance of the bisection in logRatio, relative to the larger of 1 and the log

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/space"
 )
 
@@ -63,10 +65,7 @@ func newItemWeights(items int, weights []float64) *itemWeights {
 		sum:       make([]float64, items), count: make([]float64, items),
 	}
 	if weights != nil {
-		var total float64
-		for _, v := range weights {
-			total += v
-		}
+		total := floats.Sum(weights)
 		for i, v := range weights {
 			w.inclusion[i] = min(0.5, members*v/total)
 		}

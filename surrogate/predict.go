@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -114,9 +115,8 @@ func squares(a, b *mat.Dense) []float64 {
 	rows, _ := product.Dims()
 	out := make([]float64, rows)
 	for i := range out {
-		for _, value := range product.RawRowView(i) {
-			out[i] += value * value
-		}
+		row := product.RawRowView(i)
+		out[i] = floats.Dot(row, row)
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 	l := p.lookup(sd != nil)
 	k := l.covariances(p, first, len(mean))
 	for i := range mean {
-		mean[i] = p.constant + dot(k.RawRowView(i), l.weights)
+		mean[i] = p.constant + floats.Dot(k.RawRowView(i), l.weights)
 	}
 	if sd == nil {
 		return
@@ -144,13 +144,6 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 	for i, known := range squares(k, l.unknown) {
 		sd[i] = math.Sqrt(math.Max((1+p.walk)*p.kernel.scale-known, 0))
 	}
-}
-
-func dot(a, b []float64) (sum float64) {
-	for i, value := range a {
-		sum += value * b[i]
-	}
-	return sum
 }
 
 // Draw draws the expected rewards of the inducing codes jointly, and then all other models
@@ -188,7 +181,7 @@ func (p *Process) Draw(random *rand.Rand, dst []float64) {
 		k := l.covariances(p, first, end-first)
 		for i, known := range squares(k, whitening) {
 			open := (1 + p.walk) * math.Max(p.kernel.scale-known, 0)
-			dst[first+i] = p.constant + dot(k.RawRowView(i), weights) + math.Sqrt(open)*random.NormFloat64()
+			dst[first+i] = p.constant + floats.Dot(k.RawRowView(i), weights) + math.Sqrt(open)*random.NormFloat64()
 		}
 	})
 }

@@ -3,6 +3,7 @@ package graph
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -38,10 +39,7 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 		}
 		power *= 3
 	}
-	l.upTo = make([]float64, power)
-	for i := range l.upTo {
-		l.upTo[i] = math.Inf(-1)
-	}
+	l.upTo = slices.Repeat([]float64{math.Inf(-1)}, power)
 	for _, nodeSets := range sets {
 		if !on(0, 1) {
 			return l
@@ -109,14 +107,20 @@ func (l *layerSum) rootWeight(j int) float64 {
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
 	for j := range Members(outside) {
-		sum, within := math.Inf(-1), above
-		for t := range Members(layer) { // divide the families by their first member in layer
-			sum = logsum.Add(sum, l.touching[j][t][within])
-			within &^= 1 << t
-		}
-		below[j] = sum
+		below[j] = l.below(j, above, layer)
 	}
 	return outside
+}
+
+// below returns the log of the sum over the families of a node that put it into the layer after
+// layer.
+func (l *layerSum) below(node int, above, layer uint64) float64 {
+	sum, within := math.Inf(-1), above
+	for t := range Members(layer) { // divide the families by their first member in layer
+		sum = logsum.Add(sum, l.touching[node][t][within])
+		within &^= 1 << t
+	}
+	return sum
 }
 
 // sumSubsets fills sums with Σ_{j in S} below[j] for every subset S of set.
@@ -155,26 +159,18 @@ func (l *layerSum) Draw(random *rand.Rand, families []int) {
 			}
 			return
 		}
-		below := func(j int, upper uint64) float64 {
-			sum, within := math.Inf(-1), above
-			for t := range Members(upper) {
-				sum = logsum.Add(sum, l.touching[j][t][within])
-				within &^= 1 << t
-			}
-			return sum
-		}
 		upper := pick(random, l.upTo[l.indexOf(nodes, layer)], above, func(s uint64) float64 {
 			term := l.upTo[l.indexOf(above, s)]
 			for j := range Members(layer) {
 				if math.IsInf(term, -1) {
 					break
 				}
-				term += below(j, s)
+				term += l.below(j, above, s)
 			}
 			return term
 		})
 		for j := range Members(layer) {
-			families[j] = drawSet(random, l.sets[j], above, upper, below(j, upper))
+			families[j] = drawSet(random, l.sets[j], above, upper, l.below(j, above, upper))
 		}
 		nodes, layer = above, upper
 	}
@@ -268,10 +264,7 @@ func (l *layerSum) newAround() [][][]float64 {
 	for j := range around {
 		around[j] = make([][]float64, l.nodes)
 		for t := range around[j] {
-			around[j][t] = make([]float64, 1<<l.nodes)
-			for set := range around[j][t] {
-				around[j][t][set] = math.Inf(-1)
-			}
+			around[j][t] = slices.Repeat([]float64{math.Inf(-1)}, 1<<l.nodes)
 		}
 	}
 	return around

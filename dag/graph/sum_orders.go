@@ -3,6 +3,7 @@ package graph
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -51,10 +52,7 @@ func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum 
 // sumWithin returns, for every set S of nodes, the log of the sum of the weights of the given sets
 // that are within S and contain all of must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
-	sums := make([]float64, 1<<nodes)
-	for i := range sums {
-		sums[i] = math.Inf(-1)
-	}
+	sums := slices.Repeat([]float64{math.Inf(-1)}, 1<<nodes)
 	for _, s := range sets {
 		if s.parents&must == must {
 			sums[s.parents] = logsum.Add(sums[s.parents], s.logWeight)

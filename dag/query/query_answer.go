@@ -208,10 +208,7 @@ func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 // weightedMean returns Σ w x for weights w that add up to one, and its standard error if the draws
 // are worth the given number of independent draws.
 func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
-	sum, squares := 0.0, 0.0
-	for k, w := range weights {
-		sum += w * x[k]
-	}
+	sum, squares := floats.Dot(weights, x), 0.0
 	for k, w := range weights {
 		squares += dgraph.Square(w * (x[k] - sum))
 	}

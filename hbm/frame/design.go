@@ -3,12 +3,12 @@ package frame
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -90,7 +90,7 @@ func (f *Frame) checkRank() {
 	var basis [][]float64
 	for j := range columns {
 		left := mat.Col(nil, j, f.X)
-		length := norm(left)
+		length := floats.Norm(left, 2)
 		for _, b := range basis {
 			projection := 0.0
 			for i := range rows {
@@ -100,7 +100,7 @@ func (f *Frame) checkRank() {
 				left[i] -= projection * b[i]
 			}
 		}
-		rest := norm(left)
+		rest := floats.Norm(left, 2)
 		if rest <= DependentColumn*length || len(basis) == rows {
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].Text()))
 			continue
@@ -110,14 +110,6 @@ func (f *Frame) checkRank() {
 		}
 		basis = append(basis, left)
 	}
-}
-
-func norm(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v * v
-	}
-	return math.Sqrt(sum)
 }
 
 // addVarying adds the columns of the Varying at a place of the formula to the grouping of its

@@ -20,7 +20,7 @@ func (f *Frame) Spread(values []float64, centre bool) (mean, sd float64) {
 	}
 	rest := slices.Clone(values)
 	f.Centre(rest, mean)
-	return mean, norm(rest) / math.Sqrt(float64(f.Rows()-1))
+	return mean, floats.Norm(rest, 2) / math.Sqrt(float64(f.Rows()-1))
 }
 
 // Centre subtracts a number from a column over the rows of the table.
@@ -66,7 +66,7 @@ func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)
 	}
-	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
+	return 0, floats.Norm(values, 2) / math.Sqrt(float64(len(values)-1))
 }
 
 // UsableSpread reports whether a division by sd keeps full precision.

@@ -6,15 +6,13 @@ package pick
 import (
 	"math"
 	"sort"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Index returns i with probability weights[i] / Σ weights.
 func Index(weights []float64, u float64) int {
-	total := 0.0
-	for _, weight := range weights {
-		total += weight
-	}
-	return Func(len(weights), u*total, func(i int) float64 { return weights[i] })
+	return Func(len(weights), u*floats.Sum(weights), func(i int) float64 { return weights[i] })
 }
 
 // Log returns i with probability exp(logs[i]) / Σ exp(logs).

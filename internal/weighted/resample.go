@@ -2,17 +2,18 @@
 // means, standard deviations and quantiles.
 package weighted
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Counts divides n draws among rows in proportion to their weights, by systematic resampling, which
 // adds the least noise: each count is its expectation rounded up or down. Weights need not sum to
 // one. If no weight is positive, all counts are 0.
 func Counts(weights []float64, n int, random *rand.Rand) []int {
 	counts := make([]int, len(weights))
-	var total float64
-	for _, weight := range weights {
-		total += weight
-	}
+	total := floats.Sum(weights)
 	u := random.Float64()
 	if !(total > 0) {
 		return counts

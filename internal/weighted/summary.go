@@ -16,7 +16,7 @@ type Summary struct {
 }
 
 // Summarise describes a quantity that only some draws have; in all other draws it is zero. all is
-// over all draws, and given over the draws that have the quantity. in holds these draws and is
+// over all draws, and included over the draws that have the quantity. in holds these draws and is
 // sorted by value. mass is the total weight of all draws. Results that cannot be computed, such as
 // the mean of no draws, are NaN.
 func Summarise(in []Value, mass float64, levels []float64) (all, included Summary) {

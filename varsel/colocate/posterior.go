@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 )
 
@@ -167,10 +168,7 @@ func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [h
 }
 
 func normalised(mass [hypotheses]float64) [hypotheses]float64 {
-	sum := 0.0
-	for _, m := range mass {
-		sum += m
-	}
+	sum := floats.Sum(mass[:])
 	for h := range mass {
 		mass[h] = max(mass[h]/sum, 0) // a difference may round below 0
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -215,9 +216,7 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range e.logJoint {
-		e.logJoint[i] = math.Inf(-1)
-	}
+	e.logJoint = slices.Repeat([]float64{math.Inf(-1)}, len(e.logJoint))
 	var lock sync.Mutex // guards done and Progress
 	done, heads := 0, 1<<(WalkedGroups/2)
 	return parallel.Each(ctx, heads, func(int) func(head int) error {
