@@ -119,17 +119,10 @@ func Refuse(dir string) error {
 // application.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
-// Table holds the name and the contents of a CSV file.
-type Table struct {
-	// Name is the name of the file.
-	Name string
-	Rows [][]string // the first row has the names of the columns
-}
-
 // Write writes a comparison to a directory. It writes whole, the value of the application that
-// embeds c, as JSON, the tables and a table of the models as CSV, and a figure as SVG and PNG. It
-// returns an error if the directory already holds a comparison.
-func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
+// embeds c, as JSON, the tables, by the names of their files, and a table of the models as CSV, and
+// a figure as SVG and PNG. It returns an error if the directory already holds a comparison.
+func (c *Comparison) Write(dir string, whole any, tables map[string][][]string) error {
 	if err := Refuse(dir); err != nil {
 		return err
 	}
@@ -138,26 +131,25 @@ func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	}
 	c.RunDir = dir
 	if len(c.Models) > 0 {
-		tables = append(tables, Pairs(ModelsFile, "code", c.Models))
+		models := map[string][][]string{ModelsFile: Pairs("code", c.Models)}
+		if err := rundir.WriteTables(dir, models); err != nil {
+			return err
+		}
 		if err := c.figure().Write(dir); err != nil {
 			return err
 		}
 	}
-	files := map[string][][]string{}
-	for _, table := range tables {
-		files[table.Name] = table.Rows
-	}
-	if err := rundir.WriteTables(dir, files); err != nil {
+	if err := rundir.WriteTables(dir, tables); err != nil {
 		return err
 	}
 	return rundir.WriteJSON(filepath.Join(dir, File), whole)
 }
 
-// Pairs returns a table of pairs with the given name. first is the name of its first column.
-func Pairs(name, first string, pairs []Pair) Table {
+// Pairs returns a table of pairs. first is the name of its first column.
+func Pairs(first string, pairs []Pair) [][]string {
 	rows := [][]string{{first, "a", "se_a", "b", "se_b", "difference", "z"}}
 	for _, p := range pairs {
 		rows = append(rows, []string{p.Name + p.Code, p.A.Text(), p.SEA.Text(), p.B.Text(), p.SEB.Text(), p.Difference.Text(), p.Z.Text()})
 	}
-	return Table{name, rows}
+	return rows
 }

@@ -71,7 +71,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 // as JSON, edges and graphs as CSV, and a plot of the graphs' probabilities in one run against the
 // other as SVG and PNG.
 func (c *Comparison) Write(dir string) error {
-	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
+	return c.Comparison.Write(dir, c, map[string][][]string{"edges.csv": compare.Pairs("edge", c.Edges)})
 }
 
 func (r *StoredRun) summary() compare.Run {

@@ -3,10 +3,7 @@ package predict
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Ranked is a run in a comparison of runs on the same rows.
@@ -42,10 +39,8 @@ func Compare(runs []Ranked) ([]Ranked, error) {
 					best.RunDir, other.RunDir, i+1, row.Row, other.LOO.Rows[i].Row)
 			}
 			differences[i] = float64(other.LOO.Rows[i].ELPD - row.ELPD)
-			other.Difference += Number(differences[i])
 		}
-		_, variance := stat.PopMeanVariance(differences, nil)
-		other.DifferenceSE = Number(math.Sqrt(float64(len(differences)) * variance))
+		other.Difference, other.DifferenceSE = sum(differences)
 	}
 	return ranked, nil
 }

@@ -37,8 +37,13 @@ func (b *ByGroup) Summarise() {
 	for i, g := range b.Groups {
 		elpd[i] = float64(g.ELPD)
 	}
-	_, variance := stat.PopMeanVariance(elpd, nil)
-	b.ELPD, b.SE = Number(floats.Sum(elpd)), Number(math.Sqrt(float64(len(elpd))*variance))
+	b.ELPD, b.SE = sum(elpd)
+}
+
+// sum returns the sum of independent values, and its standard error.
+func sum(values []float64) (total, se Number) {
+	_, variance := stat.PopMeanVariance(values, nil)
+	return Number(floats.Sum(values)), Number(math.Sqrt(float64(len(values)) * variance))
 }
 
 // Joint returns the log joint predictive density of all rows. The draws must come from a posterior
@@ -51,9 +56,7 @@ func (r *Rows) Joint() (float64, error) {
 	for row := range r.Len() {
 		r.Predictor(row, eta)
 		r.LogDensities(row, eta, one)
-		for s, l := range one {
-			total[s] += l
-		}
+		floats.Add(total, one)
 	}
 	return logMean(total), nil
 }

@@ -105,10 +105,9 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 // Summarise computes all fields except P from the predictions of the rows.
 func (l *LOO) Summarise(rows *Rows) {
 	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
-	l.ELPD, l.KHat, l.Unreliable, l.Refits = 0, Number(math.Inf(-1)), 0, 0
+	l.KHat, l.Unreliable, l.Refits = Number(math.Inf(-1)), 0, 0
 	for i, row := range l.Rows {
 		elpd[i], residuals[i] = float64(row.ELPD), rows.Y[i]-float64(row.Mean)
-		l.ELPD += row.ELPD
 		l.KHat = max(l.KHat, row.KHat)
 		switch {
 		case row.Refit:
@@ -117,9 +116,7 @@ func (l *LOO) Summarise(rows *Rows) {
 			l.Unreliable++
 		}
 	}
-	n := float64(rows.Len())
-	_, variance := stat.PopMeanVariance(elpd, nil)
-	l.SE = Number(math.Sqrt(n * variance))
+	l.ELPD, l.SE = sum(elpd)
 	if rows.Labels == nil && rows.Categories == nil && !binary(rows.Y) && !rows.anyCensored() {
 		_, unexplained := stat.PopMeanVariance(residuals, nil)
 		_, all := stat.PopMeanVariance(rows.Y, nil)

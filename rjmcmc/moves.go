@@ -129,13 +129,7 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
 	rng := s.rngs[c]
-	active := w.kept[:0]
-	for j, on := range mask {
-		if on {
-			active = append(active, j)
-		}
-	}
-	w.kept = active
+	active := w.active(mask)
 	if len(active) == 0 {
 		return 0, false
 	}

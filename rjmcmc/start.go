@@ -117,13 +117,7 @@ func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32)
 func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
-	active := w.kept[:0]
-	for j, on := range mask {
-		if on {
-			active = append(active, j)
-		}
-	}
-	w.kept = active
+	active := w.active(mask)
 	st, ok := s.standardOf(w, s.proposal, c, active, nil)
 	if !ok {
 		return

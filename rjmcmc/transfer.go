@@ -67,6 +67,17 @@ func bit(b bool) int {
 
 func (w *workspace) reset() { w.used = 0 }
 
+// active lists the coordinates for which mask is true.
+func (w *workspace) active(mask []bool) []int {
+	w.kept = w.kept[:0]
+	for j, on := range mask {
+		if on {
+			w.kept = append(w.kept, j)
+		}
+	}
+	return w.kept
+}
+
 // take returns n zeros from the scratch memory.
 func (w *workspace) take(n int) []float64 {
 	if w.used+n > len(w.memory) {
@@ -170,9 +181,7 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 		values[a] = rng.NormFloat64()
 	}
 	m.factor.MulLower(values)
-	for a, mean := range m.mean {
-		values[a] += mean
-	}
+	floats.Add(values, m.mean)
 }
 
 var log2Pi = math.Log(2 * math.Pi)
@@ -180,9 +189,7 @@ var log2Pi = math.Log(2 * math.Pi)
 func (m marginal) logDensity(w *workspace, values []float64) float64 {
 	n := len(m.mean)
 	u := w.take(n)
-	for a := range u {
-		u[a] = values[a] - m.mean[a]
-	}
+	floats.SubTo(u, values, m.mean)
 	m.factor.SolveLower(u)
 	return -0.5*(float64(n)*log2Pi+floats.Dot(u, u)) - m.logDet
 }
@@ -194,8 +201,6 @@ func (m marginal) apply(kept []int, theta, values []float64, sign float64) {
 	}
 	n := len(values)
 	for r, i := range kept {
-		for a, v := range values {
-			theta[i] += sign * m.shift[r*n+a] * v
-		}
+		theta[i] += sign * floats.Dot(m.shift[r*n:r*n+n], values)
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/dense"
 )
 
@@ -65,18 +67,14 @@ func (p *population) standard(w *workspace, c int, coordinates []int) (st standa
 
 // toStandard replaces the values θ in x by standardised coordinates u.
 func (st standard) toStandard(x []float64) {
-	for a := range x {
-		x[a] -= st.mean[a]
-	}
+	floats.Sub(x, st.mean)
 	st.factor.MulUpper(x)
 }
 
 // fromStandard replaces the standardised coordinates u in x by values θ.
 func (st standard) fromStandard(x []float64) {
 	st.factor.SolveUpper(x)
-	for a := range x {
-		x[a] += st.mean[a]
-	}
+	floats.Add(x, st.mean)
 }
 
 // transport proposes the values of row c under the model and mask of the proposal, given the lists

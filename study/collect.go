@@ -31,11 +31,7 @@ var LongTables = []string{"inclusion", "models", "graphs", "edges", "effects", "
 
 // Summary describes the collected tasks.
 type Summary struct {
-	// Tasks is the number of tasks. Done, Failed and Missing count them by state.
-	Tasks   int `json:"tasks"`
-	Done    int `json:"done"`
-	Failed  int `json:"failed"`
-	Missing int `json:"missing"`
+	Counts
 	Damaged int `json:"damaged"` // included in Missing
 	// Verdicts counts the tasks with an answer by verdict.
 	Verdicts map[string]int `json:"verdicts"`
@@ -65,7 +61,7 @@ func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error)
 		cfg.Tables = LongTables
 	}
 	c := &collector{plan: p, store: store{p.Dir()}, cfg: cfg, writers: map[string]*rowWriter{}}
-	c.summary = &Summary{Tasks: p.Tasks(), Verdicts: map[string]int{}, Files: map[string]int{}}
+	c.summary = &Summary{Counts: Counts{Tasks: p.Tasks()}, Verdicts: map[string]int{}, Files: map[string]int{}}
 	defer c.close()
 	if err := c.read(ctx); err != nil {
 		return nil, err
@@ -236,14 +232,7 @@ func (c *collector) add(g gathered) error {
 
 func (c *collector) count(g gathered) {
 	s := c.summary
-	switch g.state {
-	case Done:
-		s.Done++
-	case Failed:
-		s.Failed++
-	case Missing:
-		s.Missing++
-	}
+	s.add(g.state)
 	if g.damaged {
 		s.Damaged++
 	}

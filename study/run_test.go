@@ -122,7 +122,7 @@ func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	assert.Equal(t, "read t2.csv: is a directory", reported[1])
 	status, err := p.Status(-1)
 	require.NoError(t, err)
-	assert.Equal(t, &Status{Tasks: 2, Done: 1, Failed: 1, Failures: []Failure{{1, p.Task(1).Name, "read t2.csv: is a directory"}}}, status)
+	assert.Equal(t, &Status{Counts: Counts{Tasks: 2, Done: 1, Failed: 1}, Failures: []Failure{{1, p.Task(1).Name, "read t2.csv: is a directory"}}}, status)
 
 	require.NoError(t, os.Remove(unreadable))
 	require.NoError(t, os.WriteFile(unreadable, []byte("2"), 0o644))

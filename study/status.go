@@ -2,13 +2,28 @@ package study
 
 import "path/filepath"
 
-// Status is the progress of a study.
-type Status struct {
-	// Tasks is the number of tasks. Done, Failed and Missing count them by state.
-	Tasks   int `json:"tasks"`
+// Counts counts tasks by their states.
+type Counts struct {
+	Tasks   int `json:"tasks"` // all
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"`
+}
+
+func (c *Counts) add(state State) {
+	switch state {
+	case Done:
+		c.Done++
+	case Failed:
+		c.Failed++
+	case Missing:
+		c.Missing++
+	}
+}
+
+// Status is the progress of a study.
+type Status struct {
+	Counts
 	// Working is the number of tasks that have a directory under work: they are in progress, or
 	// were killed.
 	Working int `json:"working"`
@@ -28,27 +43,21 @@ type Failure struct {
 // Status counts the tasks. It lists at most failures failed tasks, or all if failures is negative.
 func (p *Plan) Status(failures int) (*Status, error) {
 	s := store{p.Dir()}
-	status := &Status{Tasks: p.Tasks()}
+	status := &Status{Counts: Counts{Tasks: p.Tasks()}}
 	for i := range p.Tasks() {
 		t := p.Task(i)
-		switch s.state(t.Name) {
-		case Done:
-			status.Done++
-		case Missing:
-			status.Missing++
-		case Failed:
-			status.Failed++
-			if failures >= 0 && len(status.Failures) >= failures {
-				continue
-			}
-			failure := Failure{Index: i, Name: t.Name}
-			if record, _, err := s.record(t.Name); err != nil {
-				failure.Error = err.Error()
-			} else if record != nil { // otherwise it has succeeded in the meantime
-				failure.Error = record.Error
-			}
-			status.Failures = append(status.Failures, failure)
+		state := s.state(t.Name)
+		status.add(state)
+		if state != Failed || failures >= 0 && len(status.Failures) >= failures {
+			continue
 		}
+		failure := Failure{Index: i, Name: t.Name}
+		if record, _, err := s.record(t.Name); err != nil {
+			failure.Error = err.Error()
+		} else if record != nil { // otherwise it has succeeded in the meantime
+			failure.Error = record.Error
+		}
+		status.Failures = append(status.Failures, failure)
 	}
 	working, err := filepath.Glob(filepath.Join(s.dir, "work", "*", "[0-9a-f]*"))
 	status.Working = len(working)

@@ -74,7 +74,7 @@ func (r *StoredRun) Summary() compare.Run {
 // and a plot of the models' probabilities as SVG and PNG. It returns an error if the directory has
 // a comparison already.
 func (c *Comparison) Write(dir string) error {
-	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
+	return c.Comparison.Write(dir, c, map[string][][]string{"inclusion.csv": compare.Pairs("name", c.Inclusion)})
 }
 
 // comparable returns an error if two runs differ in the table, target, rows or predictors.

@@ -95,12 +95,11 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 // models as CSV, and the probabilities of the models against each other as SVG and PNG. It refuses
 // a directory that already holds a comparison.
 func (c *Comparison) Write(dir string) error {
-	estimates := report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")
-	tables := []compare.Table{{Name: "estimates.csv", Rows: estimates}}
+	tables := map[string][][]string{"estimates.csv": report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")}
 	if len(c.Terms) > 0 {
-		tables = append(tables, compare.Pairs("terms.csv", "term", c.Terms))
+		tables["terms.csv"] = compare.Pairs("term", c.Terms)
 	}
-	return c.Comparison.Write(dir, c, tables...)
+	return c.Comparison.Write(dir, c, tables)
 }
 
 func (r *StoredRun) summary() compare.Run {

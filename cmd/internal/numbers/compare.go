@@ -20,7 +20,7 @@ type Comparison struct {
 }
 
 // Write stores the comparison in a directory.
-func (c *Comparison) Write(dir string) error { return c.Comparison.Write(dir, c) }
+func (c *Comparison) Write(dir string) error { return c.Comparison.Write(dir, c, nil) }
 
 // numbered is a finished run whose models are numbers.
 type numbered struct {
