@@ -253,19 +253,12 @@ func moments(points [][]float64, weights []float64) (mean []float64, c *mat.SymD
 	dim := len(points[0])
 	mean, c = make([]float64, dim), mat.NewSymDense(dim, nil)
 	for n, x := range points {
-		for k := range x {
-			mean[k] += weights[n] * x[k]
-		}
+		floats.AddScaled(mean, weights[n], x)
 	}
+	offset := make([]float64, dim)
 	for n, x := range points {
-		if weights[n] == 0 {
-			continue
-		}
-		for a := range x {
-			for b := range a + 1 {
-				c.SetSym(a, b, c.At(a, b)+weights[n]*(x[a]-mean[a])*(x[b]-mean[b]))
-			}
-		}
+		floats.SubTo(offset, x, mean)
+		c.SymRankOne(c, weights[n], mat.NewVecDense(dim, offset))
 	}
 	return mean, c
 }

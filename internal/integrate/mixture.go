@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
@@ -114,9 +115,7 @@ func (m mixture) fit(points [][]float64, weights []float64, least *mat.SymDense)
 			share *= (c.degrees + float64(dim)) / (c.degrees + c.distance(x, work))
 			responsibility[i][n] = share
 			scaled[i] += share
-			for k := range x {
-				means[i][k] += share * x[k]
-			}
+			floats.AddScaled(means[i], share, x)
 		}
 	}
 	var next mixture
@@ -125,17 +124,10 @@ func (m mixture) fit(points [][]float64, weights []float64, least *mat.SymDense)
 		if mass[i] < leastShare {
 			continue
 		}
-		for k := range means[i] {
-			means[i][k] /= scaled[i]
-		}
+		floats.Scale(1/scaled[i], means[i])
 		for n, x := range points {
-			if share := responsibility[i][n]; share > 0 {
-				for a := range x {
-					for b := range a + 1 {
-						squares[i].SetSym(a, b, squares[i].At(a, b)+share*(x[a]-means[i][a])*(x[b]-means[i][b]))
-					}
-				}
-			}
+			floats.SubTo(work, x, means[i])
+			squares[i].SymRankOne(squares[i], responsibility[i][n], mat.NewVecDense(dim, work))
 		}
 		squares[i].ScaleSym(1/mass[i], squares[i])
 		for a := range dim {
