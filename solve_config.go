@@ -10,7 +10,8 @@ import (
 type SolveConfig struct {
 	// Fit holds the settings of training. Fit.Steps is the largest total number of steps of all
 	// rounds; 0 stands for 3,150. If Fit.FirstRound is 0 it stands for 50. These defaults give six
-	// rounds. Not tuned.
+	// rounds, each of twice the steps of the one before. They bound only the time, since a
+	// certificate that suffices ends the rounds.
 	Fit Config
 	// Certify holds the settings of certificates. Certify.Draws is the largest number of draws of
 	// each certificate. If Certify.Tolerance is 0 it stands for Precision. Certify.Confirm is set

@@ -52,7 +52,8 @@ type HeavyTailed interface {
 }
 
 // leastCurvature is the least curvature of a heavy-tailed log density, as a share of the bound: a
-// row that looks like an outlier has no curvature, or a negative one. Not tuned.
+// row that looks like an outlier has no curvature, or a negative one. Half and twice give the same
+// answers (docs/benchmarks/constants.md).
 const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2

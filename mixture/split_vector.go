@@ -28,7 +28,8 @@ import (
 type vectorNumbers int
 
 // betaDegrees sets the concentration of B about u₁ I. It is the number of degrees of freedom, in
-// units of d + 1, above the least number for which the density has no poles. Not tuned.
+// units of d + 1, above the least number for which the density has no poles. Half and twice give
+// the same answers (docs/benchmarks/constants.md).
 const betaDegrees = 2
 
 // degrees returns the parameters of the distribution of B.

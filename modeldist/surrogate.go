@@ -44,7 +44,9 @@ func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
 // UnmarshalText reads a name written by MarshalText.
 func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
-// mostDiagonal is the largest number of models for which AutoBelief is DiagonalBelief. Not tuned.
+// mostDiagonal is the largest number of models for which AutoBelief is DiagonalBelief. For so many
+// models a process takes five times the processor time, and inclusion probabilities under q(m) are
+// as near (docs/benchmarks/constants.md).
 const mostDiagonal = 1 << 12
 
 // SurrogateConfig configures [NewSurrogate]. With the zero value, training starts from the uniform

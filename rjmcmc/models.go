@@ -169,8 +169,8 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare is the share of the proposals that change sets of items, where there are any. Not
-// tuned.
+// togetherShare is the share of the proposals that change sets of items, where there are any. Half
+// and twice give the same answers (docs/benchmarks/constants.md).
 const togetherShare = 0.25
 
 // moveTogether proposes to add or remove one of the sets of Together, or to exchange one of them

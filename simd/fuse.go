@@ -27,7 +27,8 @@ const maxGroup = 160
 
 // maxGap is the largest difference between the levels of two groups that are joined, unless one of
 // the groups is read by the other one only. A group that spans many levels would delay the units
-// that read it, and the search for paths between groups would take long. Not tuned.
+// that read it, and the search for paths between groups would take long. Half and twice change the
+// time of BenchmarkMADE by less than a tenth; BenchmarkCompile takes 0.7 and 1.0 of the time.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands unless

@@ -20,7 +20,7 @@ import (
 
 // rareInclusion is the smallest inclusion probability of a predictor that counts for the verdict if
 // models are written as lists. Thousands of less probable predictors are in only a draw or two, too
-// few to judge convergence. Not tuned.
+// few to judge convergence. Half and twice give the same verdict (docs/benchmarks/constants.md).
 const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Unless
@@ -177,8 +177,9 @@ func (p *Problem) Start(text string) ([]int32, error) {
 
 // Up to startSites predictors, the shares of predictors in the starts of spreadStarts range from 0
 // to 1. With n > startSites predictors the largest share is (startSites/n)², because a start with
-// many wrong predictors explains the data by accident. Not tuned.
-const startSites = 16
+// many wrong predictors explains the data by accident. With half or a quarter R-hat is larger in
+// most runs on 40 and 100 predictors (docs/benchmarks/constants.md).
+const startSites = 32
 
 // spreadStarts draws for every chain a model of predictors without parents, sparse in some chains
 // and dense in others. A model drawn regardless of heredity is hardly ever allowed unless it is

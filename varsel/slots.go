@@ -319,9 +319,10 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 const embeddedItems = 512
 
 // embed gives a flow on lists its embedding of items, and a small network between the features and
-// the layers, which all layers share.
+// the layers, which all layers share. Half and twice of its sizes give the same answers
+// (docs/benchmarks/constants.md).
 func (t *SlotTarget) embed(flow *cosmic.Config) {
-	const width, context = 8, 64 // not tuned
+	const width, context = 8, 64
 	if flow.Embedding == (cosmic.Embedding{}) {
 		flow.Embedding = cosmic.Embedding{Columns: t.space.Slots(), Rows: min(t.space.Items(), embeddedItems) + 1, Width: width}
 	}

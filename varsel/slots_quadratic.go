@@ -62,7 +62,8 @@ func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, 
 
 // Settings of Newton's method for log σ: the number of its steps, which are at most 1 and start
 // from the value at the end of screening, and the distance in log σ at which differences of
-// gradients give the curvature. Not tuned: training corrects the rest.
+// gradients give the curvature. Training corrects the rest. Half and twice give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05

@@ -42,7 +42,7 @@ const (
 )
 
 // leastJointOdds is the least odds of sets of predictors that matter only together; noise has lower
-// odds. Not tuned.
+// odds. Half and twice give the same answers (docs/benchmarks/constants.md).
 const leastJointOdds = 1e-3
 
 // Weight returns the predictor's weight in proposals: its probability, plus an equal share for each
