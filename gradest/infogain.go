@@ -136,8 +136,8 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen bounds the factor by which the mean weight may differ from its expectation 1. It admits
-// a q' of which a twentieth lies outside of the sample.
+// mostUnseen bounds the factor by which the mean weight may differ from its expectation 1. It
+// admits a q' of which a twentieth lies outside of the sample.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
