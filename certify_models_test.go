@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
@@ -276,6 +278,60 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 		}
 		require.NotContains(t, reasons, "q(m)") // other reasons are few draws, but no model is missed
 	}
+}
+
+// If models were drawn and weighted, means of coefficients, given that a model includes them, have
+// standard errors of the right size: over 40 certificates the mean square of the errors in standard
+// errors is 1 within 4 of its own standard errors, sqrt(2/40) for each coefficient. Without
+// ModelDraw the standard errors would be too small by a factor of more than two.
+func TestMeansOfWeightedModels(t *testing.T) {
+	testkit.Slow(t)
+	target := exactConjugate{conjugate: newConjugate(30, 6)}
+	dim := target.space.Dim()
+	want, inclusion := make([]float64, dim), make([]float64, dim)
+	_, probability := target.posterior()
+	for index, code := range space.All(target.space.Cards()) {
+		_, mean, _, active := target.exact(code)
+		for a, j := range active {
+			want[j] += probability[index] * mean.AtVec(a)
+			inclusion[j] += probability[index]
+		}
+	}
+	posterior := untrained(t, target, coins{0.5})
+	const certificates = 40
+	grouped, independent := make([]float64, dim), make([]float64, dim) // mean squares of z
+	for k := range certificates {
+		c, err := posterior.CertifyModelsByQ(t.Context(), vti.CertifyConfig{Draws: 1 << 10}.OnStream(fmt.Sprint(k)))
+		require.NoError(t, err)
+		sample := c.Sample
+		require.Len(t, sample.ModelDraw, len(sample.Codes))
+		model := map[int]string{}
+		for i, draw := range sample.ModelDraw {
+			if first, ok := model[draw]; ok {
+				require.Equal(t, first, space.Key(sample.Codes[i]), "a draw of a model has one model")
+			}
+			model[draw] = space.Key(sample.Codes[i])
+		}
+		for j := range dim {
+			var weight, value []float64
+			var draws []int
+			for i, code := range sample.Codes {
+				if target.space.MaskRow(code, nil)[j] {
+					weight, value, draws = append(weight, sample.Weight[i]), append(value, sample.Theta.At(i, j)), append(draws, sample.ModelDraw[i])
+				}
+			}
+			z := func(numbers []int) float64 {
+				m := weighted.Plain(weight, value, numbers)
+				return (m.Mean - want[j]/inclusion[j]) / m.MeanSE
+			}
+			grouped[j] += z(draws) * z(draws) / certificates
+			independent[j] += z(nil) * z(nil) / certificates
+		}
+	}
+	for j := range dim {
+		require.InDelta(t, 1, grouped[j], 4*math.Sqrt(2.0/certificates), "coefficient %d", j)
+	}
+	require.Greater(t, stat.Mean(independent, nil), 4.0)
 }
 
 // If the closed form of the evidence fails numerically, the certificate comes from weights of

@@ -54,6 +54,12 @@ func (c CertifyConfig) Preliminary(late bool) CertifyConfig {
 	return c
 }
 
+// OnStream names the random stream of the draws.
+func (c CertifyConfig) OnStream(name string) CertifyConfig {
+	c.stream = name
+	return c
+}
+
 // WithWitness adds a witness: a point of a region of the given posterior mass that other draws
 // found.
 func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float64) CertifyConfig {

@@ -170,8 +170,13 @@ type WeightedSample struct {
 	LogP   []float64 // log p(m) + log p(y, θ | m): the unnormalised posterior
 	Weight []float64
 	// Group is the number of the group of each draw, from 0. Draws of one group are dependent, and
-	// groups are independent. If Group is nil all draws are independent.
+	// groups are independent. If Group is nil all draws are independent, apart from the errors that
+	// ModelDraw describes.
 	Group []int
+	// ModelDraw is the number of the weighted draw of a model that each draw of parameters belongs
+	// to, from 0, if models were drawn and weighted before their parameters. Draws with the same
+	// number share the error of the weight of that model. Otherwise ModelDraw is nil.
+	ModelDraw []int
 }
 
 // Lower lowers the verdict to the verdict to, unless it is already as low, and adds a reason,

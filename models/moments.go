@@ -37,8 +37,11 @@ func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 		for k, i := range draws {
 			weight[k], value[k] = s.Weight[i], s.Theta.At(i, j)
 			all[j].inclusion += weight[k]
-			if s.Group != nil {
+			switch {
+			case s.Group != nil:
 				group = append(group, s.Group[i])
+			case s.ModelDraw != nil:
+				group = append(group, s.ModelDraw[i])
 			}
 		}
 		all[j].Moments = weighted.Plain(weight, value, group)

@@ -28,10 +28,11 @@ func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDr
 const preliminaryParameters = 1 << 12
 
 // drawnModels holds the positions (in Visited) of the models with draws of parameters and, for
-// each, the share of its draws in the weight of the sample, and the log weights of its proposals,
-// relative to the mean weight. Exact draws have no log weights.
+// each, the number of its draws, their share in the weight of the sample, and the log weights of
+// its proposals, relative to the mean weight. Exact draws have no log weights.
 type drawnModels struct {
 	positions  []int
+	counts     []int
 	shares     []float64
 	logWeights [][]float64
 }
@@ -79,7 +80,7 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	drawn := drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
-			drawn.positions = append(drawn.positions, i)
+			drawn.positions, drawn.counts = append(drawn.positions, i), append(drawn.counts, count)
 		}
 	}
 	draws, err := x.parametersOf(ctx, drawn.positions, counts, stream)

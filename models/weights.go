@@ -122,6 +122,7 @@ func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Cert
 	if err != nil {
 		return nil, err
 	}
+	c.Sample.ModelDraw = w.modelDraws(drawn)
 	smoothed, ofDraws, weights := w.smoothWeights() // with improved evidences
 	c.byModel.Weight = ofDraws
 	if !preliminary {
@@ -151,6 +152,23 @@ func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Cert
 	c.Sort()
 	c.Judge()
 	return c, nil
+}
+
+// modelDraws divides the draws of parameters of each model evenly among the draws of this model. It
+// returns the number of the draw of a model for each draw of parameters, in the order of the
+// sample.
+func (w *modelWeights) modelDraws(drawn *drawnModels) (numbers []int) {
+	ofModel := make(map[int][]int)
+	for draw, at := range w.positions {
+		ofModel[at] = append(ofModel[at], draw)
+	}
+	for k, at := range drawn.positions {
+		of, count := ofModel[at], drawn.counts[k]
+		for row := range count {
+			numbers = append(numbers, of[row*len(of)/count])
+		}
+	}
+	return numbers
 }
 
 // judgeMissed lowers the verdict if visited models show that r(m) has missed models. The sum of

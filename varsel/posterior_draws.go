@@ -115,10 +115,11 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 }
 
 // summarizeDraws returns the posterior of every coefficient and of sigma or the cut points, from
-// weighted draws. chain holds the number of each draw's chain, from 0; it is nil for independent
-// draws. If orbits is not nil, means and variances are integrals over the orbits of the draws. If
-// models are lists, columns that are in no draw are left out.
-func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *regression.ScaleOrbits) []Coefficient {
+// weighted draws. chain holds the number of each draw's chain, from 0; it is nil without chains.
+// modelDraw is the ModelDraw of a vti.WeightedSample. If orbits is not nil, means and variances are
+// integrals over the orbits of the draws. If models are lists, columns that are in no draw are left
+// out.
+func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDraw []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
 	included := make([]coefficientDraws, len(names))
@@ -140,6 +141,9 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 			coefficient.values = append(coefficient.values, weighted.Value{Value: value, Weight: weights[i]})
 			if chain != nil {
 				coefficient.chain = append(coefficient.chain, chain[i])
+			}
+			if modelDraw != nil {
+				coefficient.modelDraw = append(coefficient.modelDraw, modelDraw[i])
 			}
 			if orbits != nil {
 				centre := 0.0 // for σ
@@ -191,7 +195,10 @@ var levels = []float64{0.025, 0.975}
 // the coefficient is zero.
 type coefficientDraws struct {
 	values []weighted.Value
-	chain  []int // number of the chain of each draw, from 0; nil if draws are independent
+	chain  []int // number of the chain of each draw, from 0; nil without chains
+	// number of the weighted draw of a model behind each draw; nil if no weights of models have
+	// errors
+	modelDraw []int
 	// expectations along the orbits of the draws, and variances about them; nil without orbits
 	expected, within []float64
 }
@@ -211,9 +218,9 @@ func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	case d.chain != nil:
 		m = weighted.MomentsOfChains(weight, value, d.chain)
 	case d.expected != nil:
-		m = weighted.MomentsOf(weight, d.expected, d.within, nil)
+		m = weighted.MomentsOf(weight, d.expected, d.within, d.modelDraw)
 	default:
-		m = weighted.MomentsOf(weight, value, nil, nil)
+		m = weighted.MomentsOf(weight, value, nil, d.modelDraw)
 	}
 	all, included := weighted.Summarise(d.values, mass, levels)
 	if len(value) > 0 {

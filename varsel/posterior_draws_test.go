@@ -24,7 +24,7 @@ func TestNoDraws(t *testing.T) {
 	read, err := draws.Read(dir + "/" + draws.ParquetFile)
 	require.NoError(t, err)
 	require.Empty(t, read.Codes)
-	for _, c := range problem.summarizeDraws(empty, nil, nil, nil) {
+	for _, c := range problem.summarizeDraws(empty, nil, nil, nil, nil) {
 		assert.True(t, math.IsNaN(float64(c.Mean)))
 	}
 }

@@ -166,7 +166,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 			return err
 		}
 	}
-	result.Coefficients = p.summarizeDraws(p.toOriginal(s.Codes, s.Theta), s.Weight, s.Group, orbits)
+	result.Coefficients = p.summarizeDraws(p.toOriginal(s.Codes, s.Theta), s.Weight, s.Group, s.ModelDraw, orbits)
 	return nil
 }
 

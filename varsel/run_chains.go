@@ -94,7 +94,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	for i := range chain {
 		chain[i] = i % chains.Chains
 	}
-	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n), chain, nil)
+	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n), chain, nil, nil)
 	if result.Diagnostics.Verdict != verdict.Failed {
 		if result.ModelCheck, err = problem.checkModel(ctx, sample, cfg.Seed); err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		if sample == nil {
 			return nil, errors.New("the coefficients of a model cannot be drawn")
 		}
-		result.Coefficients = bits.summarizeDraws(sample, slices.Repeat([]float64{1}, len(sample.Codes)), nil, nil)
+		result.Coefficients = bits.summarizeDraws(sample, slices.Repeat([]float64{1}, len(sample.Codes)), nil, nil, nil)
 	}
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }

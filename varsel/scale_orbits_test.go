@@ -89,7 +89,7 @@ func TestMomentsAlongOrbits(t *testing.T) {
 		orbits, err := p.Target.ScaleOrbits(t.Context(), s.Codes, p.Target.active, s.Theta)
 		require.NoError(t, err)
 		draws := p.toOriginal(s.Codes, s.Theta)
-		found := p.summarizeDraws(draws, s.Weight, nil, orbits)
+		found := p.summarizeDraws(draws, s.Weight, nil, nil, orbits)
 		for k, want := range map[int][2]float64{1: slope, 2: sigma} {
 			c := found[k]
 			require.InDelta(t, want[0], float64(c.MeanGivenIn), 4*float64(c.MeanGivenInSE))
@@ -97,7 +97,7 @@ func TestMomentsAlongOrbits(t *testing.T) {
 		}
 		require.InEpsilon(t, sigma[1], float64(found[2].SDGivenIn), 0.03)
 		off = append(off, float64(found[2].SDGivenIn)-sigma[1])
-		if plain := float64(p.summarizeDraws(draws, s.Weight, nil, nil)[2].SDGivenIn); !(math.Abs(plain/sigma[1]-1) < 0.03) {
+		if plain := float64(p.summarizeDraws(draws, s.Weight, nil, nil, nil)[2].SDGivenIn); !(math.Abs(plain/sigma[1]-1) < 0.03) {
 			poor++
 		}
 	}

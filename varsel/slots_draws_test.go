@@ -91,7 +91,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	for i := range weights {
 		weights[i] = float64(i % 3)
 	}
-	got, expected := problem.summarizeDraws(packed, weights, nil, nil), bits.summarizeDraws(want, weights, nil, nil)
+	got, expected := problem.summarizeDraws(packed, weights, nil, nil, nil), bits.summarizeDraws(want, weights, nil, nil, nil)
 	require.Len(t, got, len(expected))
 	for j := range got {
 		require.Equal(t, expected[j].Name, got[j].Name)
@@ -99,7 +99,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 		require.InDelta(t, float64(expected[j].Q975GivenIn), float64(got[j].Q975GivenIn), 1e-12)
 	}
 	// Columns that no draw includes are not listed.
-	require.Less(t, len(problem.summarizeDraws(problem.toOriginal(codes[len(codes)-1:], theta.Slice(len(codes)-1, len(codes), 0, theta.RawMatrix().Cols).(*mat.Dense)), []float64{1}, nil, nil)), len(got))
+	require.Less(t, len(problem.summarizeDraws(problem.toOriginal(codes[len(codes)-1:], theta.Slice(len(codes)-1, len(codes), 0, theta.RawMatrix().Cols).(*mat.Dense)), []float64{1}, nil, nil, nil)), len(got))
 
 	dir := t.TempDir()
 	packed.LogP, packed.LogQ = make([]float64, len(codes)), make([]float64, len(codes))
