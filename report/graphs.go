@@ -269,7 +269,7 @@ func (v *discovery) notTrusted() string {
 	case len(c.Unclear) > 0 && len(c.Reasons) == 1:
 		return "the computation is right, but its model may not suit these columns. Try " +
 			fmt.Sprintf("--discrete or --continuous for %s.", list(c.Unclear))
-	case c.Islands > 0:
+	case c.Islands > 0 || c.Rough > 0:
 		return "the evidences are not known well enough. Try --sigma, fewer --hidden or fewer --max-parents where a network has as many weights as rows, else more --islands."
 	case c.Chains > 0 && v.result.Command == "dag":
 		return "the chains do not agree well enough. Try more --rounds."
@@ -290,7 +290,7 @@ func graphBasis(c *dag.Certificate) string {
 	switch {
 	case c.Exact:
 		return "exact: every evidence has a closed form, and the sum is over all graphs; only the probabilities of graphs and classes come from draws"
-	case c.Islands > 0:
+	case c.Islands > 0 || c.Rough > 0:
 		return fmt.Sprintf("%d islands of particles; %.1f%% of the graphs rest on pilot runs; longer moves change log evidences by %.2f; edge probabilities to ± %.2g",
 			c.Islands, 100*float64(c.Rough), float64(c.Settling), se)
 	case c.Chains > 0:

@@ -29,7 +29,7 @@ func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float6
 		}
 	}
 	rough /= total
-	v.Limit(rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
+	v.Limit(100*rough, 100*doubtfulRough, 100*failedRough, "%.3g%% of the graphs have a family whose evidence comes from a pilot run only")
 	rise, se := s.settling()
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
 		v.Limit(s.unsettled(draws), verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
