@@ -99,7 +99,7 @@ const (
 )
 
 // placeError is the accepted difference of a probability between a quadrature and one with half the
-// nodes; chosen by hand.
+// nodes: a fiftieth of 0.005, the standard error that other answers reach by default.
 const placeError = 1e-4
 
 // eventPosterior doubles the number of nodes between events until all p(k | data) are stable, or

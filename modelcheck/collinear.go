@@ -14,7 +14,6 @@ var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
 // nearlyCollinear is the squared multiple correlation of a column with other columns above which
 // the column is reported. Standard errors are then 30 times as large as for unrelated columns.
-// Chosen by hand.
 const nearlyCollinear = 0.999
 
 // multipleColumns is the largest number of columns for which multiple correlations are computed.

@@ -83,7 +83,6 @@ type RegressionInput struct {
 const MinDraws = 1000
 
 // fewestRows is the least number of rows for which shapes are checked; fewer rows show no pattern.
-// Chosen by hand.
 const fewestRows = 8
 
 // MostChecked is the largest number of rows whose residuals are worth checking. A discrepancy that

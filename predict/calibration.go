@@ -42,8 +42,7 @@ var calibrationLevels = []float64{0.5, 0.8, 0.95}
 // histogramBins is the number of bins. Each is as wide as the two tails of a 90% interval together.
 const histogramBins = 10
 
-// notable is the value of P below which a distance is reported: a false alarm in 100 runs; chosen
-// by hand.
+// notable is the value of P below which a distance is reported: a false alarm in 100 runs.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the

@@ -54,7 +54,7 @@ func newFit(dim int) *fit {
 }
 
 // implausible is the change of the log density above which a step counts as a step in the tails and
-// is ignored; chosen by hand.
+// is ignored. A chain accepts such a fall once in exp(50) proposals.
 const implausible = 50
 
 // observe adds a step of coordinate i by delta, which changes the log density by change.

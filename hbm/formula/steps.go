@@ -14,7 +14,6 @@ import (
 const orderMark = "\x00"
 
 // mostSteps bounds the steps of an ordered predictor: each has a share that is integrated over.
-// Chosen by hand.
 const mostSteps = 20
 
 // Order returns the labels of TakeSteps from the lowest to the highest, or nil for whole numbers.

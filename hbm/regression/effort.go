@@ -52,7 +52,7 @@ type effort struct {
 	time budget.Time
 }
 
-// The efforts of three kinds of regressions, chosen by hand. A pilot is a first, small number of
+// The efforts of three kinds of regressions. A pilot is a first, small number of
 // draws of a model.
 //
 // exactEffort is for effects integrated out in closed form. Its standard error of Bayes factors is

@@ -21,7 +21,7 @@ import (
 const selectionDraws = 4
 
 // openedDraws is the number of draws of an answer by a family that was trained on simulated tables.
-// It gives standard deviations to 3 percent. Chosen by hand, for answers in about a second.
+// It gives standard deviations to 3 percent, in about a second.
 const openedDraws = 4000
 
 // selected is a selection of terms as a vti.Target, whose flow is a family of package hbm over the

@@ -153,8 +153,8 @@ func (r *Regression) noteLoss(loss float64, result *Result) {
 
 // Differences between an approximation and the exact integral, beyond four of their standard
 // errors, that count against the approximation: in nats for the log evidence, in standard
-// deviations for means, and relative for standard deviations. Chosen by hand: larger differences
-// would mislead a reader.
+// deviations for means, and relative for standard deviations. The first is a quarter of the
+// standard error of a log evidence above which an answer is doubtful (verdict.DoubtfulEvidenceSE).
 const (
 	tolerableEvidence = 0.05
 	tolerableShift    = 0.1
