@@ -6,8 +6,8 @@
 // every segment has a closed form. The sum over all positions is then a recursion along time
 // (Fearnhead 2006), with the number of changes as a second index. The shared parameter is
 // integrated out by quadrature. For events, positions are times, over which the density is
-// integrated. It is smooth between events, so that the recursion sums over the nodes of
-// Gauss–Legendre rules there.
+// integrated. The density is smooth between events, so that the recursion sums over nodes of
+// Gauss–Legendre rules between events.
 //
 // Values are standardised: on the working scale a series has mean 0 and standard deviation 1.
 //

@@ -17,7 +17,7 @@ type Options struct {
 	// Kind is the quantity that changes.
 	Kind Kind `json:"model"`
 	// MeanChanges is the mean of the Poisson prior of the number of changes (default 3). The prior
-	// is cut at MaxChanges (default 30), as in Green (1995, section 4).
+	// is truncated at MaxChanges (default 30), as in Green (1995, section 4).
 	MeanChanges float64 `json:"mean_changes,omitempty"`
 	MaxChanges  int     `json:"max_changes,omitempty"`
 	// Places is the prior of the places of changes given their number.
@@ -33,9 +33,9 @@ type Options struct {
 	// standard deviation (default 1).
 	LevelSD float64 `json:"level_sd,omitempty"`
 	// RateShape and RateExposure set the prior of rates of counts and events, Gamma(RateShape,
-	// RateExposure). It is worth RateShape events in RateExposure rows or units of time. RateShape
-	// is 1 by default, and RateExposure by default makes the prior mean the mean rate of the whole
-	// table.
+	// RateExposure). The prior has the information of RateShape events in RateExposure rows or
+	// units of time. RateShape is 1 by default, and RateExposure by default makes the prior mean
+	// the mean rate of the whole table.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
 	// Centre and Spread replace the mean and standard deviation of the values in the priors, if

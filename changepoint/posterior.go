@@ -92,7 +92,7 @@ func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 }
 
 // firstNodes is the number of nodes between neighbouring events at first, mostPlaces the largest
-// number of all nodes; chosen by hand.
+// number of all nodes: with 30 changes the sums over 6,000 nodes have 5·10⁸ terms.
 const (
 	firstNodes = 2
 	mostPlaces = 6000
@@ -153,8 +153,8 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 // density on the working scale (mean 0, standard deviation 1).
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
-// both completes the sums of the nodes that have a probability above negligibleShare with any
-// number of changes.
+// both computes the backward sums of the nodes that have a probability above negligibleShare with
+// any number of changes.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
 		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}

@@ -23,8 +23,8 @@ const (
 	// ~ N(log noiseMedian, noiseSD²). Its central 95 percent reach from a fortieth to ten times the
 	// standard deviation of the series.
 	noiseMedian, noiseSD = 0.5, 1.5
-	// varianceShape and varianceScale set the prior of variances, which is worth one earlier
-	// observation with a tenth of the series' variance.
+	// varianceShape and varianceScale set the prior of variances, which has the information of one
+	// observation whose squared deviation is a tenth of the series' variance.
 	varianceShape, varianceScale = 0.5, 0.05
 	// levelWeight is κ. A level in a segment with its own variance has a prior standard deviation
 	// of ten times the segment's standard deviation.

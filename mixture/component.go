@@ -1,8 +1,8 @@
 package mixture
 
-// component is one component of a mixture. It may also describe a cluster of rows, whose weight is
-// ignored. Its parameters depend on the family. They are on the working scale, on which a column
-// has midrange 0 and range 1.
+// component is one component of a mixture, or a cluster of rows, whose weight is ignored. The
+// family determines its parameters, which are on the working scale, on which a column has midrange
+// 0 and range 1.
 type component struct {
 	weight float64
 	// mean is the location. For counts it is the rate, and with several columns the location in the

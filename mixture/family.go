@@ -110,7 +110,8 @@ func (unitNumbers) log(u []float64) float64 {
 }
 
 // neighbours reports whether only components with neighbouring means merge. With several columns
-// any two components merge, because the first column shows little of their distance.
+// any two components merge, because components that are close in the first column may be far apart
+// in others.
 func (p *Problem) neighbours() bool { return p.Options.Family != Multivariate }
 
 // pair draws two of count components or clusters, and returns them in the order of their means.

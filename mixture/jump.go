@@ -231,9 +231,8 @@ func (c *chain) take(logLik float64) {
 // birthOrDeath proposes a component from the prior or the removal of a component, each with
 // probability one half. All factors of the acceptance ratio but the likelihood cancel. A birth
 // draws from the prior given k. The k+1 possible places of the new component in the order cancel
-// the choice of one of k+1 components to die. With concentration δ, weights from a Dirichlet
-// distribution of k+1 components are one weight from Beta(δ, kδ), and weights from a Dirichlet
-// distribution of k components scaled to the rest.
+// the choice of one of k+1 components to die. With concentration δ, k+1 Dirichlet weights are one
+// weight w from Beta(δ, kδ), and k Dirichlet weights times 1 − w.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // checkModel compares the values of each column with the mixture of each draw, by the largest
-// difference of distribution functions. It does the same for values simulated from the draw, as a
-// reference.
+// difference of distribution functions. The reference is this difference for values simulated from
+// the draw.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}

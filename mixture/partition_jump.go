@@ -73,9 +73,8 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	log += math.Log(s.novelty[t]/d) + logsum.Gamma(n1+d) + logsum.Gamma(n2+d) - logsum.Gamma(n1+n2+d) - logsum.Gamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logsum.Gamma(n1+n2+2) - logsum.Gamma(n1+1) - logsum.Gamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
-	// A split chooses one of t clusters, and a merge the first of two neighbours among t+1
-	// clusters. The last cluster has no next neighbour. The clusters have no order: t of the t+1
-	// choices are pairs.
+	// A split chooses one of t clusters with probability 1/t. A merge chooses one of t+1 clusters,
+	// with probability 1/(t+1), and merges it with the next larger one.
 	choice := math.Log(float64(t) / float64(t+1))
 	if !s.p.neighbours() { // any two of t+1
 		choice = math.Log(2 / float64(t+1))

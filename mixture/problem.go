@@ -46,8 +46,8 @@ const (
 
 // fewestValues is the number of different values below which a column with equal values looks like
 // categories. In other columns, the certificate reports whether components describe equal values.
-// Of 200 normal values rounded to 6, 8, 10, 13 and 18 different ones, the last two have trusted
-// answers.
+// If 200 normal values are rounded to 6, 8, 10, 13 and 18 different values, answers are trusted
+// with 13 and 18 only.
 const fewestValues = 10
 
 // NewProblem reads the columns and checks them. Its errors name the cell.

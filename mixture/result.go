@@ -84,7 +84,7 @@ type Count struct {
 
 // Given describes the components given their number.
 type Given struct {
-	// Components is the number of components that is given.
+	// Components is the number of components of each of these draws.
 	Components int `json:"components"`
 	// Draws is the number of draws with this number of components.
 	Draws int `json:"draws"`

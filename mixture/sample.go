@@ -36,7 +36,7 @@ const (
 	// instead of 4,000 an error of 0.01 takes half the time on two tables, and standard errors stay
 	// right (docs/benchmarks/constants.md).
 	roundSweeps  = 2000
-	roundShare   = 20 // the longest share of all sweeps that a round takes is 1/roundShare
+	roundShare   = 20 // a round has at most 1/roundShare of all sweeps
 	burnInRounds = 1
 	fewestRounds = 6
 	tiesRounds   = 2  // number of rounds after which components of equal values end sampling

@@ -80,8 +80,8 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 	return total
 }
 
-// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ, C
-// being scale.
+// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ, where
+// C is scale.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
 	// Let A Aᵀ be a standard Wishart matrix. The covariance is then M Mᵀ with M = C A⁻ᵀ.

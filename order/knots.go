@@ -179,8 +179,8 @@ func (w *walk) add(level, candidate int, explained float64) {
 	w.set = w.set[:level]
 }
 
-// leaves visits the largest sets, for which scalar products of columns suffice. slope is the
-// product of the response and the last column, divided by the square of the last column.
+// leaves visits the largest sets, for which scalar products of columns suffice. slope is the scalar
+// product of the response and the last column, divided by the squared length of the column.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	column, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.places); j++ {
@@ -214,7 +214,7 @@ type knotSum struct {
 	sets        [][]int   // draws of sets, in random order
 }
 
-// branch holds the sums over the sets with one first knot. They are relative to exp(top).
+// branch holds the sums over the sets that have the same first knot, divided by exp(top).
 type branch struct {
 	top         float64
 	count, best []float64

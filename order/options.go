@@ -57,7 +57,7 @@ type Options struct {
 	// Candidates is the number of candidate places of knots (default 40).
 	Candidates int `json:"candidates,omitempty"`
 	// MeanKnots is the mean of the Poisson prior of the number of knots (default 3). The prior is
-	// cut at MaxOrder. Sets with the same number of knots have the same prior probability.
+	// truncated at MaxOrder. Sets with the same number of knots have the same prior probability.
 	MeanKnots float64 `json:"mean_knots,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type RunConfig struct {
 const drawn = 10_000
 
 // largestShare is the probability of the largest order above which the verdict reports that the
-// prior is cut there. Larger orders, which the prior excludes, might then be as probable.
+// prior ends there. Larger orders, which the prior excludes, might then be as probable.
 const largestShare = 0.1
 
 // Run sums over all models, draws from the posterior, checks the model and writes the files of the
