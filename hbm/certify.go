@@ -50,7 +50,7 @@ type Certificate struct {
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite is the number of draws whose density was not finite; their weight is zero.
 	NonFinite int
-	// Late says that draws ended at CertifyConfig.Until although more of them might change the
+	// Late says that draws ended at CertifyConfig.Until although more draws might change the
 	// verdict.
 	Late bool
 	// Sample holds draws that follow the posterior if each is weighted by its Weight; the weights
@@ -78,7 +78,7 @@ const (
 	firstDraws  = 8000
 	mostDraws   = 64_000
 	enoughESS   = 1000    // effective draws at which doubling ends: standard deviations to 2%
-	keptNumbers = 1 << 25 // numbers in all draws together
+	keptNumbers = 1 << 25 // largest count of numbers in all draws together
 	// hopelessShare is the fraction of effective draws below which, with an unreliable k̂, a family
 	// is taken to miss parts of the posterior. On nested tables log evidences with a smaller
 	// fraction differ from integrals by 0.3 to 3 nats, and with a fraction of a tenth by at most
@@ -120,7 +120,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		}
 		c := w.certificate(sample)
 		enough := psis.TailShare(c.KHat, draws) <= verdict.DoubtfulMissed && c.ESS >= enoughESS
-		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // which more draws do not change
+		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // more draws would not change the verdict
 		c.Late = !enough && !hopeless && budget.Passed(cfg.Until) && (sample.N < draws || draws < most)
 		if c.Late && c.Verdict != vti.Trusted {
 			c.Reasons = append(c.Reasons, fmt.Sprintf("the limit of time was reached after %d draws, and more draws may decide", c.Draws))

@@ -79,7 +79,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, dra
 	p.rows = product(p.leading)
 
 	// The inputs of the affine block start as the first numbers of the encoding, so that each
-	// member can be fitted on its own from the beginning.
+	// member can be fitted by itself from the first step.
 	start := make([]float64, width*2*l.dim)
 	for i := range min(width, 2*l.dim) {
 		start[i*2*l.dim+i] = 1

@@ -24,8 +24,8 @@ type Config struct {
 	// members in the families PAVIF, PAVIE and ADAVI. 0 stands for two entries for each
 	// unconstrained number of the variable, and four more.
 	Encoding int
-	// Products adds to the inputs of encoders the products of each two numbers among a datum and
-	// the constants that its density depends on. It is for models that are linear in constants.
+	// Products adds products to the inputs of encoders: of any two among the numbers of a datum and
+	// the constants in its density. It is for models that are linear in constants.
 	Products bool
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
 	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of

@@ -31,9 +31,9 @@
 //
 // A training step uses Batch members of each plate and weights each variable by the number of
 // variables that it represents, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent
-// variable is conditioned on those earlier variables of which its members determine a member, its
-// ancestors among them (PAVI eq. 3). The expensive part of a distribution, a flow, is shared by the
-// members of a plate; members differ by an encoding of a few numbers (PAVI eq. 4).
+// variable is conditioned on its ancestors, and on all other earlier variables of which each of its
+// members determines one member (PAVI eq. 3). The expensive part of a distribution, a flow, is
+// shared by the members of a plate; members differ by an encoding of a few numbers (PAVI eq. 4).
 //
 // Over makes the model one of a space of models, a vti.Target:
 //

@@ -24,7 +24,7 @@ type setEncoder struct {
 	hidden int
 	seed   uint64
 	units  map[*Variable]units // of observed variables and of the constants on which they depend
-	// products says that the products of each two numbers of a datum are inputs too: linear
+	// products says that products of two numbers of a datum are inputs too, because linear
 	// regressions depend on the means of these products.
 	products bool
 }

@@ -34,9 +34,8 @@ const (
 	// ADAVI has encodings by set transformers and no dependence between latent variables. Its
 	// plates must be nested.
 	ADAVI
-	// AmortizedBranch is Branch with the distributions of the members of plates computed from the
-	// data: by a network for each datum, the means over data of its features and of their squares,
-	// and another network.
+	// AmortizedBranch is Branch with distributions that networks compute from the data. One network
+	// turns each datum into features. Another reads the means of features and of their squares.
 	AmortizedBranch
 	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all
 	// members, for models of at most MaxJoint such numbers.

@@ -40,8 +40,8 @@ func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 	return &ceilings{slope}, err
 }
 
-// A climb ends if no slope is larger than climbSlope, if climbRest steps together gain less than
-// climbGain, in nats, or after climbSteps. Chosen by hand.
+// A climb ends if no slope is larger than climbSlope, or if climbRest steps together gain less than
+// climbGain nats, little beside negligibleNats. A climb of climbSteps steps gives no bound.
 const (
 	climbSteps = 300
 	climbSlope = 1e-3

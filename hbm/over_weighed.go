@@ -37,7 +37,7 @@ type weighed struct {
 
 // weighedStages lists the stages in which evidences of single models are estimated. A model takes
 // part in a stage unless the draws of the stage before show reliably that its log evidence is more
-// than within nats below the largest. Chosen by hand.
+// than within nats below the largest. Each stage has a quarter of the draws of the next stage.
 var weighedStages = []struct {
 	draws  int
 	within float64
@@ -55,9 +55,9 @@ const (
 	// A model whose log evidence is negligibleNats below the largest, or more, has no part in the
 	// answer. Together 128 such models have less than a thousandth of the posterior.
 	negligibleNats = 12
-	// Models within drawnNats of the largest log evidence get no further draws for their evidence:
-	// their parameters are drawn, and if their weights have no mean, these draws make the answer
-	// doubtful. Half and twice give the same answers (docs/benchmarks/constants.md).
+	// Models within drawnNats of the largest log evidence get no further draws for their evidence,
+	// because draws of their parameters follow, and make the answer doubtful if weights have no
+	// mean. Half and twice give the same answers (docs/benchmarks/constants.md).
 	drawnNats = 5
 )
 
@@ -112,7 +112,7 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))
-	below := func(i int) bool { // whatever weights say
+	below := func(i int) bool { // by the largest likelihood, without weights
 		if math.IsNaN(ceiling[i]) {
 			ceiling[i] = w.ceilings.bound(codes[i], theta[i])
 		}

@@ -103,7 +103,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if model == p.model {
 		other := *p
 		other.feed = &feed{model: model, data: data, dtype: p.config.DType}
-		return &other, nil // compiled graphs stay right
+		return &other, nil // compiled graphs stay valid
 	}
 	other, err := newPosterior(p.device, model, data, p.config)
 	if err != nil {

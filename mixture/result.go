@@ -84,7 +84,7 @@ type Count struct {
 
 // Given describes the components given their number.
 type Given struct {
-	// Components is the number of components of each of these draws.
+	// Components is the number of components in each draw that List describes.
 	Components int `json:"components"`
 	// Draws is the number of draws with this number of components.
 	Draws int `json:"draws"`

@@ -25,9 +25,9 @@ type Column struct {
 }
 
 // Expand makes the columns of a term of a sum. The argument terms holds all terms of the sum.
-// scale() and poly() are fitted to the first seen rows, and applied to later rows. With standardize
+// scale() and poly() are fitted to rows 0 to seen−1, and applied to later rows. With standardize
 // the numbers of a product are first centred and scaled by their mean and standard deviation over
-// the first seen rows.
+// rows 0 to seen−1.
 //
 // As in R, a factor becomes indicators of all levels. If terms also has the term without the
 // factor, it becomes indicators or contrasts, one fewer than it has levels. Without an intercept,
@@ -136,8 +136,7 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
 
-// scaleBy centres and scales all values by the mean and standard deviation of the first seen
-// values.
+// scaleBy centres and scales all values by the mean and standard deviation of values 0 to seen−1.
 func scaleBy(values []float64, seen int) error {
 	mean, sd := stat.MeanStdDev(values[:seen], nil)
 	if !(sd > 0) {

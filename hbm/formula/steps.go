@@ -89,7 +89,7 @@ func (p *formulaParser) checkSteps() error {
 
 // steps returns the columns of an ordered predictor of D + 1 values. The column of step k is 1 if
 // the value lies above the step, k or more, and 0 otherwise. Rows to be predicted may have values
-// between two whole numbers, at which the column is interpolated linearly. The first seen rows have
+// between two whole numbers, at which the column is interpolated linearly. Rows 0 to seen−1 have
 // whole numbers, and no row lies beyond their range. Labels have the order in the formula; the
 // table may lack some of them.
 func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {

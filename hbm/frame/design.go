@@ -58,8 +58,8 @@ func (f *Frame) fitted(t *table.Table) int {
 }
 
 // ownName returns the name of a column of the design in results, on one line. It is in backticks if
-// it could be taken for the name of σ or of the other parameter of the response. (A column
-// "(Intercept)" has backticks already, as a formula has.)
+// it could be taken for the name of σ or of the other parameter of the response. (The name of a
+// column "(Intercept)" already has the backticks that a formula needs.)
 func (f *Frame) ownName(name string) string {
 	if name == f.Response.Scale() {
 		return "`" + name + "`"
@@ -81,7 +81,7 @@ func oneLine(name string) string {
 const DependentColumn = 1e-8
 
 // checkRank warns of population columns that are combinations of columns before them: only the
-// priors tell their coefficients apart.
+// priors separate their coefficients.
 func (f *Frame) checkRank() {
 	if f.X == nil {
 		return

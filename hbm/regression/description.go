@@ -50,7 +50,7 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 }
 
 // describe adds to a result the columns of the population, the priors, and the estimates of the
-// effects of each level from its own rows alone.
+// effects of each level from the rows of that level alone.
 func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
@@ -81,10 +81,10 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	r.fillUnpooled(result, s)
 }
 
-// fillUnpooled estimates the effects of each level from its own rows alone, by least squares on the
-// residuals of the population effects and of the effects of the other groupings. Shrinkage begins
-// at these estimates. Responses that are not continuous, and levels of too few rows, have no such
-// estimates.
+// fillUnpooled estimates the effects of each level from the rows of that level alone, by least
+// squares on the residuals of the population effects and of the effects of the other groupings.
+// Shrinkage begins at these estimates. Responses that are not continuous, and levels of too few
+// rows, have no such estimates.
 func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return

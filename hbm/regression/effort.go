@@ -52,8 +52,7 @@ type effort struct {
 	time budget.Time
 }
 
-// The efforts of three kinds of regressions. A pilot is a first, small number of
-// draws of a model.
+// The efforts of three kinds of regressions. A pilot is a first, small number of draws of a model.
 //
 // exactEffort is for effects integrated out in closed form. Its standard error of Bayes factors is
 // half a percent, a fifth of the error that a comparison of models would notice. Models get pilots
@@ -92,8 +91,8 @@ func (r *Regression) effort() effort {
 	default:
 		e.pilots = r.joint().effects >= pilotEffects || len(r.space.masks) > exactModels
 	}
-	// Without effects that the largest model has, the scale of the noise is another: a proposal of
-	// that model put log evidences under a Student likelihood up to 800 nats too low.
+	// The noise of a model with fewer effects has another scale: with the proposal of the largest
+	// model, log evidences under a Student likelihood were up to 800 nats too low.
 	e.apart = e.pilots && r.noise >= 0
 	return e
 }
@@ -182,8 +181,8 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // model with a notable probability whose weights have a tail heavier than mendedK, and for a model
 // with a large probability if less than the share preciseESS of its draws is effective.
 //
-// Chosen by hand: on the table verbagg the proposal of the largest model suits few other models,
-// and log evidences from it are up to 7 nats too small.
+// On the table verbagg the proposal of the largest model suits few other models, and log evidences
+// from it are up to 7 nats too small; missedNats and hiddenEvidence together allow for 10.
 const (
 	initialDraws = 1 << 4
 	pilotDraws   = 1 << 6

@@ -180,7 +180,8 @@ func (b *smallBlock) backward(x []float64) {
 // closeMode is the distance from the mode, in posterior standard deviations, at which the search
 // for the mode ends and nodes are laid around the point that was found. The rule is as good around
 // any point at that distance. mostModeSteps bounds the steps of the search. Half and twice give the
-// same answers, but half of the whole group does not on two tables (docs/benchmarks/constants.md).
+// same answers, but with their whole group at half two answers lack a standard deviation
+// (docs/benchmarks/constants.md).
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300

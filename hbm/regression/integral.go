@@ -330,7 +330,7 @@ func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 
 // A model may matter if its probability may be above notableModel, within three standard errors of
 // its log evidence. A log evidence whose k̂ is unreliable may be too small by hiddenEvidence nats.
-// Chosen by hand.
+// A larger allowance costs draws of improbable models.
 const (
 	notableModel   = 1e-3
 	hiddenEvidence = 4

@@ -153,8 +153,8 @@ type drawn struct {
 // wideOneShare is the share of draws in which the noise of one effect is wideFactor times as wide,
 // and wideAllShare the share in which the noise of all effects is wider (see wideAll). An effect
 // that the rows bound on one side only, for example if all counts are zero, has a tail that is far
-// from normal. Half and twice give the same answers, but half of the whole group does not on two
-// tables (docs/benchmarks/constants.md).
+// from normal. Half and twice give the same answers, but with their whole group at half two answers
+// lack a standard deviation (docs/benchmarks/constants.md).
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
@@ -276,7 +276,8 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 // Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
 // chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
 // below laplaceVariance. It is at most laplaceMostPairs. Half and twice give the same answers, but
-// half of the whole group does not on two tables (docs/benchmarks/constants.md).
+// with their whole group at half two answers lack a standard deviation
+// (docs/benchmarks/constants.md).
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48

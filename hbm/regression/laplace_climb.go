@@ -37,8 +37,8 @@ func (p *outerProposal) leastSquaresEffects() []float64 {
 // the mode of the outer effects. A step shorter than closeSquare, or closeOuter, is the last: both
 // are squared distances in posterior standard deviations. farthestStart bounds the absolute values
 // of standard effects at the start of a search. longestClimb bounds the change of a linear
-// predictor in a careful step. Chosen by hand: weights correct the remaining error, and a short
-// Newton step leaves an error of about the square of its length.
+// predictor in a careful step. A short Newton step leaves an error of about the square of its
+// length, which weights correct.
 const (
 	newtonSteps   = 60
 	outerSteps    = 4

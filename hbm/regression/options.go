@@ -77,10 +77,10 @@ type Options struct {
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
 	// Models is the prior over models if Select is set. A model makes decisions of two kinds:
-	// whether it contains a term, and whether a term that it contains varies by a grouping. By the
-	// prior a decision is yes with a given probability, or with an unknown probability with the
-	// prior Beta(a, b), which all decisions of a kind share; or all models have the same
-	// probability. The zero value is betabinomial:1,1.
+	// whether it contains a term, and whether a term that it contains varies by a grouping. The
+	// prior gives all models the same probability, or gives all decisions of a kind the same
+	// probability of yes: a known one, or an unknown one with the prior Beta(a, b). The zero value
+	// is betabinomial:1,1.
 	Models space.Prior `json:"models"`
 }
 

@@ -102,8 +102,8 @@ func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup,
 		}
 	}
 	p.addGlobals(start)
-	// The coarsest come first, so that effects of groups are given the effects of groups around
-	// them.
+	// Coarse groupings come first, so that effects of groups are conditioned on the effects of
+	// groups around them.
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return rank(a) - rank(b) })
 	for _, g := range coarsest {

@@ -275,7 +275,7 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		second += x * x
 		prior += sd * sd
 	}
-	// It is above 1 if the means that the rows give differ between draws: the rows leave all of it.
+	// Above 1, means of the effect differ between draws: the rows leave all of the variance.
 	return Figure(min(1, (second-first*first/float64(n))/prior))
 }
 

@@ -27,8 +27,8 @@
 // text. In names of CSV columns dots, commas and quotes, which its readers would misread, are
 // replaced.
 //
-// The header, with the names of sites and coordinates, travels as one line of JSON in a comment of
-// the CSV and in the key-value metadata of the Parquet file.
+// The header, with the names of sites and coordinates, is one line of JSON in a comment of the CSV
+// and in the key-value metadata of the Parquet file.
 //
 //	d := &draws.Draws{Header: draws.Header{Cards: []int{2, 2}, Coordinates: names}}
 //	// fill in densities, codes and parameters

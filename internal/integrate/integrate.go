@@ -39,8 +39,8 @@ const (
 	wideShare     = 0.1  // share of the wide component in the mixture
 	looseShare    = 0.15 // share of the loose component, which covers the whole density
 	looseness     = 2.5  // width of the loose component, in standard deviations of the density
-	wideDegrees   = 3    // degrees of freedom of these two, whose tails are heavier than most
-	narrowDegrees = 5    // degrees of freedom of the others: tails heavier than normal tails
+	wideDegrees   = 3    // degrees of freedom of these two components, for heavy tails
+	narrowDegrees = 5    // degrees of freedom of the other components: tails heavier than normal tails
 	leastShare    = 0.01 // share below which a component is removed
 	shrink        = 0.02 // share of the covariance of all draws, added to the covariance of each component
 	emSteps       = 5

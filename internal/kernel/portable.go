@@ -214,7 +214,7 @@ func sign[T Float](x T) T {
 	return T(math.Copysign(1, float64(x)))
 }
 
-// exp is [math.Exp], corrected for CPUs on which that becomes infinite for slightly too small x.
+// exp is [math.Exp], corrected for CPUs on which [math.Exp] overflows below the true limit of x.
 func exp(x float64) float64 {
 	if x > 709 {
 		return math.Exp(x-1) * math.E
@@ -222,7 +222,7 @@ func exp(x float64) float64 {
 	return math.Exp(x)
 }
 
-// log is [math.Log], corrected for CPUs on which that is wrong for denormal numbers.
+// log is [math.Log], corrected for CPUs on which [math.Log] is wrong for denormal numbers.
 func log(x float64) float64 {
 	const normal, digits = 0x1p-1022, 54
 	if 0 < x && x < normal {
@@ -231,7 +231,7 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// sin and cos subtract multiples of π/2 themselves, because [math.Sin] loses digits next to these.
+// sin and cos subtract multiples of π/2 themselves, because [math.Sin] loses digits near them.
 func sin(x float64) float64 { return sinOfQuarter(x, 0) }
 func cos(x float64) float64 { return sinOfQuarter(x, 1) }
 

@@ -57,8 +57,7 @@ type Epilogue[T Float] struct {
 // instruction set alone, and no two tasks of a phase access the same element of C. So results do
 // not depend on the number of goroutines or on which goroutine runs a task. Element (i, j) is the
 // sum over p of A(i, p)·B(p, j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512.
-// After at most
-// [blockK] terms, the sum is stored in C and loaded again, which does not change it.
+// After at most [blockK] terms, the sum is stored in C and loaded again, which does not change it.
 type ProductPlan[T Float] struct {
 	m, k, n int
 	kernels *tileKernels[T]

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// MaxDim bounds the coordinates of a Hessian, at 2D+1 gradients a step, 513 at this bound.
+// MaxDim is the largest number D of coordinates of a Hessian, which takes 2D+1 gradients.
 const MaxDim = 256
 
 // Active returns the indices of the coordinates for which a mask is true.

@@ -7,7 +7,7 @@ import "math"
 // with the sign of k for which heavy tails are positive. x holds at least two positive values,
 // sorted ascending. The estimate is scale equivariant.
 func fitGPD(x []float64) (k, sigma float64) {
-	const priorScale = 3 // their prior for b = k/sigma puts its spread at 1/(3 · first quartile)
+	const priorScale = 3 // the prior of k/sigma has the scale 1/(3 · first quartile)
 	n := len(x)
 	largest, quartile := x[n-1], x[(n+2)/4-1] // the ⌊n/4 + 1/2⌋-th smallest
 	grid := 30 + int(math.Sqrt(float64(n)))

@@ -16,7 +16,7 @@ import (
 // stands still, both are means over the same models.
 const (
 	// settledFall, in nats, is a change of the odds of a model by a factor of e, which q(m) can
-	// make good. 0.3 and 3 gave the same (docs/benchmarks/model-distributions.md).
+	// correct. 0.3 and 3 gave the same (docs/benchmarks/model-distributions.md).
 	settledFall = 1
 	// longestHold is the share of the steps after which q(m) learns in any case, so that half of
 	// them are left. With 0.25, the errors of three improbable models of one table are 1.0 to 1.2

@@ -54,9 +54,9 @@ const BadMass = 0.1
 
 // Measured holds measures of the precision of a computation. A measure that does not apply is zero.
 type Measured struct {
-	// Weights are measured from its importance weights; nil without weights.
+	// Weights holds measures of importance weights; nil without weights.
 	Weights *Weights
-	// Chains are measured from its Markov chains; nil without chains.
+	// Chains holds measures of Markov chains; nil without chains.
 	Chains *Chains
 	// ESS is the effective number of draws; +Inf if it does not apply.
 	ESS   float64
@@ -71,16 +71,16 @@ type Measured struct {
 	NonFinite int
 }
 
-// Weights are the measurements of importance weights.
+// Weights holds measures of importance weights.
 type Weights struct {
-	// KHat is their Pareto shape.
+	// KHat is the Pareto shape k̂ of the tail of the weights.
 	KHat float64
 	// Missed is the share of the posterior that may lie beyond the largest drawn weight
 	// (psis.TailShare).
 	Missed float64
 }
 
-// Chains are the measurements of Markov chains.
+// Chains holds measures of Markov chains.
 type Chains struct {
 	// RHat is the largest R-hat of all quantities.
 	RHat float64

@@ -228,7 +228,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 					return err
 				}
 			}
-			for i, v := range values { // a last chunk is full, whatever stands beyond the end
+			for i, v := range values { // the last chunk has full size: numbers beyond the end are not read
 				block[i*wide+at-first] = v
 			}
 		}
