@@ -30,6 +30,9 @@ func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 		if s.Group != nil {
 			sample.Group = append(sample.Group, s.Group[i])
 		}
+		if s.ModelDraw != nil {
+			sample.ModelDraw = append(sample.ModelDraw, s.ModelDraw[i])
+		}
 	}
 	return sample
 }

@@ -163,9 +163,9 @@ func (w *modelWeights) modelDraws(drawn *drawnModels) (numbers []int) {
 		ofModel[at] = append(ofModel[at], draw)
 	}
 	for k, at := range drawn.positions {
-		of, count := ofModel[at], drawn.counts[k]
+		modelDraws, count := ofModel[at], drawn.counts[k]
 		for row := range count {
-			numbers = append(numbers, of[row*len(of)/count])
+			numbers = append(numbers, modelDraws[row*len(modelDraws)/count])
 		}
 	}
 	return numbers

@@ -313,10 +313,12 @@ func cardinalityFigure() *Study {
 }
 
 // cardinalityPicture returns a picture with a panel for each level of misspecification, which shows
-// the excess of the cross-entropy over the entropy.
+// the excess of the cross-entropy over the entropy. The scale is logarithmic, because a q(m) that
+// collapses has an excess of many orders of magnitude.
 func cardinalityPicture(rows []Row, g fitSettings) *picture.Picture {
 	const width, height = picture.Page / 2, 180
-	whole := picture.New("vti-fig4", "Cross-entropy less entropy of the posterior, nats", picture.Page, height+14)
+	const leastExcess = 0.01 // smaller or negative ones are noise of the draws
+	whole := picture.New("vti-fig4", "Cross-entropy less entropy of the posterior", picture.Page, height+14)
 	for column, level := range g.Levels {
 		var x, y []float64
 		var inks []picture.Ink
@@ -324,13 +326,13 @@ func cardinalityPicture(rows []Row, g fitSettings) *picture.Picture {
 			if row["level"] != level {
 				continue
 			}
-			x, y = append(x, row.number("predictors")), append(y, row.number("cross_entropy")-row.number("entropy"))
+			x, y = append(x, row.number("predictors")), append(y, math.Log10(math.Max(row.number("cross_entropy")-row.number("entropy"), leastExcess)))
 			inks = append(inks, samplerInks[row["sampler"]])
 		}
 		panel := picture.New("", "", width, height)
 		scale := picture.Around(append(x, float64(slices.Min(g.Predictors)), float64(slices.Max(g.Predictors)))...)
 		scale.Whole = true
-		frame := picture.NewFrame(panel, scale, picture.Around(append(y, 0)...), "predictors", "H(π, q) − H(π), nats")
+		frame := picture.NewFrame(panel, scale, picture.Around(append(y, 0)...), "predictors", "log₁₀ of H(π, q) − H(π) in nats")
 		frame.Title(level + " misspecification")
 		for i := range x {
 			frame.Dots([]picture.Point{frame.At(x[i], y[i])}, 4, inks[i])
