@@ -26,8 +26,9 @@ type Parameter struct {
 	To   string        `json:"to"`
 	Prob report.Number `json:"prob"`
 	Mean report.Number `json:"mean"`
-	// MeanSE is the Monte Carlo error of Mean. It is 0 for closed forms summed over all graphs.
-	// Errors of estimated evidences of families are not included.
+	// MeanSE is the Monte Carlo error of Mean. It is 0 for closed forms summed over all graphs. For
+	// networks it includes the differences between independent groups of particles and the errors
+	// of the evidences of families.
 	MeanSE report.Number `json:"mean_se"`
 	// SD is the posterior standard deviation of the effect, and Q025 and Q975 are its quantiles at
 	// 2.5 and 97.5 percent.
@@ -68,15 +69,17 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			continue
 		}
 		families := posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == e.To && f.Parents.Has(e.From) })
-		slopes := make([]float64, draws)
+		slopes, errors := make([]float64, draws), meanErrors{}
 		for i := range slopes {
-			theta := source(families())
+			family := families()
+			theta, island := source(family)
 			slopes[i] = slope(p, theta, e) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
+			errors.add(family, island, slopes[i])
 		}
 		slices.Sort(slopes)
 		effect := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
 		mean, sd := stat.MeanStdDev(slopes, nil)
-		between, drawn := sd, sd/math.Sqrt(float64(draws))
+		between, drawn := sd, errors.se(mean, posterior.SE)
 		if exact != nil {
 			unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
 			weight, variance, ofMeans := exact(e)
@@ -222,7 +225,7 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		families := posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == j })
 		check := NodeCheck{Node: name}
 		for range checkDraws {
-			theta := source(families())
+			theta, _ := source(families())
 			sigma := math.Exp(l.LogSigma(theta))
 			means(p, j, counted, theta, fitted)
 			for k, row := range counted {

@@ -93,7 +93,8 @@ func TestExactMoments(t *testing.T) {
 			mean, variance, _ := exact(e)
 			var weights, squares []float64
 			for range draws {
-				weight := source(families())[e.From]
+				theta, _ := source(families())
+				weight := theta[e.From]
 				weights, squares = append(weights, weight), append(squares, dgraph.Square(weight-mean))
 			}
 			got, sd := stat.MeanStdDev(weights, nil)

@@ -79,7 +79,8 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			}
 		}
 		if d%repeats == 0 && column == fit.first {
-			fit.fit(posterior.Families[chosen[fit.node]], source(chosen[fit.node]))
+			theta, _ := source(chosen[fit.node])
+			fit.fit(posterior.Families[chosen[fit.node]], theta)
 		}
 		fit.draw(column, mean, sd, replicate, random)
 	}

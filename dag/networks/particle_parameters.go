@@ -105,13 +105,14 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	linear.Model.Mechanism = sem.Linear
 	rootNoise, linearLayout := linear.ExactParameters(p.Families, random), linear.Layout()
 	tables := map[int]pick.Table{}
-	return func(f int) []float64 {
+	return func(f int) (theta []float64, number int) {
 		if s.exact[f] {
-			theta := make([]float64, l.Dim())
+			theta = make([]float64, l.Dim())
 			if l.Sigma == 0 {
-				theta[l.Weights()] = linearLayout.LogSigma(rootNoise(f))
+				root, _ := rootNoise(f)
+				theta[l.Weights()] = linearLayout.LogSigma(root)
 			}
-			return theta
+			return theta, 0
 		}
 		if len(s.islands[f]) == 0 {
 			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
@@ -121,8 +122,9 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 			table = pick.NewTable(logsum.Shares(logEvidences(s.settled(f))))
 			tables[f] = table
 		}
-		thetas := s.settled(f)[table.Index(random.Float64())].Thetas
-		return thetas[random.IntN(len(thetas))]
+		at := table.Index(random.Float64())
+		thetas := s.settled(f)[at].Thetas
+		return thetas[random.IntN(len(thetas))], at + 1
 	}
 }
 

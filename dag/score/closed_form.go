@@ -143,7 +143,7 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
 	forms := p.Forms()
 	known := map[int]func(*rand.Rand) []float64{}
-	return func(family int) []float64 {
+	return func(family int) ([]float64, int) {
 		draw, ok := known[family]
 		if !ok {
 			f := families[family]
@@ -153,7 +153,7 @@ func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) P
 			draw = forms[f.Node].Posterior(f.Parents)
 			known[family] = draw
 		}
-		return draw(random)
+		return draw(random), 0
 	}
 }
 

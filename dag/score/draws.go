@@ -51,7 +51,7 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 			thetas[f] = append(thetas[f], d.Thetas[k][j])
 		}
 	}
-	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
+	return m, func(family int) ([]float64, int) { return thetas[family][random.IntN(len(thetas[family]))], 0 }
 }
 
 // FamiliesOf returns the families that occur in graphs, with the fraction of graphs that have each.
@@ -90,7 +90,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	for _, graphFamilies := range graphs {
 		parents, thetas := make([]dgraph.Set, len(graphFamilies)), make([][]float64, len(graphFamilies))
 		for j, f := range graphFamilies {
-			parents[j], thetas[j] = families[f].Parents, source(f)
+			parents[j] = families[f].Parents
+			thetas[j], _ = source(f)
 		}
 		d.Parents, d.Thetas = append(d.Parents, parents), append(d.Thetas, thetas)
 	}

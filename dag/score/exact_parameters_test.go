@@ -26,7 +26,8 @@ func TestExactParameters(t *testing.T) {
 		}
 		values := make([]float64, 4000)
 		for i := range values {
-			values[i] = source(f)[0]
+			theta, _ := source(f)
+			values[i] = theta[0]
 		}
 		x, y := mat.Col(nil, 0, p.Data.X), mat.Col(nil, 1, p.Data.X)
 		precision := floats.Dot(x, x)/(0.9*0.9) + 1/(1.2*1.2)
@@ -72,7 +73,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	source := p.ExactParameters([]dgraph.Family{f}, randomOf(8))
 	values := [2][]float64{}
 	for range draws {
-		theta := source(0)
+		theta, _ := source(0)
 		values[0], values[1] = append(values[0], theta[0]), append(values[1], theta[l.Weights()])
 	}
 	for k := range values {

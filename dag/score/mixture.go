@@ -8,10 +8,11 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// ParameterSource draws the parameters of a family, a node with a set of parents, from their
+// ParameterSource draws the parameters theta of a family, a node with a set of parents, from their
 // posterior. The argument is the index of the family in a list. Parameters that the family does not
-// use are 0.
-type ParameterSource func(family int) []float64
+// use are 0. Draws of a family with the same island number depend on each other, because they come
+// from one group of particles; the number is 0 for a draw that depends on no other.
+type ParameterSource func(family int) (theta []float64, island int)
 
 // Mixture is a list of families with the posterior probability of each family. For every node the
 // probabilities of its families add up to one.
@@ -19,6 +20,8 @@ type Mixture struct {
 	// Families holds the families, and Shares the probability of each.
 	Families []dgraph.Family
 	Shares   []float64
+	// SE holds the standard errors of the log evidences behind the probabilities; nil for none.
+	SE []float64
 }
 
 // Graph returns the graph that consists of the given families, one for each node.

@@ -107,7 +107,9 @@ const sumPause = 2 * time.Second
 func (p *Posterior) EdgeProbabilities() [][]float64 { return p.Mixture().Edges(p.Structure.Nodes) }
 
 // Mixture returns the families with their posterior probabilities.
-func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marginals} }
+func (p *Posterior) Mixture() Mixture {
+	return Mixture{Families: p.Scores.Families, Shares: p.Marginals, SE: p.Scores.SE}
+}
 
 // Draw is one of the different graphs that were drawn from the posterior.
 type Draw struct {
