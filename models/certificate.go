@@ -179,6 +179,16 @@ type WeightedSample struct {
 	ModelDraw []int
 }
 
+// Dependent returns the number of the group of each draw, from 0: Group or, if draws are
+// independent apart from the errors of models' weights, ModelDraw. It returns nil if all draws are
+// independent.
+func (s *WeightedSample) Dependent() []int {
+	if s.Group != nil {
+		return s.Group
+	}
+	return s.ModelDraw
+}
+
 // Lower lowers the verdict to the verdict to, unless it is already as low, and adds a reason,
 // formatted as by fmt.Sprintf.
 func (c *Certificate) Lower(to Verdict, format string, args ...any) {

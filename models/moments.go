@@ -31,17 +31,14 @@ func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 			in[j] = append(in[j], i)
 		}
 	}
-	all := make([]moments, len(in))
+	all, dependent := make([]moments, len(in)), s.Dependent()
 	for j, draws := range in {
 		weight, value, group := make([]float64, len(draws)), make([]float64, len(draws)), []int(nil)
 		for k, i := range draws {
 			weight[k], value[k] = s.Weight[i], s.Theta.At(i, j)
 			all[j].inclusion += weight[k]
-			switch {
-			case s.Group != nil:
-				group = append(group, s.Group[i])
-			case s.ModelDraw != nil:
-				group = append(group, s.ModelDraw[i])
+			if dependent != nil {
+				group = append(group, dependent[i])
 			}
 		}
 		all[j].Moments = weighted.Plain(weight, value, group)

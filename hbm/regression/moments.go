@@ -138,10 +138,11 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		return nil
 	}
 	m.value = mat.NewDense(len(rows), m.known, nil)
+	dependent := sample.Dependent()
 	e, theta, all := r.joint(), make([]float64, r.Dim()), make([]float64, r.quantities())
 	for k, i := range rows {
-		if sample.Group != nil {
-			m.group = append(m.group, sample.Group[i])
+		if dependent != nil {
+			m.group = append(m.group, dependent[i])
 		}
 		copy(theta, sample.Theta.RawRowView(i))
 		mask := r.space.masks[r.index(sample.Codes[i])]

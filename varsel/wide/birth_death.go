@@ -49,9 +49,9 @@ const (
 	sweepTime = 2
 	// After the process, log σ moves by sigmaSteps normal steps with standard deviation sigmaStep.
 	sigmaSteps, sigmaStep = 4, 0.25
-	// keptProducts is the largest number of inner products that are kept, 256 MiB; other inner
-	// products are computed each time.
-	keptProducts = 1 << 25
+	// keptProducts is the largest number of inner products that are kept, 1 GiB: all products of
+	// 11,585 columns. Other inner products are computed each time.
+	keptProducts = 1 << 27
 	// jumpError is the largest accepted error of a log evidence from the updates of a sweep, in
 	// nats. It guards against columns that rounding cannot distinguish.
 	jumpError = 1e-4
