@@ -214,8 +214,8 @@ func TestMixture(t *testing.T) {
 	require.InDelta(t, 0.5, mean, 5*math.Sqrt(0.76/n))
 }
 
-// logGamma agrees with log Γ, and its derivative, the digamma function, with differences of log Γ,
-// over the range of shapes in use.
+// logGamma agrees with log Γ, and its derivative, the digamma function, with finite differences of
+// log Γ, over the range of shapes in use.
 func TestLogGamma(t *testing.T) {
 	x := []float64{1e-4, 0.03, 0.5, 1, 1.5, 2, 7.9, 8, 8.1, 31, 1e3, 1e6}
 	out := MustExecOnceN(testkit.Backend(t), func(x *Node) []*Node {

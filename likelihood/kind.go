@@ -36,11 +36,11 @@ const (
 	LogNormalKind
 	// BetaKind: y is a share between 0 and 1 with mean μ = 1/(1+exp(−η)), y ~ Beta(μφ, (1−μ)φ).
 	BetaKind
-	// ExponentialKind: y is a time with mean exp(η) and constant hazard. A censored time, of which
-	// only y < time is known, is written as −y.
+	// ExponentialKind: y is a time with mean exp(η) and constant hazard. A time that is only known
+	// to be longer than t is written as y = −t.
 	ExponentialKind
-	// WeibullKind: y is a time with mean exp(η) and a hazard in proportion to time^(k−1). A
-	// censored time, of which only y < time is known, is written as −y.
+	// WeibullKind: y is a time with mean exp(η) and a hazard in proportion to time^(k−1). A time
+	// that is only known to be longer than t is written as y = −t.
 	WeibullKind
 	// CumulativeLogitKind: y is one of K ordered categories; category k or one before it has
 	// probability 1/(1+exp(η−c_k)). Its distribution is one of [Categories].

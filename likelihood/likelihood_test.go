@@ -190,8 +190,8 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 	})
 }
 
-// Slopes and curvatures agree with differences of the density, except for curvatures bounded away
-// from zero. Bounds stay below the density on the way to its mode.
+// Slopes and curvatures agree with finite differences of the density, except for curvatures bounded
+// away from zero. Bounds stay below the density on the way to its mode.
 func TestNewtonAgainstDifferences(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {

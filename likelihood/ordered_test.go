@@ -216,8 +216,8 @@ func rowsOf(o *ordered) (y, eta []float64) {
 	return y, eta
 }
 
-// Derivatives on the host agree with differences, and quadratics with the curvature of BoundAt stay
-// below log p.
+// Derivatives on the host agree with finite differences, and quadratics with the curvature of
+// BoundAt stay below log p.
 func TestOrderedDerivatives(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		y, eta := rowsOf(o)

@@ -17,8 +17,9 @@ type weibull struct {
 	constant bool
 }
 
-// nodes returns u, the flags ended, which are 1 for times that have ended and 0 for lower bounds,
-// and the shape, which is nil for constant hazards.
+// nodes returns u, which is the log of the cumulative hazard at the time |y|, the flags ended,
+// which are 1 for observed times and 0 for lower bounds, and the shape k, which is nil for constant
+// hazards.
 func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	u = Sub(logOf(Abs(y)), eta)
@@ -59,7 +60,8 @@ func (l weibull) shape(parameter float64) float64 {
 	return parameter
 }
 
-// cumulated returns u of a time, ended as in nodes, and k.
+// cumulated returns u, which is the log of the cumulative hazard at the time |y|, the number ended,
+// which is 1 for an observed time and 0 for a lower bound, and the shape k.
 func (l weibull) cumulated(y, eta, parameter float64) (u, ended, shape float64) {
 	shape = l.shape(parameter)
 	if y > 0 {
@@ -73,8 +75,9 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
-// LogConstant returns −log t − 1 for an observed time t, so that the kernel is largest at u = 0.
-// For a censored time, which is a lower bound, it returns 0.
+// LogConstant returns −log t − 1 for an observed time t, whose log density is log k + u − exp(u) −
+// log t. The kernel lacks the term −log t and has 1 added. For a time that is only a lower bound it
+// returns 0: the kernel is then −exp(u), the log probability of a longer time.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1

@@ -66,7 +66,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 }
 
-// Log probabilities agree with a naive softmax, and slopes and curvatures with differences.
+// Log probabilities agree with a naive softmax, and slopes and curvatures with finite differences.
 func TestUnorderedIsSoftmax(t *testing.T) {
 	const h = 1e-5
 	for _, levels := range []int{2, 3, 6} {

@@ -73,8 +73,8 @@ type Config struct {
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	Precision float64
-	// Preliminary requests a certificate of few draws. If q(m) is a table of all models, it is then
-	// set to the result, unless KeepModels keeps q(m) unchanged.
+	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, the
+	// table is then set to the probabilities of this certificate. KeepModels leaves q(m) as it is.
 	Preliminary, KeepModels bool
 	// BirthsNext says that birth-death chains follow if weights of models are not good enough. Few
 	// rounds of weights then suffice, and no models are drawn from q(m).

@@ -97,8 +97,8 @@ type Held struct {
 
 // MarginalMean is the mean at one combination of values of the predictors.
 type MarginalMean struct {
-	// Category is the category whose mean it is. It is set only for a response with categories
-	// without an order.
+	// Category is the category to which the mean belongs. It is set only for a response with
+	// categories without an order.
 	Category string `json:"category,omitempty"`
 	// Values are the values of Of, in its order; By is the value of By.
 	Values []string `json:"values"`

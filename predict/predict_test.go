@@ -96,8 +96,8 @@ func TestCalibrationFindsWrongSpread(t *testing.T) {
 	assert.InDelta(t, 0.01, kolmogorov(1.6276), 1e-4)
 }
 
-// The transforms of equal counts are spread at random, so that the transforms of calibrated counts
-// are uniform.
+// The probability integral transforms of equal counts are spread at random, so that the transforms
+// of calibrated counts are uniform.
 func TestCalibrationOfCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})

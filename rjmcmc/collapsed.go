@@ -58,8 +58,8 @@ type CollapsedConfig struct {
 // RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
 // neighbouring copies exchange their states. Chains are independent, each with its own random
 // stream. The copies of a chain with an even number start from the prior, and the copies of a chain
-// with an odd number from Collapsed.Far. sites is S, and mask returns the active coordinates of a
-// model.
+// with an odd number from Collapsed.Far. sites is the number of sites of a code, and mask returns
+// the active coordinates of a model.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}

@@ -10,12 +10,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Ordered is the code of a graph as an order of its nodes and edges along this order (F.7). The
-// first N−1 sites, with N, N−1, …, 2 outcomes, are the Lehmer code of the order. They are followed
-// by a site with 2 outcomes for each pair of positions s < t, by rows of U, which marks whether the
-// node at position s is a parent of the node at position t. So A = PᵀUP, with P_tj = 1 where node j
-// is at position t, and every code is acyclic. A graph has one code for each of its topological
-// orders ([Graph.Orders]).
+// Ordered encodes an acyclic graph by an order of its N nodes and the edges from earlier to later
+// nodes (F.7). The first N−1 sites of a code, with N, N−1, …, 2 outcomes, are the Lehmer code of
+// the order. A site with two outcomes follows for each pair of positions s < t, row by row in the
+// strictly upper triangular matrix U. U_st is 1 if the node at position s is a parent of the node
+// at position t. The adjacency matrix is A = PᵀUP, where P_tj is 1 if node j is at position t.
+// Every code is thus acyclic, and a graph has one code for each of its topological orders
+// ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.

@@ -16,15 +16,17 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// These constants are the prior variances of the coefficients of orthonormal contrasts of the
-// levels of a node: for the intercept, for the slope of a number, and for a contrast of the levels
-// of a category. The difference of two levels of the node has twice the variance. In a regression
-// on a number, the difference therefore has a standard deviation of 2 per standard deviation of the
-// number. This prior equals the prior of [groupsForm] for a number that depends on a category, in
-// units of the standard deviation of the noise. Hence a weak dependence of a number and a category
-// gives little evidence of its direction, and neither does any dependence of two categories. The
-// difference of two intercepts has a standard deviation of 4, so that levels of one percent are no
-// surprise.
+// The levels of a category are compared by orthonormal contrasts. Each contrast has an intercept
+// and coefficients with independent normal priors, with these variances: interceptVariance for the
+// intercept, slopeVariance for the slope of a parent that is a number, and levelVariance for a
+// contrast of the levels of a parent that is a category.
+//
+// The difference between two levels has twice these variances. Its intercept therefore has a
+// standard deviation of 4, so that levels of one percent are no surprise. Its slope has a standard
+// deviation of 2 per standard deviation of the number. In units of the standard deviation of the
+// noise, [groupsForm] has the same prior for a number that depends on a category. Hence a weak
+// dependence between a number and a category gives little evidence of its direction, and neither
+// does any dependence between two categories.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale

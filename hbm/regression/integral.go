@@ -207,8 +207,8 @@ func (m *modelIntegral) restart(proposal *integrate.Proposal) {
 	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
 }
 
-// A proposal is mended if its weights have a k̂, the shape of their tail, above mendedK, and at
-// most mends times.
+// The proposal of a model is mended while the k̂ of its weights, the shape of their tail, is above
+// mendedK, but at most mends times.
 const (
 	mends   = 6
 	mendedK = 0.3

@@ -80,8 +80,8 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	return total
 }
 
-// The quadrature agrees with sums over a grid of effects, and its gradient with differences. For
-// gaussian rows it agrees with the closed form.
+// The quadrature agrees with sums over a grid of effects, and its gradient with finite differences.
+// For gaussian rows it agrees with the closed form.
 func TestQuadrature(t *testing.T) {
 	for name, test := range map[string]struct {
 		opt       frame.Options

@@ -151,10 +151,12 @@ func (r *Regression) noteLoss(loss float64, result *Result) {
 	}
 }
 
-// Differences between an approximation and the exact integral, beyond four of their standard
-// errors, that count against the approximation: in nats for the log evidence, in standard
-// deviations for means, and relative for standard deviations. The first is a quarter of the
-// standard error of a log evidence above which an answer is doubtful (verdict.DoubtfulEvidenceSE).
+// These tolerances are for the difference between an approximation and the exact integral, after
+// four of its standard errors have been subtracted. A larger difference counts against the
+// approximation. tolerableEvidence is for log evidences, in nats, tolerableShift for means, in
+// posterior standard deviations, and tolerableSpread for the relative difference of standard
+// deviations. tolerableEvidence is a quarter of the standard error of a log evidence above which an
+// answer is doubtful (verdict.DoubtfulEvidenceSE).
 const (
 	tolerableEvidence = 0.05
 	tolerableShift    = 0.1

@@ -116,7 +116,7 @@ func TestExactLinked(t *testing.T) {
 
 // TestExactShapedGroups checks responses with one more parameter. With group effects of almost
 // zero, the quadrature must give the result without groups; for normal rows, it must give the
-// closed form. Gradients of the integrals over effects must agree with differences.
+// closed form. Gradients of the integrals over effects must agree with finite differences.
 func TestExactShapedGroups(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// TestShapedRowsAreTheDensities compares densities with package likelihood, whose code is separate,
-// and slopes with differences.
+// TestShapedRowsAreTheDensities compares log densities with package likelihood, whose code is
+// separate, and their slopes with finite differences.
 func TestShapedRowsAreTheDensities(t *testing.T) {
 	for kind, responses := range map[likelihood.Kind][]float64{
 		likelihood.NegativeBinomialKind: {0, 1, 7, 40}, likelihood.ZeroInflatedKind: {0, 1, 7}, likelihood.HurdleKind: {0, 1, 7},
