@@ -99,9 +99,10 @@ type ModelDistribution interface {
 }
 
 // GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch. A
-// graph, for example, takes one row for every node. LogProb returns for each row its part of log
-// q(m), and flow, target and prior return for each row its part of their log densities.
-// GroupedModels computes its own loss, since it knows which choices change which rows.
+// graph, for example, takes one row for every node. The log density of a model, under q(m), flow,
+// target or prior, is the sum of one part for each of its rows, and LogProb returns these parts.
+// The loss is computed by ScoreLoss, because only the distribution knows which choices change which
+// rows.
 type GroupedModels interface {
 	ModelDistribution
 	// Rows returns the number of rows of a model, which divides the size of every batch.

@@ -19,8 +19,8 @@ type feed struct {
 	data  Values
 	dtype dtypes.DType
 	// target is the model over a space of models; nil if there is one model. If code is not nil, it
-	// names a model of this space, all of whose members are used, and the data are not among the
-	// inputs of the graph.
+	// names a model of this space. The graph then uses all members of that model, and the data are
+	// not among its inputs.
 	target *targetFamily
 	code   []int32
 	// present lists, for each member of each latent variable, the unconstrained numbers that the

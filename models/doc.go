@@ -5,7 +5,7 @@
 // In comments m is a model with prior probability p(m) and evidence Z_m = p(y | m), the probability
 // of the data y. θ are its parameters. The mass of a model is p(m) Z_m. q(m) q(θ | m) is an
 // approximation of the posterior from which draws are proposed, and r(m) any distribution from
-// which models are drawn to be weighted.
+// which models are drawn for importance weighting.
 //
 // An [Evidence] is an estimate for one model, whether from a closed form, an integral over one
 // parameter, or importance weights. [Combine] is the only place where evidences become

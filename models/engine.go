@@ -46,7 +46,7 @@ type Proposal interface {
 	// of theta for each of codes.
 	LogModel(codes [][]int32) ([]float64, error)
 	LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error)
-	// Wide returns a wider version of q(m), from which models are drawn to be weighted.
+	// Wide returns a wider version of q(m), from which models are drawn for importance weighting.
 	Wide() Reference
 	// Fit fits q(m) to weighted models. nil weights are equal weights.
 	Fit(ctx context.Context, codes [][]int32, weights []float64) error
@@ -55,7 +55,7 @@ type Proposal interface {
 	Set(logPrior, logMass []float64) error
 }
 
-// Reference is r(m), the distribution from which models are drawn to be weighted.
+// Reference is r(m), the distribution from which models are drawn for importance weighting.
 type Reference interface {
 	// Draw draws some models; the first fromQ of them come from q(m). A nil code is a draw of no
 	// model, and has weight 0.

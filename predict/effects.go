@@ -37,8 +37,8 @@ const (
 
 // EffectsConfig configures EffectsOf.
 type EffectsConfig struct {
-	// Of are the predictors whose values are combined: each combination of values has a mean. By,
-	// if not nil, is a predictor for each of whose values the means and contrasts are repeated.
+	// Of are the predictors whose values are combined: each combination of values has a mean. If
+	// By is not nil, the means and contrasts are repeated for each value of this predictor.
 	Of []Focus
 	By *Focus
 	// Curve evaluates the response along the range of Of, which is then a single numeric predictor

@@ -95,8 +95,8 @@ func (c *Compared) sort() {
 	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
 }
 
-// Numbers returns the comparison of two runs whose models are numbers, such as numbers of
-// components. The argument about names the things that are counted.
+// Numbers returns the comparison of two runs whose models are counts, such as numbers of components
+// of a mixture. The argument about names the things that are counted.
 func Numbers(c *comparing.Comparison, about string) *Compared {
 	return &Compared{common: c, model: about, name: ownName}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Submission describes a study as an array job, each of whose elements runs a shard of the tasks.
+// Submission describes a study as an array job. Each element of the job runs a shard of the tasks.
 // Fields that are zero take values computed from the pilot tasks.
 type Submission struct {
 	// Chunks is the number of elements. 0 stands for elements of about half an hour of work, at

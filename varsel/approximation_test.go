@@ -71,7 +71,7 @@ func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, co
 }
 
 // For a response without a noise scale, the approximation of every model has the mode and the
-// curvature of the log density, as found by differences of the density.
+// curvature of the log density, as found by finite differences.
 func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
 		problem := smallProblem(t, kind, 12, ModelOptions{})

@@ -123,7 +123,7 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 
 // Numbers of training steps. fewSteps is for posteriors with one mode per model, where the anchored
 // flow starts close to the posterior; manySteps is for likelihoods with heavy tails. Half and twice
-// of the first three give the same answers (docs/benchmarks/constants.md).
+// of fewSteps, manySteps and listSteps give the same answers (docs/benchmarks/constants.md).
 const (
 	fewSteps  = 1000
 	manySteps = 3000

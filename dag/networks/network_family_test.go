@@ -120,7 +120,8 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 }
 
 // Draws of the parameters have the moments of the posterior for one hidden unit. The moments of the
-// slope of the mechanism are compared with quadrature over W1, where W2 is normal given W1.
+// slope of the mechanism are compared with quadrature over the input weight W1. Given W1, the
+// output weight W2 is normal.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, score.ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
@@ -330,8 +331,8 @@ func TestSaturatedFamilies(t *testing.T) {
 	}
 }
 
-// For units that reproduce a node exactly, up to rounding errors, the likelihood falls again as σ
-// goes to zero.
+// If a hidden unit reproduces the values of a node exactly, the likelihood still falls as the noise
+// σ goes to zero, and rounding errors do not change that.
 func TestNetworksThatInterpolate(t *testing.T) {
 	l := newNetworkLikelihood(1, 3, 1, 1)
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {

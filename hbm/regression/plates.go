@@ -25,8 +25,8 @@ import (
 // so that the effects of a level have the covariance Λ Λᵀ of [Regression]. If a population effect
 // also varies by the largest grouping, the effects of that grouping are centred at it: their means
 // are a linear map A β of the population effects β. The variables are then A β + b, which the data
-// determine better than b. A grouping each of whose levels lies in one level of another grouping,
-// such as classes in schools, is nested in it.
+// determine better than b. A grouping is nested in another one if each of its levels lies in one
+// level of the other, as classes lie in schools.
 type PlateModel struct {
 	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model

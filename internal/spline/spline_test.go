@@ -9,9 +9,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// TestNatural checks the definition of the basis: over the values that placed the knots functions
-// are orthogonal to lines and have a mean sum of squares of 1, ∫ f″² is proportional to Σ b², and
-// beyond the knots they are lines.
+// TestNatural checks the definition of the basis. Over the values that placed the knots, each
+// function is orthogonal to all lines, and the squares of all functions add up to 1 on average. For
+// a curve f with the coefficients b, ∫ f″² is proportional to Σ b². Beyond the knots the functions
+// are lines.
 func TestNatural(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	x := make([]float64, 60)

@@ -47,12 +47,12 @@ const (
 // larger of the two k̂ is too large, or if its relative standard error is above mostRelativeError.
 //
 // Each standard error includes a part for the tail beyond the largest draw (psis.Result.Unreached).
-// If the averaged products have an infinite variance, as the squares often have, this part is most
-// of the error. A sample that lacks the draws that make most of the mean of the squares also has
-// too small a k̂. A limit of ½ for the k̂ of the squares would select such samples. So the limit is
-// the limit for means, and the error of the standard deviation has the larger part
-// psis.Result.UnreachedAtMost. For example, take samples of 4,000 draws of a t distribution with
-// three degrees of freedom. The standard deviation of 60 percent of the samples is reported, and
+// This part is most of the error if the averaged products have an infinite variance, which squares
+// often have. A variance is finite for a shape k below ½. Yet ½ is no good limit for the k̂ of the
+// squares: a sample without the few draws that make most of the mean also has too small a k̂, and
+// passes. So the limit is the limit for means, and the error of the standard deviation has the
+// larger part psis.Result.UnreachedAtMost. Take samples of 4,000 draws of a t distribution with
+// three degrees of freedom: the standard deviation of 60 percent of the samples is reported, and
 // its errors have the stated size. With a limit of ½ and the part Unreached, 7 percent would be
 // reported, and one in 15 of these would be more than four standard errors off.
 //

@@ -42,7 +42,7 @@ func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 }
 
 // byDifferences returns a density with the given log density, whose slope and curvature are
-// approximated by differences.
+// approximated by finite differences.
 func byDifferences(value func(y, eta float64) float64) rowDensity {
 	return func(y, eta float64) (centre, slope, curvature float64) {
 		const step, least = 1e-4, 1e-6

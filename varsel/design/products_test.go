@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Inner products agree with sums over rows, and the few rows that describe a model have the inner
-// products of all rows. Columns that depend on each other, and a response that is a column, are
-// left to the rows.
+// Inner products agree with sums over rows. The few rows by which Model replaces the rows of a
+// table have the same inner products as all rows. Model refuses columns that depend on each other,
+// and a response that is nearly a sum of columns, because it would lose digits.
 func TestProducts(t *testing.T) {
 	const rows, count = 150, 12
 	random := rand.New(rand.NewPCG(1, 2))
