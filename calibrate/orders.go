@@ -16,7 +16,7 @@ import (
 )
 
 // Orders draws polynomials and splines from the priors of vti order, and runs the command on them.
-// The level and the noise have improper priors; they are fixed at 0 and 1, as answers are
+// The level and the noise have improper priors. They are fixed at 0 and 1, because answers are
 // equivariant under changes of them. Zellner's prior for an autoregression depends on the series
 // itself, so that no series can be drawn from it.
 type Orders struct {

@@ -49,8 +49,8 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, list[0].Ranks, again[0].Ranks)
 }
 
-// Responses with categories without an order are drawn from the priors, and the coefficients of log
-// odds get ranks. Responses with ordered categories are an error.
+// A study of a response with unordered categories draws it from the priors, and ranks the true
+// coefficients of log odds among their posterior draws. Ordered categories are an error.
 func TestCategoricalStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})

@@ -35,8 +35,8 @@ func (f *Flow) Untrained() *Flow {
 
 // EndingIn returns the flow with theta, logDet and the anchor in dtype, a wider type than the type
 // of z and of the layers, which stays as it is. Use it if the data determine parameters to many
-// digits, as with counts in the millions: Float32 is then too imprecise for theta, but precise
-// enough for z. The result shares the variables of f.
+// digits, for example if counts are in the millions. Float32 is then too imprecise for theta, but
+// precise enough for z. The result shares the variables of f.
 func (f *Flow) EndingIn(dtype dtypes.DType) *Flow {
 	wide := *f
 	wide.end = dtype

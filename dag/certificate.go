@@ -23,8 +23,8 @@ type Certificate struct {
 	// edge probabilities then have only rounding errors.
 	Exact bool `json:"exact,omitempty"`
 	// KHat is the Pareto shape k̂ of the importance weights: at least nine tenths of the drawn
-	// graphs have no family with a larger k̂. It is null without importance weights, as for
-	// particles and chains.
+	// graphs have no family with a larger k̂. It is null for particles and chains, which have no
+	// importance weights.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`

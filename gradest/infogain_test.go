@@ -87,8 +87,8 @@ func TestCategoricalStepIsTheLargest(t *testing.T) {
 	}
 }
 
-// TestCategoricalStepInBlocks checks that computing the candidates in blocks of rows, as for large
-// tables, gives the same answer.
+// TestCategoricalStepInBlocks checks the step for so many models that candidates are computed in
+// blocks of one candidate each.
 func TestCategoricalStepInBlocks(t *testing.T) {
 	const models = 600_000 // one candidate row in each block
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -78,8 +78,8 @@ type Config struct {
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last. The loss is minus the reduced ELBO (PAVI eq. 6). The entropy is NaN, as there is only
-	// one model.
+	// last. The loss is minus the reduced ELBO (PAVI eq. 6). The entropy is NaN, because there is
+	// only one model.
 	Progress func(vti.Info)
 }
 

@@ -29,10 +29,10 @@ import (
 // expresses other differences between models. Numbers that a link or a density joins, such as
 // shares that sum to one, are in a model together or not at all.
 type Target struct {
-	// LogConcave says that the posterior of the parameters has one mode in every model, as for
-	// effects with known standard deviations and a log-concave response. No code checks this claim,
-	// and a wrong claim leads to trust in wrong answers. If it is false, chains confirm weights;
-	// see vti.UnimodalTarget.
+	// LogConcave says that the posterior of the parameters has one mode in every model. Examples
+	// are effects with known standard deviations and a log-concave response. No code checks this
+	// claim, and a wrong claim leads to trust in wrong answers. If it is false, chains confirm
+	// weights; see vti.UnimodalTarget.
 	LogConcave bool
 
 	model    *Model

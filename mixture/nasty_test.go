@@ -32,8 +32,8 @@ func TestClustersFarApart(t *testing.T) {
 	require.NotEqual(t, r.Rows[0].Component, r.Rows[1].Component)
 }
 
-// A quarter of the values are equal, as for a limit of detection. Both samplers agree on a
-// component of no width at this value. The answer is not trusted.
+// A quarter of the values are equal, as if they were at a limit of detection. Both samplers agree
+// on a component of no width at this value, but the answer is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
 	testkit.Slow(t)
 	random := stream.Rand(2, "ties")

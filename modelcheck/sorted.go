@@ -12,9 +12,9 @@ import (
 const leastChance = 1e-4
 
 // sorted reports whether the rows of a table were sorted by the response. Either all rows are
-// sorted, or each run of neighbouring rows with equal values of all columns, as where counts of yes
-// and no were written as one row each. The order of the rows then has no information about
-// dependence.
+// sorted, or the rows are sorted within each run of neighbouring rows that have equal values of all
+// columns. An example of the second case is a table of counts of yes and no that was expanded to a
+// row for each answer. The order of the rows then has no information about dependence.
 func sorted(r *response, columns []Column) bool {
 	y := r.y
 	if r.order != nil {

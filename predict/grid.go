@@ -106,8 +106,8 @@ func usualValues(c *table.Column) []string {
 	return []string{text(mean - sd), text(mean), text(mean + sd)}
 }
 
-// centre returns the mean and the standard deviation of values. A mean of the size of rounding
-// errors, as for centred columns, is returned as 0.
+// centre returns the mean and the standard deviation of values. The mean of a centred column, which
+// is not exactly 0 because of rounding errors, is returned as 0.
 func centre(values []float64) (mean, sd float64) {
 	if mean, sd = stat.MeanStdDev(values, nil); math.Abs(mean) < 1e-12*sd {
 		mean = 0

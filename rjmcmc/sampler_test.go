@@ -218,8 +218,8 @@ func TestTwoModelsOfDifferentDimension(t *testing.T) {
 	}
 }
 
-// Sites have three, two and one outcomes, and masks are unrelated to them: jumps and swaps must be
-// reversible in every space.
+// Jumps and swaps are reversible in a space whose sites have one, two or three outcomes and whose
+// models have random masks: the probabilities of models agree with the target.
 func TestAnyCards(t *testing.T) {
 	testkit.Slow(t)
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -43,7 +43,8 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 	}
 }
 
-// Column names may contain line breaks, as from spreadsheets: they do not break the tables.
+// Column names may contain line breaks, for example if they come from spreadsheets. Tables have
+// spaces in their place.
 func TestLineBreaksInNames(t *testing.T) {
 	emptyDir(t, "data.csv", "\"first\nname\",b,\"the\r\ntarget\"\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "the target", "--quiet", "--out", "run")

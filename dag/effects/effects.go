@@ -103,8 +103,8 @@ type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 // that occur are about 1e-12.
 const negligibleShare = 1e-18
 
-// ExactMoments returns moments of weights as averages of closed forms over families. It returns nil
-// for mechanisms whose weights have no closed forms.
+// ExactMoments returns the moments of the weights of edges. It averages the closed forms of single
+// families over the posterior. It returns nil for mechanisms whose weights have no closed forms.
 func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	if !p.Model.Mechanism.Closed() || p.Model.Mechanism.Integrated() {
 		return nil

@@ -75,8 +75,8 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)
 }
 
-// Exact means and variances of weights agree with draws, within 4 standard errors of 60,000 draws.
-// With 18 comparisons this fails by chance in 1 of 900 seeds.
+// Exact means and variances of the weights of edges agree with 60,000 draws, within 4 standard
+// errors. With 18 comparisons this fails by chance in 1 of 900 seeds.
 func TestExactMoments(t *testing.T) {
 	random := dagtest.Random(77)
 	for name, model := range map[string]score.ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: sem.BGe}} {

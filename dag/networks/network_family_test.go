@@ -282,9 +282,8 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// A gain from longer moves lowers the verdict in proportion to the change of edge probabilities. It
-// does not lower it when all families of a node gain alike, as where a second parent gains nothing
-// over one parent.
+// A gain from longer moves lowers the verdict in proportion to the change of edge probabilities. A
+// gain that is the same for all families of a node does not lower the verdict.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	for _, test := range []struct {

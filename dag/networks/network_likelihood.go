@@ -6,10 +6,10 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// unresolved is the smallest unexplained rest of the squares of a node, as a share of the squares;
-// a smaller rest is replaced by it. Smaller differences of products in float32 are rounding errors.
-// Units that interpolate few rows leave a rest that is smaller or even negative by rounding. It
-// would give an arbitrarily large likelihood for small σ.
+// unresolved is the smallest residual sum of squares of a node, as a share of its sum of squares. A
+// smaller residual sum is replaced by it, because such small differences of products in float32 are
+// rounding errors. If hidden units interpolate few rows, the computed residual sum is smaller, or
+// even negative by rounding. The likelihood would then be arbitrarily large for small σ.
 const unresolved = 1e-7
 
 // networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ, with the symbols

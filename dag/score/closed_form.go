@@ -25,7 +25,8 @@ type Form interface {
 	// the problem, with zeros in coordinates that the family does not use.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
 	// Moments returns the posterior means and variances of the weights of the parents, in ascending
-	// order of the parents. It returns nil if parents have no such weights, as for categories.
+	// order of the parents. It returns nil if weights are not part of the answer, for example if
+	// the node is a category.
 	Moments(parents dgraph.Set) (means, variances []float64)
 	// LogJoint returns log p(x_j, θ | x_pa).
 	LogJoint(parents dgraph.Set, theta []float64) float64

@@ -114,9 +114,9 @@ func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
-// evidence returns the mean weight of draws around the mode. If these draws do not suffice
-// (enough), as with few rows, for which the posterior is far from normal, it returns the mean of
-// integrals along rays (logisticRays).
+// evidence returns the mean weight of draws around the mode. These draws may not suffice (enough)
+// if there are few rows, because the posterior is then far from normal. evidence then returns the
+// mean of integrals along rays (logisticRays).
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	center, factor, found := f.mode()
 	if !found { // values overflow

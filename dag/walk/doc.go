@@ -5,7 +5,7 @@
 // move a node in an order of the nodes, and draw anew the parents of all nodes between its old and
 // its new position. Small steps add, remove or turn an edge. Each round takes twice as many steps
 // as the round before, until the chains agree. In tables with missing cells the chains draw these
-// cells too. If evidences take long to compute, as for mechanisms that are neural networks, chains
-// run over the graphs made of listed families, that is, nodes with a set of parents
-// ([ListedGraphs]).
+// cells too. Evidences take long to compute if, for example, mechanisms are neural networks. Chains
+// then run over graphs made of listed families ([ListedGraphs]). A family is a node with its set of
+// parents.
 package walk

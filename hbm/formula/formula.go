@@ -14,14 +14,17 @@ type Formula struct {
 	// Trials and Failures make the response a count of successes: Trials is the column of all
 	// trials, or Failures the column of failures. At most one of them has a column.
 	Trials, Failures Variable
-	// Weights are the weights of the rows; without columns there are none.
+	// Weights is the column of the weights of the rows. It has no columns if all rows have the
+	// weight 1.
 	Weights Variable
-	// Censored is the column of times that are only lower bounds; without a column there is none.
+	// Censored is a column with a 1 in rows whose time is only a lower bound, and a 0 in other
+	// rows. Censored.Column is empty if the formula names no such column.
 	Censored Variable
-	// Terms are the population terms, each once, main effects first; the empty one is the
-	// intercept.
+	// Terms are the population terms, without repetition, and main effects come first. The empty
+	// term is the intercept.
 	Terms []Term
-	// Varying are the parenthesised terms, in the order of the formula; a/b has become a and a:b.
+	// Varying are the parenthesised terms, in the order of the formula. Nested groupings a/b are
+	// written out as a and a:b.
 	Varying []Varying
 	// Offsets are added to the linear predictor as they are.
 	Offsets []Variable

@@ -14,9 +14,9 @@ import (
 )
 
 // Reduced describes a frame whose rows replace the rows of the table. The rows of each combination
-// of groups, as the columns 1, X, Z and y, were multiplied by an orthogonal matrix. At most one row
-// for each column is left, with the same sums of squares and products, on which alone the density
-// of a gaussian response depends.
+// of groups form a matrix with the columns 1, X, Z and y. This matrix was multiplied by an
+// orthogonal matrix. At most one row for each column is left, with the same sums of squares and
+// products, on which alone the density of a gaussian response depends.
 type Reduced struct {
 	// Rows is the number of rows of the table.
 	Rows int

@@ -219,11 +219,11 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 	return text
 }
 
-// If effects cannot be integrated out, as for Student responses with one grouping, the evidence of
-// each model comes from weighted draws of a network that was trained on simulated tables. On unseen
-// tables of other sizes the probabilities agree with a flow for that table alone, within five
-// standard errors, which fails by chance once in two million. At least two of three answers are
-// trusted.
+// Effects of one grouping cannot be integrated out if responses have a Student distribution. The
+// evidence of each model then comes from weighted draws of a network that was trained on simulated
+// tables. On unseen tables of other sizes the probabilities agree with a flow for that table alone,
+// within five standard errors, which fails by chance once in two million. At least two of three
+// answers are trusted.
 func TestInferSelection(t *testing.T) {
 	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}

@@ -14,7 +14,7 @@ import (
 // effects, by adaptive Gauss-Hermite rules. The nodes of each level lie around the mode of its
 // effects, scaled by the curvature at the mode. B is the number of draws, J the number of levels
 // and n the number of rows. Nodes are found anew for every draw. No gradient passes through the
-// nodes, as the integral does not depend on where they lie.
+// nodes, because the integral does not depend on where they lie.
 type quadratureRows struct {
 	row    likelihood.Likelihood
 	y      []float64

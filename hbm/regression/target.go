@@ -170,8 +170,8 @@ func logSymmetricBeta(b float64) float64 {
 	return (2*b-1)*math.Ln2 + 2*logsum.Gamma(b) - logsum.Gamma(2*b)
 }
 
-// scaleMap is a standard deviation s = c r(τ), as a smooth and increasing function of a coordinate
-// τ:
+// scaleMap maps a coordinate τ to a standard deviation s = c r(τ) by a smooth and increasing
+// function:
 //
 //	log r(τ) = log softplus(τ) − ½ softplus(−τ)²
 //

@@ -45,7 +45,7 @@ func Func(n int, part float64, weight func(i int) float64) int {
 	return last
 }
 
-// Table draws many indices with the same weights, each in logarithmic time.
+// Table draws indices repeatedly from one list of weights. Each draw takes logarithmic time.
 type Table struct{ upTo []float64 }
 
 // NewTable returns a Table for the given weights.

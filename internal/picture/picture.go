@@ -91,8 +91,9 @@ type Style struct {
 	Opacity float64
 	// Dashed applies to lines. Upright turns a text by a quarter, to be read from the right.
 	Dashed, Upright bool
-	// Group and Value are equal for the marks of one thing, which a page can show or hide by its
-	// value.
+	// Group is the kind of thing to which a mark belongs, such as "link" for the arrow and the
+	// label of a link in a graph. A page can hide all marks of a thing whose Value is small. The
+	// marks of one thing have the same Value. Marks with an empty Group are always shown.
 	Group string
 	Value float64
 }

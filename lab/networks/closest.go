@@ -112,8 +112,8 @@ const (
 // closestDiagonal returns the centers and scales of a normal with independent parameters that is
 // close to the posterior of a network. It minimises KL(normal ‖ posterior) approximately, by
 // stochastic gradient steps from a mode (Kucukelbir et al. 2017, equation 5; Adam). An expansion at
-// the mode of a classification is too wide, as for closest, and over such distances a network is
-// not linear.
+// the mode would be far wider than the posterior of a classification (see closest), and over such
+// distances a network is not linear.
 func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales []float64) {
 	dim := len(mode)
 	random := stream.Rand(1, "closest")

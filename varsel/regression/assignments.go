@@ -19,8 +19,8 @@ import (
 //	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i},
 //
 // where a_i is 1 for an outlier and 0 otherwise, κ is the ratio of the noise scales, and ε the
-// share of outliers. Given a the model is Gaussian, and has a closed form given σ. With few rows
-// such a posterior can have modes that no draw shows, as when two rows contradict a third.
+// share of outliers. Given a the model is Gaussian, and has a closed form given σ. With few rows,
+// draws can miss whole modes of such a posterior, for example if two rows contradict a third.
 type Assignments struct {
 	target         *Regression
 	outlier, ratio float64 // ε and κ

@@ -291,8 +291,8 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// bestOf returns the best sets in all, up to most of them, the best one first. Sets that occur
-// several times, as for predictors with several columns, are returned once.
+// bestOf returns the best sets in all, up to most of them, the best one first. A set of predictors
+// with several columns can occur more than once in all; it is returned once.
 func bestOf(most int, all []jointGain) (kept []jointGain) {
 	slices.SortFunc(all, func(a, b jointGain) int {
 		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))

@@ -23,8 +23,9 @@ type Recertification struct {
 	Draws, Groups, Chains, Rounds int
 }
 
-// Reopen opens the run to certify. It refuses flags that do not apply to the run, all but those
-// named.
+// Reopen opens the run to certify. The argument flags lists which of the flags --certify-draws,
+// --chain-groups, --chains and --rounds apply to the run. If the user gave one of the others,
+// Reopen returns an error.
 func Reopen[R interface {
 	*T
 	cli.Record

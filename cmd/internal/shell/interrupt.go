@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that the first Ctrl-C cancels, or the first SIGTERM or SIGHUP, as
-// when a terminal is closed. The second signal ends the process, as it would without us. A SIGHUP
-// that the process was started to ignore, as by nohup, stays ignored.
+// interruptible returns a context that is cancelled by the first Ctrl-C, SIGTERM or SIGHUP (the
+// signal of a closed terminal). The second signal ends the process, as it would without this
+// function. If the process was started to ignore SIGHUP, for example by nohup, SIGHUP stays
+// ignored.
 func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -33,7 +33,7 @@ const (
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
 	// The slice counts as memory in use, which the collector lets double. The system provides no
-	// memory for it, as it is never written to.
+	// memory for it, because nothing is ever written to it.
 	spare := make([]byte, int(min(spareHeap, spareShare*total)))
 	ticker, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	go func() {
