@@ -22,6 +22,7 @@ type collapsed struct {
 	rows     [][]float64 // rows of the design, coordinates in prior standard deviations [n][D]
 	rest     []float64   // responses less offset and prior mean [n]
 	logPrior space.LogTerms
+	logRatio [2]float64 // log of the variance of inliers over outliers, and of outliers over inliers
 }
 
 // mostCollapsedWork is the largest number of multiplications of a sweep through all rows and
@@ -42,6 +43,8 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 		return nil
 	}
 	c := &collapsed{target: t, logPrior: t.prior.LogTerms(len(t.space.Cards()))}
+	c.logRatio[1] = math.Log(t.Outliers.Variance[1] / t.Outliers.Variance[0])
+	c.logRatio[0] = -c.logRatio[1]
 	code := make([]int32, len(t.space.Cards()))
 	none := t.space.MaskRow(code, nil)
 	for j, on := range none {

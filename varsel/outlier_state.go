@@ -70,9 +70,9 @@ func (s *outlierState) add(i int, weight float64) {
 	row, rest := s.rows[i], s.rest[i]
 	dim := len(row)
 	for j, x := range row {
-		f := weight * x
-		for l, other := range row[:j+1] {
-			s.precision[j*dim+l] += f * other
+		f, line := weight*x, s.precision[j*dim:j*dim+j+1]
+		for l, other := range row[:len(line)] {
+			line[l] += f * other
 		}
 		s.slope[j] += f * rest
 	}
@@ -122,9 +122,9 @@ func (s *outlierState) multiply() (square, fitted float64) {
 	k, dim := len(s.members), len(s.slope)
 	x, product, mean := s.x[:k], s.product[:k], s.mean[:k]
 	for a := range product {
-		line := s.inverse[a*dim : a*dim+k]
+		line := s.inverse[a*dim : a*dim+k][:len(x)]
 		var even, odd float64
-		for b := 0; b+1 < len(x); b += 2 {
+		for b := 0; b < len(x)-1; b += 2 {
 			even += line[b] * x[b]
 			odd += line[b+1] * x[b+1]
 		}
@@ -143,7 +143,7 @@ func (s *outlierState) update(factor, shift float64) {
 	k, dim := len(s.members), len(s.slope)
 	product := s.product[:k]
 	for a, p := range product {
-		line, f := s.inverse[a*dim:a*dim+k], factor*p
+		line, f := s.inverse[a*dim : a*dim+k][:len(product)], factor*p
 		for b, q := range product {
 			line[b] += f * q
 		}
@@ -178,6 +178,9 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	return s.logEvidence
 }
 
+// boundSlack is the rounding error, in nats, that the bound in proposeRow allows for.
+const boundSlack = 1e-9
+
 // proposeRow proposes to make a regular row an outlier, or an outlier a regular row.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
@@ -188,8 +191,14 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	square, fitted := s.multiply()
 	change := 1/o.Variance[to] - 1/o.Variance[from]
 	grown, residual := 1+change*square, s.rest[i]-fitted
-	gain := -math.Log(grown*o.Variance[to]/o.Variance[from])/2 - change*residual*residual/grown/2
-	if !(-random.ExpFloat64() < power*gain+o.LogShare[to]-o.LogShare[from]) {
+	shift, logUniform := o.LogShare[to]-o.LogShare[from], -random.ExpFloat64()
+	misfit := change * residual * residual / grown / 2
+	// Most rows are refused by this bound, which needs no logarithm: log(grown) >= 1 - 1/grown.
+	if bound := -(s.logRatio[to]+1-1/grown)/2 - misfit; logUniform > power*bound+shift+boundSlack {
+		return
+	}
+	gain := -math.Log(grown*o.Variance[to]/o.Variance[from])/2 - misfit
+	if !(logUniform < power*gain+shift) {
 		return
 	}
 	s.outlier[i] = !s.outlier[i]
