@@ -39,8 +39,8 @@ func (h Hbm) Name() string {
 	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, FamilyName(&h.Record), h.Rows, h.Groups)
 }
 
-// FamilyName returns the variational family of a record after a comma, or "" for the marginal
-// family, the default.
+// FamilyName returns a comma, a space and the variational family of a record. It returns "" for the
+// marginal family, the default.
 func FamilyName(record *regression.Record) string {
 	if record.Family == "" || record.Family == regression.MarginalFamily {
 		return ""

@@ -258,8 +258,8 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 		r.rank(p.Model.Likelihood.Scale(), truth.sigma, sample, func(draw int) float64 { return sample.Values(draw)[p.Design.Dim()] }, nil, random)
 	}
 	// The predictor is chosen among all predictors, and not only among those in the model. A choice
-	// among those in the model would give more weight to small models, but the posterior given that
-	// the model contains a predictor does not.
+	// among those in the model would give more weight to small models, unlike the posterior given
+	// that the model contains a predictor.
 	g := random.IntN(len(p.Design.Predictors))
 	if !truth.in[p.Design.Predictors[g].Name] {
 		return nil

@@ -85,9 +85,9 @@ func TestAmortizedOverModels(t *testing.T) {
 	require.GreaterOrEqual(t, trusted, sets-sets/10)
 }
 
-// A family for the data at hand alone goes on from the weights of a family for all data sets. After
-// the same five steps it is ahead of a family that begins anew, and its evidences are exact within
-// five standard errors.
+// Training for one data set can start from the weights of a network for all data sets. After five
+// steps the standard errors of its log evidences are on average less than half as large as after
+// training that starts anew. All log evidences are exact within five standard errors.
 func TestAmortizedTrainsOn(t *testing.T) {
 	testkit.Long(t)
 	c := newChosenRegression(t)

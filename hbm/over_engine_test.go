@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// differing returns the model of ExampleModel_Over with a known mean of zero, so that groups are
-// independent: each differs or does not.
+// differing returns the model of ExampleModel_Over with a known mean of zero, and for each group
+// the exact probability that it has an effect. Since the mean is known, groups are independent.
 func differing(t *testing.T) (target *Target, exact []float64) {
 	m := NewModel()
 	group := m.Plate("group", 6)

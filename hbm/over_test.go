@@ -154,7 +154,8 @@ func TestOverAgreesWithEnumeration(t *testing.T) {
 	}
 }
 
-// Over 2⁴⁰ models the inclusion probabilities agree with each term by itself.
+// The inclusion probabilities of 20 terms, over 2⁴⁰ models, agree with exact probabilities. Terms
+// are independent, so that the exact probabilities of a term are sums over four models.
 func TestOverFactorised(t *testing.T) {
 	testkit.Long(t)
 	const terms, groups = 20, 2
@@ -226,8 +227,8 @@ func TestOverMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "has no values")
 }
 
-// The density of a Target, and the values of its draws, agree with naive loops: with a positive
-// number, and effects of two columns of which models lack either.
+// The density of a Target, and the values of its draws, agree with naive loops. A model contains
+// none, one or both of two columns, each with a standard deviation and the effects of the groups.
 func TestOverHasTheDensityOfItsModels(t *testing.T) {
 	m := NewModel()
 	group := m.Plate("group", 2)

@@ -28,12 +28,12 @@ import (
 // probability. The tail of a scale is not normal, and a stretch of all numbers of a large block
 // would reach it too seldom.
 //
-// The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by the
-// number beyond of such deviations. Half and twice of the shares of the wider components give the
-// same answers (docs/benchmarks/constants.md). If the family is exact, the wider components cost 30
-// percent of the effective draws. With beyond = 9 for single variables, one of two fits of the
-// family pavi-f, to tables whose groupings may have no spread, is doubtful (k̂ 0.63); with 20 both
-// fits are trusted and right.
+// The squared length of d standard normal numbers has mean d and standard deviation √(2d).
+// Stretching adds beyond of these standard deviations to the mean. Half and twice of the shares of
+// the wider components give the same answers (docs/benchmarks/constants.md). If the family is
+// exact, the wider components cost 30 percent of the effective draws. With beyond = 9 for single
+// variables, one of two fits of the family pavi-f, to tables whose groupings may have no spread, is
+// doubtful (k̂ 0.63); with 20 both fits are trusted and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool

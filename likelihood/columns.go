@@ -27,7 +27,8 @@ func (gaussian) SumColumns(_, z, sums []float64) {
 // Line makes z the negative residual.
 func (robust) Line(y float64) (a, b float64) { return 1, -y }
 
-// SumColumns adds the log density of an inlier, and log(1 + the odds of an outlier).
+// SumColumns adds the log density of an inlier and log(1 + r), where r is the odds that the row is
+// an outlier.
 func (l robust) SumColumns(y, z, sums []float64) {
 	vectors.Mul(z, z, z)
 	addColumns(sums, z, -0.5)

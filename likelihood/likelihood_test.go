@@ -266,7 +266,8 @@ func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype
 	return values[0], values[1], values[2], values[3], values[4][0], values[5][0]
 }
 
-// Graphs agree with the host, and their gradients are the slopes.
+// Log densities computed in graphs agree with the log densities on the host, and their gradients
+// with the slopes on the host.
 func TestGraphAgainstHost(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
@@ -314,7 +315,7 @@ func TestGraphAgainstHost(t *testing.T) {
 	})
 }
 
-// Densities and gradients stay finite in float32 for responses and linear predictors far out.
+// Densities and gradients stay finite in float32 for extreme responses and linear predictors.
 func TestFarOutIsFinite(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []testPoint) {
 		far := []float64{-1e4, -100, -1, 0, 1, 100, 1e4}
@@ -420,7 +421,7 @@ func TestLogKernelsSumRows(t *testing.T) {
 	}
 }
 
-// A censored time has the probability of a longer time.
+// The likelihood of a censored time is the probability of a longer time.
 func TestCensoredTimesAreTails(t *testing.T) {
 	for _, kind := range []Kind{ExponentialKind, WeibullKind} {
 		l := New(kind, Shape{})

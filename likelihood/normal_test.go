@@ -46,7 +46,8 @@ func TestNormalQuantile(t *testing.T) {
 	}
 }
 
-// Graphs agree with the host, and their gradients with derivatives by calculus.
+// Functions computed in graphs agree with the functions on the host, and their gradients with the
+// derivatives in closed form.
 func TestNormalInGraphs(t *testing.T) {
 	var xs []float64
 	for x := -12.0; x <= 12; x += 0.37 {

@@ -162,8 +162,8 @@ func TestFilesHoldPredictions(t *testing.T) {
 	require.NoError(t, result.WriteCSV(filepath.Join(t.TempDir(), "predictions.csv")))
 }
 
-// The score of a censored time is the log probability of a longer time. Predictions are not
-// compared with the censored time.
+// The score of a censored time is the log probability of a longer time. Censored times are left out
+// where predictions are compared with responses.
 func TestCensoredTimesArePredicted(t *testing.T) {
 	exponential := likelihood.New(likelihood.ExponentialKind, likelihood.Shape{})
 	rows := &Rows{Response: exponential, Survival: true, Unit: "row", Places: []int{1, 2, 3}, Y: []float64{1, -2, 0.5}}

@@ -449,7 +449,9 @@ func TestUnorderedModelCheck(t *testing.T) {
 	}
 }
 
-// Simulated tables have effects on single categories, and selection finds them.
+// In a simulated table, each effect raises or lowers the log odds of one category of the response
+// against the mean of the other categories. The mode of the posterior has these effects within four
+// standard errors.
 func TestUnorderedSimulation(t *testing.T) {
 	data, err := design.Simulate(design.Simulation{Likelihood: likelihood.CategoricalKind, Rows: 3000, Predictors: 4, Effects: 4, Seed: 3})
 	require.NoError(t, err)

@@ -206,8 +206,8 @@ func TestEffectIntervalsCover(t *testing.T) {
 // The stated errors of mean total effects agree with the errors between samples: the distance from
 // the mean over all 60 samples, in stated errors, has a standard deviation of about 1. This
 // standard deviation has a relative error of 9 percent, and the test allows 4 of these, so that
-// with 6 pairs it fails by chance once in 2,000 runs. It would fail for stated errors that lack the
-// root of the number of draws.
+// with 6 pairs it fails by chance once in 2,000 runs. It would fail if the stated errors were not
+// divided by the root of the number of draws.
 func TestErrorsOfTotalEffects(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

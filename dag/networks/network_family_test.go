@@ -361,7 +361,7 @@ func TestLiftOfTwo(t *testing.T) {
 }
 
 // A family gets one more pilot run if its single run may hide a substantial probability. A family
-// that is far too improbable does not.
+// that is far too improbable gets no further run.
 func TestUnluckyPilotsAreRepeated(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})

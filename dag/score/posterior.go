@@ -92,8 +92,8 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 }
 
 // EstimatedPosterior returns the posterior that follows from a sum over some of the graphs, or from
-// draws of graphs in place of a sum. drawn is the effective number of draws, and 0 for a sum. From
-// draws LogEvidence is NaN.
+// draws of graphs in place of a sum. drawn is the effective number of draws, and 0 for a sum. For
+// draws, the LogEvidence of the posterior is NaN.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
 	p.drawn = drawn

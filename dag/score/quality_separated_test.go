@@ -13,9 +13,9 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Evidences of families with 18 to 54 coefficients, whose parents separate the levels, move no edge
-// by more than 0.02, in addition to their stated errors, from its value by integrals along 4,000
-// pairs of lines.
+// The parents of a node separate its levels, and its families have 18 to 54 coefficients. Edge
+// probabilities differ by at most 0.02, in addition to their stated errors, from the probabilities
+// by more precise evidences, which are integrals along 4,000 pairs of lines.
 func TestQualityOfSeparatedLevels(t *testing.T) {
 	const lines, window = 4000, 9.0
 	for kind := range 4 {

@@ -93,9 +93,9 @@ func TestColumnsAreThoseOfR(t *testing.T) {
 	}
 }
 
-// Rows after the fitted rows have the polynomials and the scale of the fitted rows: values of R's
-// predict(poly(x, 3), c(0, 10, 3.3)) and of (x − mean) / sd. A basis fitted to all rows would be
-// another.
+// In rows after the fitted rows, polynomials and scales use the constants of the fitted rows. They
+// agree with R's predict(poly(x, 3), c(0, 10, 3.3)) and with (x − mean) / sd. A basis fitted to all
+// rows would have other values.
 func TestLaterRowsHaveTheSameFunctions(t *testing.T) {
 	data := smallTable(t, small+"1,0,1,a,p\n1,10,1,a,p\n1,3.3,1,a,p\n")
 	columns := design(t, data, "y ~ 0 + scale(x) + poly(x, 3)", 9)

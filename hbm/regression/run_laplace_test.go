@@ -153,9 +153,10 @@ func TestNoiseOfOuterEffects(t *testing.T) {
 	require.InDelta(t, squares, mean, 4*math.Sqrt((square-mean*mean)/draws))
 }
 
-// Counts of few persons by two items: the evidence of each choice of groupings agrees with sums
-// over a grid of standard deviations, with Gauss-Hermite rules over the intercept and the effects
-// of items at each point. The tolerance is four standard errors and 0.01 for the quadratures.
+// The data are counts of few persons by two items. The evidence of each choice of groupings agrees
+// with a sum over a grid of standard deviations. At each point of the grid, Gauss-Hermite rules
+// integrate over the intercept and the effects of items. The tolerance is four standard errors and
+// 0.01 for the quadratures.
 func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
 	testkit.Slow(t)
 	opt := frame.Options{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: likelihood.PoissonKind}
@@ -285,10 +286,10 @@ const contradictingCounts = `y,x,g
 400,0.7263118032971756,g8
 `
 
-// Draws of outer effects with the same hyperparameters form one group for standard errors: together
-// they say no more about a standard deviation than one of them. Without groups, standard errors
-// were half as large as they should be, and the answers for three of 143 difficult tables were
-// trusted and wrong.
+// For standard errors, draws of outer effects with the same hyperparameters are one group, because
+// they all have the same value of a standard deviation. Without groups, standard errors were half
+// as large as they should be, and the answers for three of 143 difficult tables were trusted and
+// wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	r, err := New(f, Options{})

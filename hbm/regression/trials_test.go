@@ -151,7 +151,8 @@ func TestWeightsArePrecisions(t *testing.T) {
 	assert.Contains(t, strings.Join(weighted.Priors(), "\n"), "variance σ² / I(1 / s^2)")
 }
 
-// Whole weights of labels and counts repeat rows.
+// If the response is a label or a count, a row with the weight w stands for w equal rows.
+// Unsuitable weights are errors.
 func TestWeightsCountRows(t *testing.T) {
 	const header = "y,x,w\n"
 	weighted := frameOf(t, header+"1,1,2\n0,3,1\n1,2,0\n0,5,3\n", frame.Options{Formula: "y | weights(w) ~ x", Response: likelihood.LogisticKind})
@@ -174,8 +175,9 @@ func TestWeightsCountRows(t *testing.T) {
 	}
 }
 
-// Rows of a new table have the polynomials and the scale of the fitted table: predicted again,
-// fitted rows keep their predictors.
+// Polynomials and scales in the rows of a new table are computed with the constants of the fitted
+// table. Some rows of the fitted table, given as a new table, therefore have the same linear
+// predictors as before.
 func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})

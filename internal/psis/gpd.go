@@ -36,7 +36,8 @@ func fitGPD(x []float64) (k, sigma float64) {
 
 // meanLog1p returns the mean of log(1 − t x), for x sorted ascending and t below 1/max x.
 func meanLog1p(t float64, x []float64) float64 {
-	// If |t x| is smaller than this, products would lose digits of the mean.
+	// If all |t x| are smaller than this, each logarithm is computed by math.Log1p, because the
+	// rounding of 1 − t x loses digits of t x.
 	const small = 1e-3
 	var sum float64
 	if math.Abs(t)*x[len(x)-1] < small {

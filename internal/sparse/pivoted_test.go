@@ -52,7 +52,7 @@ func TestPivoted(t *testing.T) {
 	require.Empty(t, pivots)
 }
 
-// BenchmarkFactorizePivoted takes a matrix of 2,000 columns and rank 1,000.
+// BenchmarkFactorizePivoted factorises a matrix of 2,000 columns and rank 1,000.
 func BenchmarkFactorizePivoted(b *testing.B) {
 	const n, rank = 2000, 1000
 	random := stream.Rand(1, "pivoted")

@@ -361,9 +361,8 @@ func TestHierarchiesAreInvariant(t *testing.T) {
 	})
 }
 
-// TestFewerDrawsAreNotTrustedMore checks that runs with few draws are not trusted where runs with
-// many draws are not. The opposite occurs: some runs with few draws are not "trusted" although runs
-// with many draws are.
+// TestFewerDrawsAreNotTrustedMore checks that a run with few draws is trusted only if the run with
+// many draws is trusted too. For at least one table, only the run with many draws is trusted.
 func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

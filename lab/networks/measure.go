@@ -18,10 +18,10 @@ import (
 // Result is the quality of a network on a task. A figure is the expected squared distance, or the
 // accuracy in percent, of fresh rows under draws of the parameters, averaged over data sets.
 type Result struct {
-	// Prior, Start and Network are the figures under the prior, under the normal approximation
-	// computed for each data set, and under the network. SE is the standard error of Network.
-	// Optimum is the figure at the mode of the posterior of each data set. Where the posterior has
-	// a closed form, Start is the figure under the posterior.
+	// Prior is the figure under the prior, and Optimum the figure at the mode of the posterior of
+	// each data set. Start is the figure under the normal approximation computed for each data set.
+	// If the posterior is normal, the approximation is the posterior. Network is the figure under
+	// the network, and SE its standard error.
 	Prior, Optimum, Start, Network, SE float64
 	// Gain is the advantage of the network over the prior, averaged over data sets, and GainSE its
 	// standard error.

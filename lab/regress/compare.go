@@ -36,9 +36,9 @@ type Difference struct {
 
 // Comparison is the comparison of two records.
 type Comparison struct {
-	// Runs is the number of runs that are in both records. Numbers is the number of numbers of
-	// these runs that are in both records, and Same the number of those numbers that are equal up
-	// to rounding. Gone is the number of numbers that are only in the earlier record.
+	// Runs counts the runs that are in both records. Numbers counts the numbers of these runs that
+	// are in both records, and Same the numbers among them that are equal up to rounding. Gone
+	// counts the numbers that are only in the earlier record.
 	Runs, Numbers, Same, Gone int
 	Differences               []Difference
 	// CPUBefore and CPUNow are the seconds of processor time, in each record, of the runs that are
