@@ -14,9 +14,9 @@ import (
 )
 
 // reference is a mixture of densities with mean zero. Each of the first parts is a normal density
-// with one scale for all D coordinates. The last part has the share alone. In it, coordinates are
-// independent, and each has the standard deviation aloneScale with probability 1/D, and otherwise
-// 1.
+// with one scale for all D coordinates. In the last part, coordinates are independent, and each has
+// the standard deviation aloneScale with probability 1/D, and otherwise 1. The field alone is the
+// share of the last part.
 type reference struct {
 	scales, shares    []float64
 	alone, aloneScale float64

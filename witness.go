@@ -131,7 +131,8 @@ func testimony(c *Certificate) []witness {
 	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
 
-// witnessesOf returns at most most draws of a sample, evenly spaced, as witnesses.
+// witnessesOf returns evenly spaced draws of a sample as witnesses. The argument most bounds their
+// number.
 func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	for i := 0; i < len(s.Codes); i += (len(s.Codes) + most - 1) / most {
 		group = append(group, witness{Code: s.Codes[i], Theta: s.Theta.RawRowView(i), LogP: s.LogP[i]})

@@ -41,7 +41,8 @@ type recursion struct {
 	logEvidence []float64
 }
 
-// newRecursion computes the forward sums for up to most changes. It takes O(N² most) operations.
+// newRecursion computes the forward sums for each number K of changes up to the argument most. It
+// takes O(N² K) operations, where K is the largest number.
 func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, error) {
 	n := data.places()
 	r := &recursion{data: data, forward: matrix(most+1, n+2), logEvidence: make([]float64, most+1)}

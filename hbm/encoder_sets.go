@@ -163,9 +163,9 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction returns the next step from the plates in from to the plates in to. axis is the axis
-// of the last plate that is not in to, or -1 if there is none. by is the plate that replaces this
-// plate, or nil if no plate does.
+// contraction returns the next step from one list of plates to another. axis is the axis of the
+// last plate of the first list that is not in the second one, or -1 if there is none. by is the
+// plate that replaces this plate, or nil if no plate does.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {

@@ -29,7 +29,7 @@ import (
 // would reach it too seldom.
 //
 // The squared length of d standard normal numbers has mean d and standard deviation √(2d).
-// Stretching adds beyond of these standard deviations to the mean. Half and twice of the shares of
+// Stretching adds b √(2d) to the mean, where b is the field beyond. Half and twice of the shares of
 // the wider components give the same answers (docs/benchmarks/constants.md). If the family is
 // exact, the wider components cost 30 percent of the effective draws. With beyond = 9 for single
 // variables, one of two fits of the family pavi-f, to tables whose groupings may have no spread, is

@@ -16,7 +16,7 @@ const (
 	densityMargin = 0.08 // part of the range that is added on both sides
 )
 
-// thinned returns at most most of the draws, evenly spaced.
+// thinned returns evenly spaced draws. The argument most bounds their number.
 func thinned(draws []kept, most int) []kept {
 	if len(draws) <= most {
 		return draws

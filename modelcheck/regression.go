@@ -93,8 +93,9 @@ const MostChecked = 10000
 // dependence visible.
 const checkedBlock = 500
 
-// CheckedRows returns about most of n rows, in blocks of neighbours that are spread over the table,
-// or all rows if n is at most most.
+// CheckedRows selects rows of a table with n rows, in blocks of neighbours that are spread over the
+// table. Their number is about the argument most. If n is not larger than this number, all rows are
+// returned.
 func CheckedRows(n, most int) (rows []int) {
 	blocks := max(2, most/checkedBlock)
 	size := most / blocks

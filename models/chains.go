@@ -21,7 +21,8 @@ const (
 
 // enoughOf returns the number of effective draws at which an event of probability ½ has the
 // requested precision, and a third more, because the differences between few chains estimate errors
-// only roughly. The result is at most most, and most if no precision is requested.
+// only roughly. The argument most is an upper bound of the result, and the result itself if no
+// precision is requested.
 func (c Config) enoughOf(most float64) float64 {
 	if c.Precision == 0 {
 		return most

@@ -61,7 +61,7 @@ type Known struct {
 	// tables of data. Expand and ModeStarts may be called from several goroutines.
 	Expand func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 	// ModeStarts returns points θ [n][D] of a model near possible modes, with inactive coordinates
-	// 0 and n at most most, and log p(y, θ | m) at each.
+	// 0, and log p(y, θ | m) at each. The argument most bounds the number n of points.
 	ModeStarts func(code []int32, most int) (theta [][]float64, logJoint []float64)
 }
 

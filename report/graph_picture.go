@@ -40,9 +40,9 @@ const (
 	clearDirection = 0.8
 )
 
-// links returns the pairs of nodes that are joined with a probability of at least least, the most
-// probable first. If byClass, the probabilities of equivalence classes determine which links have a
-// direction.
+// links returns the pairs of nodes whose probability of being joined is not below the argument
+// least, the most probable first. If byClass, the probabilities of equivalence classes determine
+// which links have a direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
 	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
 	for _, e := range result.Edges {

@@ -145,8 +145,8 @@ func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float
 	}
 }
 
-// modeStarts returns up to most starting points of searches for the modes of a model, with all
-// coordinates, and their log joint densities.
+// modeStarts returns starting points of searches for the modes of a model, with all coordinates,
+// and their log joint densities. The argument most bounds their number.
 func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().ElementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }

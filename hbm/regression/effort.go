@@ -31,9 +31,10 @@ const (
 // verdict.DoubtfulESS, below which a verdict is at most doubtful.
 const leastESS = 1.1 * verdict.DoubtfulESS
 
-// effort says how many draws of its hyperparameters a model gets: first to begin with, and at most
-// most. Draws are added until the log evidence of all models together has the standard error se,
-// and the sample has the effective size ess.
+// effort says how many draws of its hyperparameters a model gets. The field first is the number of
+// draws at the beginning, and the field most the largest number. Draws are added until the log
+// evidence of all models together has the standard error se, and the sample has the effective size
+// ess.
 type effort struct {
 	first, most int
 	se, ess     float64

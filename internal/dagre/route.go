@@ -134,7 +134,8 @@ func rounded(points []Point) []Point {
 	return append(out, points[len(points)-1])
 }
 
-// toward returns the point at distance way from a towards b, but at most halfway.
+// toward returns a point on the line from a to b. Its distance from a is way, but at most half of
+// the distance between a and b.
 func toward(a, b Point, way float64) Point {
 	length := math.Hypot(b.X-a.X, b.Y-a.Y)
 	if length == 0 {

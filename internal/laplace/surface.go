@@ -41,9 +41,10 @@ type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
 	// its second derivatives along the active coordinates.
 	expand(ctx gocontext.Context, code []int32, active []int, point, slope []float64, hessian *mat.SymDense) (value float64, err error)
-	// along moves the point at, whose log density is best, by the best of the step [k] and of a
-	// half, a quarter and so on of the step. It returns the increase of the log density. If no
-	// length increases it, the point stays and the increase is 0.
+	// along moves a point by the step [k], or by a half, a quarter and so on of the step, whichever
+	// gives the largest log density. The argument best is the log density at the point before the
+	// move. along returns the increase of the log density. If no length increases it, the point
+	// stays and the increase is 0.
 	along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error)
 }
 

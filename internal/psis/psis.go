@@ -110,8 +110,8 @@ func smooth(logWeights []float64, raise bool) Result {
 	return r
 }
 
-// largest returns the draws with the largest weights, at most most of them, by ascending weight.
-// draws lists draws of positive weight. Draws of equal weight keep their order.
+// largest returns the draws with the largest weights, by ascending weight. The argument most bounds
+// their number. draws lists draws of positive weight. Draws of equal weight keep their order.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {

@@ -116,9 +116,9 @@ func Plain(weight, value []float64, group []int) Moments {
 }
 
 // plain returns the moments without a limit for k̂ and without errors for the tail beyond the
-// draws. square holds the squared distance of each draw from the mean, plus within if it is not
-// nil, and mass is the sum of the weights. Only draws of different groups are independent; if group
-// is nil all draws are.
+// draws. square holds the squared distance of each draw from the mean, and mass is the sum of the
+// weights. The values of the argument within, if it is not nil, are added to square. Only draws of
+// different groups are independent; if group is nil all draws are.
 func plain(weight, value, within []float64, group []int) (m Moments, square []float64, mass float64) {
 	mean := 0.0
 	for i, w := range weight {

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Rise returns the largest power, at most most, such that weights multiplied by
-// likelihood^power leave the given share of the draws effective. It is the step of a sequential
+// Rise returns the largest power such that weights multiplied by likelihood^power leave the given
+// share of the draws effective. The argument most bounds the power. It is the step of a sequential
 // Monte Carlo sampler towards a posterior (Del Moral, Doucet and Jasra 2006).
 func Rise(logWeights, logLik []float64, share, most float64) float64 {
 	enough := func(power float64) bool {

@@ -263,8 +263,8 @@ func (s *jointScan) needed(gain float64) float64 {
 	return -s.squares * math.Expm1(-2*gain/s.freedom)
 }
 
-// best returns the pairs with the largest gains beyond their members alone, up to most of them, the
-// best one first.
+// best returns the pairs with the largest gains beyond their members alone, the best one first. The
+// argument most bounds their number.
 func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
@@ -291,8 +291,9 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// bestOf returns the best sets in all, up to most of them, the best one first. A set of predictors
-// with several columns can occur more than once in all; it is returned once.
+// bestOf returns the best ones of all sets, the best one first. The argument most bounds their
+// number. A set of predictors with several columns can occur more than once in the list all; it is
+// returned once.
 func bestOf(most int, all []jointGain) (kept []jointGain) {
 	slices.SortFunc(all, func(a, b jointGain) int {
 		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))

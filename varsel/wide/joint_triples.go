@@ -12,8 +12,8 @@ import (
 const mostTriples = 1 << 24
 
 // bestTriples returns the sets of three predictors with the largest gains beyond two of them
-// together and the third alone, up to most sets, the best one first. It returns none if there are
-// too many columns.
+// together and the third alone, the best one first. The argument most bounds their number. It
+// returns none if there are too many columns.
 func (s *jointScan) bestTriples(most int) []jointGain {
 	count := len(s.predictor)
 	if count < 3 || count*(count-1)/2*(count-2)/3 > mostTriples {
