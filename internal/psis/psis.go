@@ -44,10 +44,10 @@ const tieTolerance = 1e-10
 
 // The cutoff, the largest weight that does not belong to the tail, lies in the bulk of the weights
 // if a share of more than bulkShare of the tail exceeds the cutoff by less than the fraction
-// bulkWidth. Of a Pareto tail of shape k only the share bulkWidth/k does. The excesses over a
-// cutoff in the bulk span many orders of magnitude. A fit of the tail takes them for a heavy tail,
-// although no weight is much larger than the mean. Smooth then raises the cutoff by the fraction
-// bulkWidth.
+// bulkWidth. In a Pareto tail of shape k, only a share of about bulkWidth/k exceeds the cutoff by
+// so little. The excesses over a cutoff in the bulk span many orders of magnitude. A fit of the
+// tail takes them for a heavy tail, although no weight is much larger than the mean. Smooth then
+// raises the cutoff by the fraction bulkWidth.
 const (
 	bulkWidth = 0.01
 	bulkShare = 0.25
