@@ -187,9 +187,6 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 	switch {
 	case why == "" && visited != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
 		// the weights show that q(m) is poor, and give models to fit it to
-		if s.plan.WithoutQ = s.cfg.AnswerOnly; s.plan.WithoutQ {
-			return s.setStage(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
-		}
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
@@ -293,10 +290,7 @@ func (s *solver) certify(ctx context.Context) error {
 		limited, cancel = s.time.Context(ctx, budget.Whole)
 	}
 	defer cancel()
-	s.t.engine.AnswerOnly = s.answerOnly()
 	c, err := s.fresh(limited, cfg)
-	s.plan.WithoutQ = false
-	s.t.engine.AnswerOnly = s.answerOnly()
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		if c, err = s.best, nil; c == nil {
 			c = s.last

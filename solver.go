@@ -30,17 +30,13 @@ type solver struct {
 // open creates the trainer, and restores the plan of the checkpoint if the run is resumed.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
+		// densities under q are needed if evidences are estimates: the divergence then decides
+		// whether q(m) is fitted to models
+		s.t.engine.AnswerOnly = s.cfg.AnswerOnly && s.t.engine.Exact()
 		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
 		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
-		s.t.engine.AnswerOnly = s.answerOnly()
 	}
 	return err
-}
-
-// answerOnly reports whether densities under q are left out. If evidences are estimates, they are
-// needed until a certificate of few draws shows that weights of models suffice.
-func (s *solver) answerOnly() bool {
-	return s.cfg.AnswerOnly && s.t.engine.Exact() || s.plan.WithoutQ
 }
 
 func (s *solver) firstStage() stage {
@@ -144,9 +140,6 @@ type plan struct {
 	Unhelpful int
 	// ByDraws reports whether weights come from draws of q even if evidences are known without q.
 	ByDraws bool
-	// WithoutQ reports whether the next full certificate says nothing about q(m), which was not
-	// fitted to the models found because the answer alone is wanted.
-	WithoutQ bool `json:",omitempty"`
 	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`
 	// CutShort reports whether certification by the collapsed posterior, with parameters integrated

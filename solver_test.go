@@ -71,17 +71,6 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 	}
 }
 
-// If the answer alone is wanted and weights of models suffice, q(m) is not fitted to the models,
-// and the next certificate says nothing about q.
-func TestAnswerAloneNeedsNoQ(t *testing.T) {
-	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)})}, cfg: SolveConfig{AnswerOnly: true}}
-	s.cfg.Certify.Draws, s.last = 1000, &weighing{Certificate: &Certificate{}}
-	require.False(t, s.answerOnly())
-	require.NoError(t, s.next(t.Context(), SolveRound{Divergence: 3, KHat: 0.2, ESS: 1000, Draws: 1000, Shortage: 0.5}, new(models.Visited)))
-	require.Equal(t, certifying, s.plan.Next)
-	require.True(t, s.answerOnly())
-}
-
 // Advice states the time that the proposed work takes, and the improvement that is required.
 func TestAdviceSaysHowLong(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, best: &weighing{Certificate: &Certificate{Verdict: Failed, KHat: 1.25}}}
