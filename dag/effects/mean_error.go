@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/transdim/vti/internal/weighted"
 )
 
@@ -22,7 +20,8 @@ type drawsOfFamily struct {
 // meanErrors collects draws of a value by family, for the standard error of their mean.
 type meanErrors map[int]*drawsOfFamily
 
-// add adds a draw, as a [score.ParameterSource] numbers it.
+// add adds a draw. Its family and island are the argument and the second result of a
+// [score.ParameterSource].
 func (m meanErrors) add(family, island int, value float64) {
 	d := m[family]
 	if d == nil {
@@ -41,8 +40,9 @@ func (m meanErrors) add(family, island int, value float64) {
 }
 
 // se returns the standard error of the mean over all draws: from the independent groups of draws of
-// each family, from the random choice of families, and from the errors of log evidences by family,
-// which may be nil. Draws of one group count as a single draw if their family has no other group.
+// each family, from the random choice of families, and from evidence, the standard errors of the
+// log evidences of all families, which may be nil. Draws of one group count as a single draw if
+// their family has no other group.
 func (m meanErrors) se(mean float64, evidence []float64) float64 {
 	variance, total := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(m)) {
@@ -53,7 +53,7 @@ func (m meanErrors) se(mean float64, evidence []float64) float64 {
 		if d.count == 1 {
 			within = moments.SD
 		}
-		distance := stat.Mean(d.values, nil) - mean
+		distance := moments.Mean - mean
 		variance += math.Pow(count*within, 2) + count*distance*distance
 		if evidence != nil {
 			variance += math.Pow(count*evidence[f]*distance, 2)
