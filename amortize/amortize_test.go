@@ -38,9 +38,9 @@ const (
 	lineNoise             = 0.7
 )
 
-// lines is the family of regressions of 4 to 12 rows on two columns that may be left out, with
-// known noise and coefficients N(0, spread²). Posteriors over models and parameters have a closed
-// form.
+// lines is the family of regressions of 4 to 12 rows on two columns. A model leaves out none, one
+// or both of the columns. The noise is known, and the coefficients are N(0, spread²). Posteriors
+// over models and parameters have a closed form.
 type lines struct {
 	spread  float64
 	hints   bool // whether problems state the exact LogMass, Precision and Linear
@@ -176,7 +176,7 @@ func (f *lines) exact(table [][]float64) (logMass []float64) {
 	return logMass
 }
 
-// line is the Target of one table.
+// line is the Target of one table of the family lines.
 type line struct {
 	*lines
 	table [][]float64
@@ -197,7 +197,7 @@ func (l line) LogJoint(codes, mask, theta *Node) *Node {
 	return l.lines.LogJoint(l.nodes(theta, theta.DType()), codes, mask, theta)
 }
 
-// freshLine simulates a table of the family, which training has not used.
+// freshLine simulates a table that training has not used.
 func freshLine(t testing.TB, f *lines, seed uint64) line {
 	p, err := f.Simulate(stream.Rand(seed, "fresh"))
 	require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, solution.Certificate.Verdict)
 	require.Zero(t, solution.Posterior.Steps())
-	require.Less(t, solution.Divergence, 0.01) // q(m) is then a table of estimates from few draws
+	require.Less(t, solution.Divergence, 0.01) // q(m) then holds estimates from few draws
 }
 
 // Both objectives, and their mean, find the posterior over models and parameters from simulations

@@ -12,14 +12,14 @@ import (
 )
 
 // A network may be nearly right at its start. Its gradients are then mostly noise, but Adam still
-// makes steps of full size. Training therefore measures the objective on held-out problems, which
-// are the same, with the same noise, at every measurement, and keeps the best weights. By this
+// makes steps of full size. Training therefore measures the objective on held-out problems and
+// keeps the best weights. Every measurement uses the same problems and the same noise. By this
 // measure a network is never worse than at its start.
 
 const (
-	// heldOutBatches is the number of held-out batches, and measurements the number of times that a
-	// training measures the objective on them. The measurements take a tenth of the work of the
-	// steps of a short training.
+	// heldOutBatches is the number of held-out batches, and measurements the number of times that
+	// Fit measures the objective on them. In a short training the measurements take a tenth as much
+	// work as the training steps.
 	heldOutBatches = 4
 	measurements   = 20
 )
@@ -80,8 +80,8 @@ func (a *Network) consider() error {
 	return a.copyWeights("", "/"+bestScope)
 }
 
-// beginBest measures the initial weights, or reads the best weights so far of a training that is
-// resumed.
+// beginBest measures the initial weights or, if training is resumed, reads the best weights found
+// before the interruption.
 func (a *Network) beginBest() error {
 	scope := a.graphs.Variables.InAbsPath("/" + bestScope)
 	kept := scope.GetVariable("losses")

@@ -31,15 +31,15 @@ var objectives = enum.New[Objective]("objective", "forward", "reverse", "both")
 // String returns "forward", "reverse" or "both".
 func (o Objective) String() string { return objectives.String(o) }
 
-// UnmarshalText reads the name.
+// UnmarshalText reads the name that String returns.
 func (o *Objective) UnmarshalText(text []byte) error { return objectives.Unmarshal(text, o) }
 
 // Config configures Fit. The zero value is a good default for problems with up to ten parameters. D
 // stands for a data set.
 type Config struct {
 	// Flow is the family of flows for q(θ | m, D). Fit sets Dim and Features. The zero value stands
-	// for a diagonal map, computed by two hidden layers of width 64, followed by the anchor of the
-	// problem (Problem.Precision).
+	// for a diagonal map, computed by two hidden layers of width 64, followed by the affine map to
+	// the quadratic approximation of the problem (Problem.Precision).
 	Flow cosmic.Config
 	// Hidden is the width of the hidden layers of the network for q(m | D); 0 stands for 64.
 	Hidden int
@@ -50,15 +50,15 @@ type Config struct {
 	// Batch is the number of data sets of a step; 0 stands for 64.
 	Batch int
 	// Draws is the number of draws of q for each data set of a step; 0 stands for 4. ForwardKL does
-	// not use it. With several models it must be at least 2, because other draws serve as control
-	// variates of a draw.
+	// not use it. With several models it must be at least 2, because the mean over the other draws
+	// of a data set is the control variate of each draw.
 	Draws int
 	// LearningRate is the largest learning rate of Adam; 0 stands for 0.002.
 	LearningRate float64
 	// ClipNorm is the largest norm of the gradient, beyond which the gradient is scaled down; 0
 	// stands for 20.
 	ClipNorm float64
-	// Seed is the root of every random stream.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
@@ -75,7 +75,7 @@ type Config struct {
 
 // Info is a report of Fit. Averages are over the steps since the previous report.
 type Info struct {
-	// Step is the number of steps taken, of Steps in all.
+	// Step is the number of steps taken, and Steps the number of steps of the whole training.
 	Step, Steps int
 	// Loss is the mean of the objective in nats, up to a constant that depends only on the family.
 	Loss float64

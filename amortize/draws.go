@@ -19,9 +19,9 @@ import (
 // efficiencyDraws is the number of draws of q(m, θ | D) made at a time for a problem.
 const efficiencyDraws = 256
 
-// Efficiency measures q(m, θ | D) on newly simulated problems: it returns the mean over problems of
-// the effective share of n draws, (Σw)² / (n Σw²), with weights w = p(m, θ, D) / q(m, θ | D). name
-// is the name of the random stream.
+// Efficiency returns the mean over newly simulated problems of the effective share of n draws from
+// q(m, θ | D), (Σw)² / (n Σw²), with weights w = p(m, θ, D) / q(m, θ | D). The argument problems is
+// the number of problems, and name the name of the random stream.
 func (a *Network) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
 	fresh, err := a.simulate("efficiency/"+name, problems, false)
 	if err != nil {
@@ -51,7 +51,8 @@ type drawn struct {
 	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, D) of each draw
 }
 
-// draws makes efficiencyDraws draws from q(m, θ | D). name is the name of the random stream.
+// draws makes efficiencyDraws draws from q(m, θ | D), with random numbers from the stream with the
+// given name.
 func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	sp := a.family.Space()
 	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
@@ -76,8 +77,9 @@ func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 }
 
 // Sample draws 256 models with their parameters from q(m, θ | D) for a problem. name is the name of
-// the random stream. Codes and rows of theta have the sites and coordinates of the family. logQ is
-// log q(m, θ | D), and logP is log p(m, θ, D), of each draw.
+// the random stream. A row of codes holds the outcomes of a model at the sites of the space of the
+// family, and a row of theta its parameters in the coordinates of this space. logQ is log q(m, θ |
+// D), and logP is log p(m, θ, D), of each draw.
 func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)

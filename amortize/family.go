@@ -19,16 +19,16 @@ type Family interface {
 	// Space returns the space of the largest problem. In smaller problems no model uses the
 	// remaining coordinates.
 	Space() space.Space
-	// Simulate draws a model, its parameters and a data set from the prior. Problems that come from
-	// elsewhere are suitable only for training by ReverseKL.
+	// Simulate draws a model, its parameters and a data set from the prior. If problems do not come
+	// from the prior, training must minimise ReverseKL.
 	Simulate(random *rand.Rand) (*Problem, error)
 	// Encode builds the network that encodes data sets: from arrays [B, ...], in the order of
 	// Problem.Data, to contexts [B, Width], on which q is conditioned. Its weights live in ctx.
 	Encode(ctx *vti.Context, data []*graph.Node) *graph.Node
 	// Width returns the number of components of a context.
 	Width() int
-	// LogPrior and LogJoint return the same as the methods of vti.Target, where row b belongs to
-	// the data set in row b of the arrays. An inactive coordinate of theta may have any finite
+	// LogPrior and LogJoint return the same densities as the methods of vti.Target. Row b belongs
+	// to the data set in row b of the arrays. An inactive coordinate of theta may have any finite
 	// value.
 	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
 	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
@@ -48,14 +48,14 @@ type Array struct {
 type Problem struct {
 	// Data holds the arrays of the data set, without an axis for the batch.
 	Data []Array
-	// Code [S] is the simulated model and Theta [D] its parameters, with inactive coordinates 0.
-	// They are nil if unknown.
+	// Code [S] holds the outcomes of the simulated model at the S sites of the space. Theta [D]
+	// holds its parameters, with inactive coordinates 0. They are nil if unknown.
 	Code  []int32
 	Theta []float64
 	// LogMass [M] holds cheap approximations of log p(m | D), up to a constant, of all M models of
-	// the space of the family, in the order of their index. They are q(m | D) before any training.
-	// LogMass is nil if there are none. Either all problems of a family have approximations, or
-	// none has.
+	// the space of the family, in the order of their index. Before any training q(m | D) equals
+	// these approximations. LogMass is nil if there are none. Either all problems of a family have
+	// approximations, or none has.
 	LogMass []float64
 	// Precision H [D·D] and Linear b [D] give a quadratic approximation −½ θᵀHθ + bᵀθ of the log
 	// density of the largest model, from which q(θ | m, D) starts before any training. They are nil
@@ -66,8 +66,8 @@ type Problem struct {
 	Precision, Linear []float64
 }
 
-// check returns an error if the arrays of p differ in shape from the arrays of like. With truth p
-// must also have Code and Theta.
+// check returns an error if the arrays of p differ in shape from the arrays of the problem like. If
+// truth is true, p must also have Code and Theta.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

@@ -55,8 +55,8 @@ func Read(path string) (*Settings, error) {
 	return s, nil
 }
 
-// Load opens the network in the file at path for its family. like is any problem of the family, and
-// determines the shapes of arrays.
+// Load opens the network in the file at path for its family. The argument like is any problem of
+// the family, and determines the shapes of arrays.
 func Load(device *gpu.Device, family Family, like *Problem, path string) (*Network, error) {
 	s, err := Read(path)
 	if err != nil {

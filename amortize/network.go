@@ -37,7 +37,8 @@ type Network struct {
 
 const bestScope = "best"
 
-// best describes the best weights so far, which variables hold in the scope bestScope.
+// best describes the best weights so far. The weights themselves are variables in the scope
+// bestScope.
 type best struct {
 	inputs [][]any   // inputs of the graph for each held-out batch
 	losses []float64 // loss of each held-out problem with the best weights
@@ -90,7 +91,8 @@ type known struct {
 	times int
 }
 
-// batchOf returns the arrays of problems as inputs of a graph, which known reads.
+// batchOf returns the arrays of problems as inputs of a graph, in the order in which the method
+// known reads them.
 func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	for i, array := range a.like.Data {
 		values := make([]float32, 0, len(problems)*len(array.Values))
@@ -119,7 +121,7 @@ func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	return inputs
 }
 
-// known returns the inputs that batchOf has made, and the rest, the inputs that follow them.
+// known returns the inputs that batchOf has made, as k, and all inputs that follow them, as rest.
 func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	k.times = 1
 	next := func() (input *Node) {

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// simulate draws problems, each from a separate random stream, on all processors. With truth the
-// problems must state their models and parameters.
+// simulate draws problems, each from a separate random stream, on all processors. If truth is true,
+// it returns an error for a problem that does not state its model and parameters.
 func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, error) {
 	problems := make([]*Problem, count)
 	sp := a.family.Space()
@@ -96,9 +96,9 @@ func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, 
 }
 
 // reverse returns log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node whose gradient
-// estimates the gradient of its mean. The gradient for the flow is pathwise, through θ. The
-// gradient for q(m | D) is the score-function gradient, where the mean of the other draws of the
-// same data set is subtracted from each draw.
+// estimates the gradient of the mean of these values. The gradient for the flow is pathwise,
+// through θ. The gradient for q(m | D) is the score-function gradient, where the mean of the other
+// draws of the same data set is subtracted from each draw.
 func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
 	draws := c.config.Draws
 	c = c.repeated(draws)

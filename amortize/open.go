@@ -25,7 +25,7 @@ type Place struct{ Sites, Coordinates []int }
 
 // Beginning returns the answer of the network for a data set, computed in one pass. As Begin in a
 // [vti.Config] it is the starting point of a fit, and the answer that [vti.Open] returns. sp is the
-// space of the Target of the data set, and place its place in the space of the family.
+// space of the Target of the data set, and place maps it into the space of the family.
 func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -90,12 +90,13 @@ func (a *Network) contextOf(problem *Problem) ([]float64, error) {
 	return tensors.CopyFlatData[float64](outputs[0])
 }
 
-// modelsBatch is the largest number of codes evaluated at a time. Each batch takes the approximate
-// masses of all models as input.
+// modelsBatch is the largest number of models evaluated at a time. Batches are large because each
+// takes the approximate probabilities of all models as input.
 const modelsBatch = 4096
 
-// logModels returns log q(m | D) of all codes of a problem, normalised over these codes. The
-// problem has cards[s] outcomes at site s, which is site sites[s] of the family.
+// logModels returns log q(m | D) of all models of a problem, normalised over these models. The
+// problem has cards[s] outcomes at site s, which is site sites[s] of the family. The argument about
+// is the encoded data set.
 func (a *Network) logModels(problem *Problem, about []float64, cards, sites []int) ([]float64, error) {
 	count, _ := space.CountCodes(cards)
 	if a.models == nil || count == 1 {
