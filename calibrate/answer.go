@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a table for a command, with the settings in a record of type R. From the table and the
-// settings the command makes its question, of type Q, and returns its answer, of type A.
+// Problem is a table for a command, with the settings in a record of type R. The command turns the
+// table and the settings into a question of type Q, and returns an answer of type A.
 type Problem[R, Q, A any] struct {
 	// About describes the table in a few words, and CSV is the table.
 	About  string
@@ -29,7 +29,7 @@ type Problem[R, Q, A any] struct {
 	// Exact compares the answer with an exact one. It may be nil.
 	Exact Exact[Q, A]
 
-	judge func(r *Replicate, asked Q, answer A, run string) error // compares the answer with the truth; nil if the truth is not known
+	judge func(r *Replicate, asked Q, answer A, run string) error // compares the answer with the true parameters; nil if these are not known
 }
 
 // Exact is a function that compares an answer with an exact one. Its error says why there is no
@@ -62,8 +62,8 @@ type reply struct {
 	verdict fmt.Stringer
 	reasons []string
 	check   *modelcheck.Report
-	// judge compares the answer with the truth and notes the outcome in a replicate. It is nil if
-	// the truth is not known.
+	// judge compares the answer with the true parameters and notes the outcome in a replicate. It
+	// is nil if these are not known.
 	judge func(r *Replicate) error
 	// compare compares the answer with an exact one. It may be nil. Its error says why there is no
 	// exact answer.
@@ -120,13 +120,12 @@ func answer(ctx context.Context, about string, content []byte, seed uint64, dir,
 	return r, nil
 }
 
-// fewestRanked is the least number of draws among which a true value is ranked, if only some of the
-// draws are used.
+// fewestRanked is the least number of draws that gives a rank, if only some of the draws are used.
 const fewestRanked = 100
 
-// rank notes the rank of a true value among the posterior draws for which used holds, or among all
-// draws if used is nil. The function value returns the value of a draw. If draws equal the true
-// value its rank among them is random.
+// rank notes the rank of a true value among the posterior draws for which the function used returns
+// true, or among all draws if used is nil. The function value returns the value of a draw. Among
+// draws equal to the true value its rank is random.
 func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
 	below, equal, count := 0.0, 0.0, 0.0
 	for draw := range sample.Len() {

@@ -63,7 +63,7 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	})
 }
 
-// options returns the options with which a series is drawn: defaults take the place of zeros.
+// options returns the options with which a series is drawn, in which defaults replace zeros.
 func (s Changes) options() changepoint.Options {
 	o := s.Options
 	o.Time, o.Value, o.Spread, o.Places = "t", "y", 1, changepoint.Uniform
@@ -85,7 +85,7 @@ func (s Changes) options() changepoint.Options {
 type changedSeries struct {
 	t, y   []float64
 	bounds []int     // the first row of each segment, and at the end the number of rows
-	levels []float64 // the level of each segment, or its standard deviation if only that changes
+	levels []float64 // the level of each segment, or its standard deviation if only the standard deviation changes
 	sigma  float64
 }
 
@@ -106,8 +106,8 @@ func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries 
 }
 
 // drawBounds draws the places of changes, uniform among all places whose segments have at least
-// Shortest rows. It draws the places in a series without the rows that every segment must have, and
-// then adds these rows to the segments.
+// Shortest rows. It draws places in a series that is shorter by Shortest − 1 rows for each segment,
+// and then lengthens every segment by these rows.
 func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
 	k := poissonNumber(o.MeanChanges, o.MaxChanges, random)
 	free := n - (k+1)*(o.Shortest-1) - 1

@@ -69,9 +69,10 @@ func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, ran
 	})
 }
 
-// judge notes ranks and events. It also judges doubtful answers: the reasons for doubt, such as a
-// probable largest number of components, depend on the truth, and ranks of answers that are
-// selected by the truth are not uniform.
+// judge notes in r the ranks of true values, and which statements of the answer are true. It
+// includes answers with the verdict doubtful. The reasons for doubt, such as a probable largest
+// number of components, depend on the true values, so that ranks of trusted answers alone would not
+// be uniform.
 func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.Rand) error {
 	most, below := 0, 0.0
 	for k, p := range result.probabilities {
@@ -106,7 +107,7 @@ func studyName(command string, rows int, options any) string {
 	set := reflect.ValueOf(options)
 	for f := range set.NumField() {
 		value := reflect.Indirect(set.Field(f))
-		if !value.IsValid() || value.IsZero() { // left at its default
+		if !value.IsValid() || value.IsZero() { // the option has its default
 			continue
 		}
 		name, _, _ := strings.Cut(set.Type().Field(f).Tag.Get("json"), ",")
@@ -115,7 +116,7 @@ func studyName(command string, rows int, options any) string {
 	return strings.Join(words, ", ")
 }
 
-// poissonNumber draws a number from a Poisson distribution truncated above most.
+// poissonNumber draws a number from a Poisson distribution truncated to 0, …, most.
 func poissonNumber(mean float64, most int, random *rand.Rand) int {
 	logs := make([]float64, most+1)
 	for k := range logs {

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// A few problems are drawn, answered and compared for each command that answers without training;
-// the same seed gives the same replicates. The studies in docs/benchmarks/classics.md have fifty
-// replicates.
+// For each command that answers without training, a few problems are drawn and answered, and their
+// answers compared with the truth. The same seed gives the same replicates. The studies in
+// docs/benchmarks/classics.md have fifty replicates.
 func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	testkit.Long(t)
 	for name, test := range map[string]struct {

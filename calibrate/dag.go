@@ -26,8 +26,9 @@ import (
 )
 
 // Dag draws graphs, weights and data from the priors of vti dag. Columns are not standardised, so
-// that every prior is known before the data are drawn. The mechanisms are BGe, linear with a known
-// noise scale, or mixed, where every second node is a category.
+// that every prior is known before the data are drawn. The model of a node given its parents is BGe
+// (the Gaussian model of Geiger and Heckerman), linear with a known noise scale, or mixed, where
+// every second node is a category.
 type Dag struct {
 	// Device is the device on which flows are trained.
 	Device *gpu.Device
@@ -158,7 +159,7 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 
 // GraphPrior returns the log prior probabilities of graphs. The options choose among three priors.
 // All graphs are equally probable. Or the number of parents of each node is uniform, and so is the
-// set of parents of that number. Or the probability of a graph with k edges is proportional to
+// set of parents given their number. Or the probability of a graph with k edges is proportional to
 // exp(−λ k), with the edge penalty λ.
 func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
@@ -238,8 +239,8 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 		return err
 	}
 	// The edge is chosen among all pairs of nodes, and not only among the true edges. A choice
-	// among true edges would give more weight to graphs of few edges, for which the posterior given
-	// the edge does not account.
+	// among true edges would give more weight to graphs of few edges, unlike the posterior given
+	// that the graph contains the edge.
 	from, to := random.IntN(p.Data.Nodes()), random.IntN(p.Data.Nodes()-1)
 	if to >= from {
 		to++

@@ -19,7 +19,8 @@ func TestAcyclic(t *testing.T) {
 	require.Nil(t, Topological([]int{1 << 1, 1 << 0}))
 }
 
-// In small studies from the priors the edges and weights are judged if the answer is trusted.
+// In small studies of tables drawn from the priors, edges and weights of trusted answers are
+// compared with the truth.
 func TestDagStudies(t *testing.T) {
 	testkit.Slow(t)
 	for _, mechanism := range []dag.Mechanism{dag.BGe, dag.Mixed} {

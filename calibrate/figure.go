@@ -21,10 +21,10 @@ const (
 )
 
 // WriteFigure draws the figure to files in a directory. For each kind of parameter there is a
-// histogram of its ranks, with the interval that holds 95% of the counts of a bin if ranks are
-// uniform. Beside it is the difference between the distribution function of the ranks and the
-// uniform one, within its simultaneous band. For each kind of statement there is the frequency of
-// true statements by stated probability, with intervals.
+// histogram of its ranks, with the interval that contains the count of a bin with probability 95%
+// if ranks are uniform. Beside it is the distribution function of the ranks minus the uniform
+// distribution function, with a simultaneous 95% band. For each kind of statement a panel shows the
+// frequency of true statements by stated probability, with intervals.
 func (s *Summary) WriteFigure(dir string) error {
 	var rows [3][]*picture.Picture
 	for _, u := range s.Uniformity {

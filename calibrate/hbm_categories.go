@@ -20,8 +20,9 @@ type groupEffects struct {
 
 // drawUnordered draws a category, without an order among categories, for each row of a table whose
 // x, groups, and standard deviation of log odds by group are already drawn. Each category has a
-// score with a level, a slope and group effects of its own, which have half of the prior variance
-// of log odds. The tested program uses other coordinates.
+// separate score with a level, a slope and group effects, each drawn with half of the prior
+// variance of the same term of the log odds. The tested program instead has contrasts between
+// categories as parameters.
 func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	options := h.Record.Model
 	half := func(sd float64) float64 { return sd / math.Sqrt2 * random.NormFloat64() }

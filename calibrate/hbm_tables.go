@@ -56,7 +56,7 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	return t
 }
 
-// orderedLevels are the categories, with an order, that responses are drawn from.
+// orderedLevels lists the ordered categories from which responses are drawn.
 var orderedLevels = []string{"0", "1", "2", "3"}
 
 // drawCuts draws cut points such that the probabilities of the categories have the distribution

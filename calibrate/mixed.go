@@ -16,12 +16,12 @@ import (
 )
 
 // The priors of mixed mechanisms, written down again here so that an error in the tested program is
-// not repeated. A numeric node is the BGe regression on its numeric parents, in which every level
-// of a categorical parent has an effect N(0, σ²/t) as well, less the mean of these effects; σ² is
-// the noise variance. A categorical node has for level l the log probability a_l + Σ b_l x + Σ
-// e_l,level + constant. The first sum is over numeric parents x less their means, the second over
-// the effects of categorical parents. The intercepts a, weights b and effects e are normal with the
-// variances below.
+// not repeated. A numeric node is the BGe regression on its numeric parents. Every level of a
+// categorical parent adds an effect N(0, σ²/t), less the mean of these effects, where σ² is the
+// noise variance and t a parameter of BGe. A categorical node has for level l the log probability
+// a_l + Σ b_l x + Σ e_l,level + constant. The first sum is over numeric parents x less their means,
+// the second over the effects of categorical parents. The intercepts a, weights b and effects e are
+// normal with the variances below.
 const (
 	MixedInterceptVariance = 8.0
 	MixedSlopeVariance     = 2.0
@@ -35,7 +35,8 @@ type MixedColumn struct {
 }
 
 // Effects returns the columns that a node adds to the regression of its child. A numeric node adds
-// itself. A category adds an indicator for each of its levels, less the mean over levels.
+// itself. A category adds an indicator for each of its levels, less the mean of the indicator over
+// levels.
 func (c MixedColumn) Effects() (columns [][]float64) {
 	if c.Levels == 0 {
 		return [][]float64{c.Values}
@@ -119,8 +120,8 @@ func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 }
 
 // drawMixedTable draws a graph and a table from the prior. If some level of a category occurs in no
-// row, everything is drawn again, because the program takes the levels from the table. Draws of the
-// graph given that all levels occur have the same posterior.
+// row, everything is drawn again, because the program takes the levels from the table. The
+// posterior stays the same, because the condition that all levels occur depends only on the table.
 func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, columns []MixedColumn) {
 	for {
 		parents = graphs[pick.Log(GraphPrior(graphs, d.model()), random.Float64())]

@@ -28,7 +28,7 @@ type Mixture struct {
 // Name identifies the study.
 func (s Mixture) Name() string { return studyName("mixture", s.Rows, s.Options) }
 
-// withDefaults returns the options with the priors of vti mixture that the options leave open. They
+// withDefaults returns the options, in which the default priors of vti mixture replace zeros. They
 // are written down again here so that an error in the tested program is not repeated.
 func (s Mixture) withDefaults() mixture.Options {
 	o := s.Options

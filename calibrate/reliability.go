@@ -13,8 +13,8 @@ type Reliability struct {
 	// Bins holds those tenths of [0, 1] in which there are stated probabilities.
 	Bins []ReliabilityBin `json:"bins"`
 	// ExpectedError is the expected calibration error: the mean over events of the distance between
-	// the mean stated probability and the frequency in the bin of the event. Noise is the mean that
-	// this error has if every stated probability is right.
+	// the mean stated probability and the frequency in the bin of the event. Noise is the expected
+	// value of this error if every stated probability is right.
 	ExpectedError float64 `json:"expected_calibration_error"`
 	Noise         float64 `json:"noise"`
 	// Crossed reports whether the frequency in some bin lies outside of its band.
@@ -34,8 +34,8 @@ type ReliabilityBin struct {
 }
 
 // NewReliability compares the stated probabilities of events of one kind with their frequencies.
-// The bands from Lower to Upper take events as independent. Events of one replicate depend on each
-// other, which the bands do not take into account.
+// The bands from Lower to Upper take all events as independent, although events of one replicate
+// depend on each other.
 func NewReliability(kind string, events []Event) *Reliability {
 	const parts = 10
 	r := &Reliability{Kind: kind, Count: len(events)}
@@ -69,9 +69,9 @@ func NewReliability(kind string, events []Event) *Reliability {
 	return r
 }
 
-// poissonBinomial returns an interval for the number of independent events with the given
-// probabilities that happen. The interval has probability 1 − level or more. distance is the mean
-// distance of the number from its mean.
+// poissonBinomial describes the number of events that happen, among independent events with the
+// given probabilities. It returns the ends of an interval that contains this number with
+// probability 1 − level or more, and the mean absolute distance of the number from its mean.
 func poissonBinomial(probabilities []float64, level float64) (low, high, distance float64) {
 	mass := []float64{1}
 	mean := 0.0

@@ -18,8 +18,8 @@ type Replicate struct {
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
-	// Kind is the group of answers to which this one belongs: the likelihood or mechanism, and the
-	// method that gave the answer.
+	// Kind names the group of replicates to which this one belongs: the likelihood or mechanism of
+	// its problem, and the method that gave the answer.
 	Kind string `json:"kind,omitempty"`
 	// Verdict is the verdict on the answer: trusted, doubtful or failed; refused if the command did
 	// not accept the table; or error. Error says why there is no answer.
@@ -37,9 +37,9 @@ type Replicate struct {
 	// Comparisons holds the numbers of the answer beside exact numbers.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	// Command is the command line that runs vti on the table; it is empty if the problem has
-	// settings without a flag. The table is in the directory of the study if the answer is wrong or
-	// missing, or if the replicate was requested alone. Repeat is the command line that draws the
-	// problem again.
+	// settings without a flag. The file of the table is kept in the directory of the study if the
+	// answer is wrong or missing, or if only this replicate was requested. Repeat is the command
+	// line that draws the problem again.
 	Command string  `json:"command,omitempty"`
 	Repeat  string  `json:"repeat,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -47,7 +47,7 @@ type Replicate struct {
 	table []byte // as CSV
 }
 
-// Verdicts of replicates that this package compares with.
+// The verdicts that this package treats in a special way.
 const (
 	refused = "refused" // the command did not accept the table
 	broken  = "error"   // the command stopped with an error
@@ -126,7 +126,7 @@ func (c Comparison) String() string {
 }
 
 // noteModelCheck notes the verdict and the findings of the model check. The argument report is nil
-// if there was none.
+// if no model check was made.
 func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
 	if report == nil {
 		return

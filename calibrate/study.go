@@ -37,13 +37,13 @@ type Config struct {
 	Seed uint64
 	// Dir is the directory of the study, which must exist.
 	Dir string
-	// Repeat is the command line that draws one replicate again, without its last word, the number
-	// of the replicate.
+	// Repeat is the command line that draws one replicate again, without the number of the
+	// replicate, which is its last word.
 	Repeat string
 	// Shard, if not nil, says which part of the replicates this process draws; other processes draw
-	// the rest. The directory of the Shard holds the pieces that the processes exchange. Each
-	// process ends when all replicates are drawn, but writes no results: a later run of a single
-	// process (Count 1) reads the pieces and writes them.
+	// the rest. The processes exchange replicates through files in the directory of the Shard. Each
+	// process ends when all replicates are drawn, but writes no results. A later run with a single
+	// process (Count 1) reads these files and writes the results.
 	Shard *shard.Shard
 	// Progress, if not nil, is called after each replicate.
 	Progress func(done, total int, last *Replicate)
@@ -58,9 +58,9 @@ type record struct {
 	Seed  uint64 `json:"seed"`
 }
 
-// Run draws replicates until there are cfg.Replicates of them, including those that an earlier run
-// left in the directory, and returns all of them in order. If ctx is cancelled, Run returns the
-// error of ctx; another call of Run with the same directory then continues the study.
+// Run draws replicates until there are cfg.Replicates of them, and returns all in order. It counts
+// replicates that an earlier run left in the directory. If ctx is cancelled, Run returns the error
+// of ctx; another call of Run with the same directory then continues the study.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)
@@ -113,8 +113,7 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 }
 
 // sharedReplicates is the number of replicates in a group that several processes share. At the end
-// of a group, processes that are finished wait for the slowest one, so that smaller groups waste
-// more time.
+// of a group all processes wait for the slowest one. Smaller groups would waste more time.
 const sharedReplicates = 256
 
 // drawNext draws the next group of replicates together with other processes, or a single replicate
@@ -150,7 +149,8 @@ func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Rep
 	return list, nil
 }
 
-// One draws one replicate of a study alone, and leaves its table in the directory of the study.
+// One draws the replicate with the given number, and writes its table to the directory of the
+// study.
 func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate, error) {
 	cfg.work = cfg.Dir
 	return replicate(ctx, source, cfg, number, true)
@@ -186,8 +186,9 @@ func appendLine(file *os.File, value any) error {
 	return err
 }
 
-// readResults reads the replicates of an earlier run, or returns nil if there was none. If mend is
-// true it removes an incomplete last line. Only the process that writes the file may set mend.
+// readResults reads the replicates of an earlier run, or returns nil if there was no earlier run.
+// If mend is true it removes an incomplete last line. Only the process that writes the file may set
+// mend.
 func readResults(path string, want record, mend bool) ([]*Replicate, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

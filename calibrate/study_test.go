@@ -31,8 +31,8 @@ func (c *counted) Replicate(_ context.Context, seed uint64, _ string) (*Replicat
 	return &Replicate{Verdict: trusted, Comparisons: []Comparison{{Inclusion, "x", Number(math.NaN()), 0, 0.5}}}, nil
 }
 
-// A study that was stopped, even while it wrote a line, continues with the first replicate without
-// a complete line. If the directory holds another study, Run returns an error.
+// A study that was stopped, even in the middle of a line of results, continues with the first
+// replicate that has no complete line. If the directory holds another study, Run returns an error.
 func TestStudyGoesOn(t *testing.T) {
 	whole := &counted{name: "a"}
 	list, err := Run(t.Context(), whole, Config{Replicates: 5, Seed: 7, Dir: t.TempDir()})

@@ -53,12 +53,12 @@ type Score struct {
 	Count    int      `json:"count"`
 	// SD is the standard deviation of z = (stated − exact)/SE, where SE is the stated standard
 	// error, and Largest the largest absolute z. SD should be about 1, and Largest about 4 at most.
-	// They leave out numbers that claim to be exact and numbers whose SE is only a bound.
+	// Numbers with a stated SE of almost 0, and numbers whose SE is only a bound, are left out.
 	SD      Number `json:"z_sd"`
 	Largest Number `json:"z_largest"`
 	// Bounds counts probabilities whose stated error is at least as large as their distance from 0
-	// or 1. This error is then a bound rather than a standard error. Held counts the probabilities
-	// whose true error is within the bound.
+	// or 1. This error is then a bound rather than a standard error. Held counts the probabilities,
+	// among these, whose true error is within the bound.
 	Bounds int `json:"bounds,omitempty"`
 	Held   int `json:"bounds_held,omitempty"`
 	// Error is the largest absolute difference between a stated and an exact number.
@@ -160,8 +160,9 @@ func scores(replicates []*Replicate) (list []Score) {
 	return list
 }
 
-// negligibleSE is the largest standard error of a number that claims to be exact. The exact answers
-// for comparison themselves have errors of about this size if the noise of the data is almost zero.
+// negligibleSE is the largest standard error of a number that counts as exact. The exact answers
+// used for comparison have errors of about this size themselves if the noise of the data is almost
+// zero.
 const negligibleSE = 1e-6
 
 func newScore(kind string, quantity Quantity, list []Comparison) Score {

@@ -72,9 +72,10 @@ func NewUniformity(kind string, ranks []float64) *Uniformity {
 // bands caches the bands by sample size.
 var bands sync.Map
 
-// band returns bounds for a sample of n uniform ranks: lower[k] ≤ #{ranks ≤ (k+1)/bandLevels} ≤
-// upper[k] holds for all k at once with probability BandLevel. The bounds are binomial intervals
-// whose pointwise level is found by simulation (Säilynoja, Bürkner and Vehtari 2022, algorithm 2).
+// band returns bounds for the counts of a sample of n uniform ranks: lower[k] ≤ #{ranks ≤
+// (k+1)/bandLevels} ≤ upper[k] holds for all k at once with probability BandLevel. The bounds are
+// binomial intervals whose pointwise level is found by simulation (Säilynoja, Bürkner and Vehtari
+// 2022, algorithm 2).
 func band(n int) (lower, upper []float64) {
 	if known, ok := bands.Load(n); ok {
 		pair := known.([2][]float64)

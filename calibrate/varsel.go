@@ -11,7 +11,7 @@ import (
 
 // InterceptSD is the prior standard deviation of an intercept of vti varsel, which no option sets.
 // Its unit is the standard deviation of a continuous response, or 1 on the scale of the link
-// function. The constant is not taken from the tested program, so that an error in it is found.
+// function. It is written down again here so that an error in the tested program is not repeated.
 const InterceptSD = 10
 
 // VarselProblem is a table for vti varsel.
@@ -33,7 +33,7 @@ func AnswerVarsel(ctx context.Context, device *gpu.Device, p *VarselProblem, see
 			return nil, refusal{err}
 		}
 		fit, err := record.FitConfig(target)
-		if err == nil && record.From != "" { // the network was not trained for such a table
+		if err == nil && record.From != "" { // the trained network (record.From) is not for such a table
 			err = target.CheckFrom(record.From)
 		}
 		if err != nil {

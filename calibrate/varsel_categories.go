@@ -12,8 +12,8 @@ var drawnLevels = []string{"0", "1", "2"}
 
 // drawnScores holds the score of each category for each row, with the shape [K][n] for K categories
 // and n rows. The softmax of the scores of a row is the probabilities of its categories. Each
-// category has coefficients of its own, drawn with half of the prior variance of log odds. The
-// tested program has no coefficients of categories, but contrasts between them.
+// category has separate coefficients, drawn with half of the prior variance of a coefficient of the
+// log odds. The tested program instead has contrasts between categories as parameters.
 type drawnScores struct {
 	design *varsel.Design
 	scores [][]float64
@@ -27,9 +27,9 @@ func newDrawnScores(design *varsel.Design) *drawnScores {
 	return s
 }
 
-// use draws the coefficients of column j of the design for all categories, such that their
-// difference between two categories, a coefficient of log odds, has the standard deviation sd. It
-// notes in truth the differences from the first category in the units of the table.
+// use draws a coefficient of column j of the design for each category. The difference between two
+// categories, which is a coefficient of log odds, has the standard deviation sd. The differences
+// from the first category are written to truth in the units of the table.
 func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Rand) {
 	first := 0.0
 	for k, scores := range s.scores {

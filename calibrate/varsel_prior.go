@@ -24,9 +24,8 @@ import (
 // the response is drawn.
 //
 // Varsel draws a table again if the command would refuse its responses, if a count is above a
-// million, or if a response that is a proportion or a time is at an end of the range of float64.
-// This selects tables by their responses only, and so does not change the posterior given a
-// response.
+// million, or if a proportion or a time is at an end of the range of float64. This selects tables
+// only by their responses, and therefore does not change the posterior given the responses.
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device
@@ -57,7 +56,7 @@ func (v Varsel) Name() string {
 // Replicate implements [Source].
 func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "prior")
-	const mostDrawn = 1000 // far more than are needed until the command accepts a response
+	const mostDrawn = 1000 // far more draws than it takes until the command accepts a response
 	for range mostDrawn {
 		p, truth, err := v.draw(random)
 		if err != nil {
@@ -77,8 +76,8 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
 }
 
-// drawnTruth holds the true parameters in the units of the table: coefficients by name, which are 0
-// if the predictor is not in the model, and sigma, the standard deviation of the noise.
+// drawnTruth holds the true parameters in the units of the table. A coefficient is 0 if its
+// predictor is not in the model, and sigma is the standard deviation of the noise.
 type drawnTruth struct {
 	in           map[string]bool // the names of the predictors in the model
 	coefficients map[string]float64
@@ -103,7 +102,7 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	}
 	p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
 	target := p.Record.Design.Target
-	// The design does not depend on the response, so that any valid response serves here.
+	// The design needs some response but does not depend on it: any holds valid values.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {
@@ -188,7 +187,8 @@ func cut(kind likelihood.Kind, y float64) bool {
 	return y < 1e-300 || y > 1e300 || kind == likelihood.BetaKind && y > 1-1e-12
 }
 
-// drawnScale draws the standard deviation of the noise, or returns it if the model options set it.
+// drawnScale returns the standard deviation of the noise: the value that the model options set, or
+// else a draw from its prior.
 func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	switch {
 	case model.Likelihood == likelihood.RobustKind && !model.UnknownSigma1:

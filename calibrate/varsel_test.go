@@ -49,8 +49,9 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, list[0].Ranks, again[0].Ranks)
 }
 
-// A study of a response with unordered categories draws it from the priors, and ranks the true
-// coefficients of log odds among their posterior draws. Ordered categories are an error.
+// A study with unordered categories draws responses from the priors, and ranks the true
+// coefficients of log odds among their posterior draws. For ordered categories the study returns an
+// error.
 func TestCategoricalStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -133,10 +134,9 @@ func TestDrawModel(t *testing.T) {
 	}
 }
 
-// A trusted answer by a sum over all models is kept, although the approximation q is trained
-// afterwards. Before the answer was kept, a second sum with other random numbers was less precise
-// than requested for this table, and the importance weights of q, which were tried next, were still
-// doubtful after 3,150 training steps.
+// A trusted answer by a sum over all models is returned even if the approximation q is trained
+// afterwards. For this table a second sum with other random numbers is less precise than requested,
+// and importance sampling with q is still doubtful after 3,150 training steps.
 func TestTrainingKeepsTheSum(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestTrainingKeepsTheSum(t *testing.T) {
 }
 
 // If a trained network is not meant for tables of this size, the verdict is "refused", so that a
-// study draws another table. Before such tables were refused, the study ended with an error.
+// study draws another table instead of ending with an error.
 func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
