@@ -5,9 +5,9 @@
 // the positions and the shared parameter the levels have conjugate priors, so that the evidence of
 // every segment has a closed form. The sum over all positions is then a recursion along time
 // (Fearnhead 2006), with the number of changes as a second index. The shared parameter is
-// integrated out by quadrature. For events, positions are times, over which the density is
-// integrated. The density is smooth between events, so that the recursion sums over nodes of
-// Gauss–Legendre rules between events.
+// integrated out by quadrature. For events, positions are times. The density is smooth in them
+// between events, so that the recursion replaces the integral over times by a sum over
+// Gauss–Legendre nodes between events.
 //
 // Values are standardised: on the working scale a series has mean 0 and standard deviation 1.
 //

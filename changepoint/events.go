@@ -19,10 +19,11 @@ type moments struct {
 	times      []float64 // boundary i is at times[i], the ends of the window included
 	logWeights []float64 // by boundary; the weights of the two ends are not used
 	counts     []int     // number of events up to each boundary
-	// Node i stands for the interval from cells[i-1] to cells[i].
+	// Quadrature node i stands for the interval from cells[i-1] to cells[i], whose length is its
+	// weight.
 	cells []float64
 	// The rate of a segment has the prior Gamma(shape, exposure), with exposure in units of time.
-	// even reports whether the prior of places is Spaced.
+	// even is true if the prior of the places of changes is Spaced.
 	shape, exposure float64
 	even            bool
 }
@@ -71,9 +72,9 @@ func (m *moments) logSegment(from, to int) float64 {
 	return density
 }
 
-// logConstant returns the log constant of the prior density of k places. If even is true, they are
-// the even-numbered order statistics of 2k+1 uniform times (Green 1995, section 4), otherwise k
-// uniform times.
+// logConstant returns the log of the normalising constant of the prior density of k places. If even
+// is true, the places are the even-numbered order statistics of 2k+1 uniform times (Green 1995,
+// section 4), otherwise k uniform times.
 func (m *moments) logConstant(k int) float64 {
 	window := math.Log(m.length(0, len(m.times)-1))
 	if m.even {

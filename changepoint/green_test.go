@@ -19,14 +19,14 @@ import (
 )
 
 // greenChain is the sampler of Green (1995, section 4). Its state is the heights of the rate and
-// the places of changes. Births and deaths of places keep the logarithm of the weighted mean
-// height.
+// the places of changes. A birth or death of a place leaves the mean of the log height over time
+// unchanged.
 type greenChain struct {
 	p       *Problem
-	places  []float64 // with both ends of the window
+	places  []float64 // places of changes, with both ends of the window
 	heights []float64
 	random  *rand.Rand
-	// power is the power of the likelihood.
+	// power is the exponent of the likelihood in the tempered posterior.
 	power float64
 }
 
@@ -104,8 +104,8 @@ func (c *greenChain) step() {
 	}
 }
 
-// split divides a height h into two, with share log left + (1−share) log right = log h and
-// right/left = (1−u)/u.
+// split divides a height h into two heights such that share log left + (1−share) log right = log h
+// and right/left = (1−u)/u.
 func split(h, share, u float64) (left, right float64) {
 	ratio := (1 - u) / u
 	return h * math.Pow(ratio, share-1), h * math.Pow(ratio, share)
@@ -133,9 +133,9 @@ func TestJacobianOfTheSplit(t *testing.T) {
 	require.InDelta(t, square(left+right)/h, numeric, 1e-6)
 }
 
-// The exact posterior of the coal data agrees with a tempered reversible-jump sampler that shares
-// no code with it: p(k | data) and rates agree to within 0.01. It also agrees with the recursion on
-// counts by year. The most probable first change is around 1890.
+// The exact posterior of the coal data agrees with a tempered reversible-jump sampler written
+// separately for this test: p(k | data) and rates agree to within 0.01. It also agrees with the
+// recursion on counts by year. The most probable first change is around 1890.
 func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	testkit.Long(t)
 	p := coal(t)
@@ -166,7 +166,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	moments := []float64{1860.5, 1885.5, 1900.5, 1935.5, 1955.5}
 	shares := make([][]float64, chains)
 	rates := make([][]float64, chains)
-	counted := make([][]float64, chains) // the number of changes after each round
+	counted := make([][]float64, chains) // the number of changes of each chain after each round
 	err = parallel.Do(chains, func(c int) error {
 		random := stream.Rand(uint64(c), "green")
 		ladder := make([]*greenChain, rungs)

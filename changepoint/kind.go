@@ -32,7 +32,7 @@ func KindNames() []string { return kinds.List()[1:] }
 // String returns the name of the kind.
 func (k Kind) String() string { return kinds.String(k) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the kind.
 func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
 // UnmarshalText reads the output of MarshalText.

@@ -21,17 +21,16 @@ type family interface {
 	draw(from, to int, random *rand.Rand) level
 }
 
-// level is the state of a series within one segment, for a series with mean 0 and standard
-// deviation 1.
+// level describes the rows of one segment, on the working scale.
 type level struct {
-	mean  float64 // mean of a row; with a slope, at the middle of the segment
+	mean  float64 // mean of a row; in a segment with a slope, the mean at the middle of the segment
 	sd    float64 // standard deviation of a row about its mean
-	slope float64 // change of the mean per length of the series
+	slope float64 // change of the mean over the length of the whole series
 }
 
-// cumulated holds cumulated sums, entry i over the first i terms, and their rounding errors.
-// Without the errors, sums over other rows would have no correct digits after a row that is larger
-// by many powers of ten.
+// cumulated holds cumulated sums, entry i over the first i terms, in high and their rounding errors
+// in low. Without the errors, sums over the rows after a row that is larger by many powers of ten
+// would have no correct digits.
 type cumulated struct{ high, low []float64 }
 
 func cumulate(count int, term func(i int) float64) cumulated {
@@ -50,8 +49,8 @@ func (c cumulated) between(from, to int) float64 {
 	return c.high[to] - c.high[from] + (c.low[to] - c.low[from])
 }
 
-// sums holds cumulated sums over the rows y less their median, near which most rows are, and over
-// their times u.
+// sums holds cumulated sums of y, y², u, u² and uy, where y is a row less the median of all rows,
+// and u its time.
 type sums struct {
 	middle           float64
 	y, yy, u, uu, uy cumulated
@@ -75,8 +74,8 @@ func (s *sums) segment(from, to int) (sum, squares float64) {
 	return rest + n*s.middle, math.Max(0, s.yy.between(from, to)-rest*rest/n)
 }
 
-// means is the family of levels μ ~ N(0, levelSD²) with noise of a common known standard deviation
-// σ.
+// means is the family of rows that scatter about a level μ ~ N(0, levelSD²) with a known standard
+// deviation σ, common to all segments.
 type means struct {
 	*sums
 	sigma, levelSD float64
@@ -101,10 +100,10 @@ func (f means) draw(from, to int, random *rand.Rand) level {
 	return level{mean: sum/s2*variance + math.Sqrt(variance)*random.NormFloat64(), sd: f.sigma}
 }
 
-// slopes is the family of lines: the level at the middle of the segment is N(0, levelSD²) and the
-// slope N(0, slopeSD²), with noise of a common known standard deviation σ. If times are counted
-// from the mean time of the segment, level and slope are orthogonal, so that each has a separate
-// factor in the evidence.
+// slopes is the family of rows that scatter about a line with a known standard deviation σ, common
+// to all segments. The level at the middle of the segment is N(0, levelSD²) and the slope N(0,
+// slopeSD²). If times are counted from the mean time of the segment, level and slope are
+// orthogonal, so that each has a separate factor in the evidence.
 type slopes struct {
 	means
 	slopeSD float64
@@ -136,7 +135,8 @@ func (f slopes) draw(from, to int, random *rand.Rand) level {
 	return drawn
 }
 
-// variances is the family of variances σ² ~ InverseGamma(shape, scale) about a common known mean.
+// variances is the family of rows with variance σ² ~ InverseGamma(shape, scale) about a known mean,
+// common to all segments.
 type variances struct {
 	*sums
 	mean, shape, scale float64

@@ -64,7 +64,7 @@ func TestSegmentsAreIntegrals(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)
 	logNormal := func(x, mean, sd float64) float64 { return distuv.Normal{Mu: mean, Sigma: sd}.LogProb(x) }
-	// This is the log prior density of log σ, for σ² ~ InverseGamma.
+	// logScale returns the log prior density of log σ, for σ² ~ InverseGamma.
 	logScale := func(x float64) float64 {
 		v := math.Exp(2 * x)
 		return varianceShape*math.Log(varianceScale) - logsum.Gamma(varianceShape) - (varianceShape+1)*math.Log(v) - varianceScale/v + math.Log(2*v)

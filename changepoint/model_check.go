@@ -57,8 +57,9 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	return &report, err
 }
 
-// checkEvents compares the times between events, in units of their expected number of events, with
-// the process. By the time-rescaling theorem they are exponential and independent.
+// checkEvents checks the assumption of a Poisson process. If it holds, the expected numbers of
+// events between neighbouring events are independent exponential variables (time-rescaling
+// theorem).
 func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.Report {
 	const replicated = modelcheck.MinDraws
 	n := len(post.problem.times)

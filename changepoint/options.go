@@ -11,7 +11,8 @@ import (
 
 // Options sets columns, model and priors. For every number, 0 stands for the default.
 type Options struct {
-	// Time is the column of times, Value the column of values. Without values the rows are events.
+	// Time is the column of times, Value the column of values. If Value is empty, the rows are
+	// events.
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
 	// Kind is the quantity that changes.
@@ -33,8 +34,8 @@ type Options struct {
 	// standard deviation (default 1).
 	LevelSD float64 `json:"level_sd,omitempty"`
 	// RateShape and RateExposure set the prior of rates of counts and events, Gamma(RateShape,
-	// RateExposure). The prior has the information of RateShape events in RateExposure rows or
-	// units of time. RateShape is 1 by default, and RateExposure by default makes the prior mean
+	// RateExposure). This prior is worth the observation of RateShape events in RateExposure rows
+	// or units of time. RateShape is 1 by default, and RateExposure by default makes the prior mean
 	// the mean rate of the whole table.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
@@ -42,8 +43,8 @@ type Options struct {
 	// Spread is not 0.
 	Centre float64 `json:"centre,omitempty"`
 	Spread float64 `json:"spread,omitempty"`
-	// Uneven accepts a series whose times are not evenly spaced. Places of changes are still
-	// between rows.
+	// Uneven makes NewProblem accept a series whose times are not evenly spaced. The prior of
+	// places ignores how far apart in time the rows are.
 	Uneven bool `json:"uneven,omitempty"`
 }
 
@@ -56,8 +57,8 @@ const (
 	DefaultPlaces Places = iota
 	// Uniform gives all sets of places the same density.
 	Uniform
-	// Spaced prefers places without short segments between them. The places are distributed like
-	// the even-numbered order statistics of 2k+1 uniform places (Green 1995).
+	// Spaced makes short segments improbable. The places are distributed like the even-numbered
+	// order statistics of 2k+1 uniform places (Green 1995).
 	Spaced
 )
 
@@ -66,7 +67,7 @@ var placesNames = enum.New[Places]("prior of places", "auto", "uniform", "spaced
 // String returns the name of the prior.
 func (p Places) String() string { return placesNames.String(p) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the prior.
 func (p Places) MarshalText() ([]byte, error) { return placesNames.Marshal(p) }
 
 // UnmarshalText reads the output of MarshalText.
@@ -110,7 +111,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	least := 1
 	if o.Kind == Variance || o.Kind == Both {
-		least = 2 // one row has no information about a variance
+		least = 2 // a single row has no information about a variance
 	}
 	o.Shortest = cmp.Or(o.Shortest, least)
 	if o.Shortest < 1 {

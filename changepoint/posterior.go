@@ -32,17 +32,18 @@ type Posterior struct {
 	places  segments
 	moments *moments  // for events
 	prior   []float64 // log p(k)
-	// shares[q][k] is the posterior probability of node q together with k changes.
+	// shares[q][k] is the joint posterior probability of k changes and quadrature node q of the
+	// shared parameter.
 	shares [][]float64
 }
 
-// negligibleShare is the probability of a node together with a number of changes below which sums
-// omit it.
+// Sums leave out a node whose joint probability with every number of changes is negligibleShare or
+// less.
 const negligibleShare = 1e-10
 
-// Posterior computes the posterior from sums over all numbers and places of changes. It takes O(n²
-// MaxChanges) operations for each node of the quadrature, n the number of rows, and memory for a
-// few hundred numbers per row.
+// Posterior computes the posterior from sums over all numbers and places of changes. For n rows it
+// takes O(n² MaxChanges) operations for each node of the quadrature, and memory for a few hundred
+// numbers per row.
 func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 	if p.Options.Kind == Events {
 		return p.eventPosterior(ctx)
@@ -85,21 +86,22 @@ func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 }
 
-// alone returns the single node of a family without a shared parameter.
+// alone returns the only node that a family without a shared parameter needs.
 func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 	r, err := newRecursion(ctx, p.rows(f), p.Options.MaxChanges)
 	return []*node{{family: f, recursion: r}}, err
 }
 
-// firstNodes is the number of nodes between neighbouring events at first, mostPlaces the largest
-// number of all nodes: with 30 changes the sums over 6,000 nodes have 5·10⁸ terms.
+// firstNodes is the number of nodes between neighbouring events at the start. mostPlaces is the
+// largest number of nodes in all: with 30 changes the sums over 6,000 nodes have 5·10⁸ terms.
 const (
 	firstNodes = 2
 	mostPlaces = 6000
 )
 
-// placeError is the accepted difference of a probability between a quadrature and one with half the
-// nodes: a fiftieth of 0.005, the standard error that other answers reach by default.
+// placeError is the accepted difference of a probability between a quadrature and a quadrature with
+// half the nodes. It is a fiftieth of 0.005, the default standard error of the commands that
+// sample.
 const placeError = 1e-4
 
 // eventPosterior doubles the number of nodes between events until all p(k | data) are stable, or
@@ -153,8 +155,8 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 // density on the working scale (mean 0, standard deviation 1).
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
-// both computes the backward sums of the nodes that have a probability above negligibleShare with
-// any number of changes.
+// both computes the backward sums of all nodes whose joint probability with some number of changes
+// is above negligibleShare. It drops the other nodes.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
 		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}
@@ -219,10 +221,10 @@ func (post *Posterior) Place(k, j int) []float64 {
 
 // draw is one draw from the posterior.
 type draw struct {
-	places []int // as boundaries
+	places []int // boundary numbers of the places of changes
 	levels []level
-	// logP is log p(k, places, shared parameter, data) with levels integrated out, in working
-	// units.
+	// logP is log p(k, places, shared parameter, data) with levels integrated out, on the working
+	// scale of the problem.
 	logP float64
 }
 
@@ -252,7 +254,7 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	return d
 }
 
-// bounds returns the places together with both ends, as boundaries.
+// bounds returns the boundary numbers of the start, of the places, and of the end.
 func (post *Posterior) bounds(places []int) []int {
 	return append(append([]int{0}, places...), post.places.places()+1)
 }

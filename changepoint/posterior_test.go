@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// problemOf returns a problem of columns in memory.
+// problemOf returns the problem of a series y at times 0, 1, 2, ….
 func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	t.Helper()
 	times := make([]float64, len(y))
@@ -171,8 +171,8 @@ func coal(t *testing.T) *Problem {
 	return p
 }
 
-// Boundaries increase, the weights of nodes are the lengths of their cells, and cells hold their
-// nodes.
+// Boundaries increase. The weight of a quadrature node is the length of its interval, which
+// contains the node.
 func TestNodesBetweenEvents(t *testing.T) {
 	m := newMoments([]float64{1, 1, 2.5, 4}, 1, 6, 3, 1, 1, true)
 	require.Equal(t, 9, m.places())

@@ -19,12 +19,12 @@ type Problem struct {
 	Options Options
 	// Path is the file of the table.
 	Path string
-	// Notes are remarks on the table for the reader, in sentences.
+	// Notes are remarks on the table, in sentences, for the reader of the answer.
 	Notes []string
 
 	times []float64 // of the rows or events, increasing
 	y     []float64 // values on the working scale; nil for events
-	// A value in the table is centre + scale · y.
+	// A value in the table is centre + scale · y, with y the value on the working scale.
 	centre, scale float64
 	numbers       []int // row numbers in the file
 	unit          string
@@ -128,8 +128,8 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	return nil
 }
 
-// limit checks that the rows can hold the requested number of changes; asked 0 stands for the
-// default.
+// limit checks that the rows can hold asked changes, the largest number that the caller requested.
+// If asked is 0 and the default is too large, limit lowers it.
 func (p *Problem) limit(t *table.Table, asked int) error {
 	n := len(p.y)
 	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {
@@ -145,8 +145,8 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 	return nil
 }
 
-// tiedShare is the share of events with equal times at which times count as rounded. Continuous
-// times are never equal, except for a few events that may have been entered twice.
+// tiedShare is the share of events with equal times from which on times count as rounded.
+// Continuous times are never equal, except for a few events that may have been entered twice.
 const tiedShare = 0.1
 
 func (p *Problem) readEvents(t *table.Table) error {

@@ -2,5 +2,5 @@ package changepoint
 
 import "github.com/transdim/vti/run"
 
-// Record holds all settings of a run; run.Read builds its problem by NewProblem.
+// Record holds all settings of a run, from which run.Read builds the problem again with NewProblem.
 type Record = run.Asked[Options]

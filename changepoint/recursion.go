@@ -27,22 +27,22 @@ type segments interface {
 	logConstant(k int) float64
 }
 
-// recursion holds the sums over all sets of at most K places (Fearnhead 2006, section 2). Here the
-// number of changes is a second index, so that it may have any prior.
+// recursion holds sums over all sets of at most K places (Fearnhead 2006, section 2). The number of
+// changes is a second index of the sums, so that it may have any prior.
 type recursion struct {
 	data segments
 	// forward[k][i] is the log of a sum over the k places before boundary i ≥ 1: the sum of the
 	// densities of the data up to i. It includes the weight of i.
 	forward [][]float64
 	// backward[k][i] is the log of a sum over the k places after boundary i ≤ N: the sum of the
-	// densities of the data after i. It is nil until both is called.
+	// densities of the data after i. It is nil until the method both is called.
 	backward [][]float64
 	// logEvidence[k] is log p(data | k).
 	logEvidence []float64
 }
 
-// newRecursion computes the forward sums for each number K of changes up to the argument most. It
-// takes O(N² K) operations, where K is the largest number.
+// newRecursion computes the forward sums for each number of changes up to most. It takes O(N² most)
+// operations for N candidate places.
 func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, error) {
 	n := data.places()
 	r := &recursion{data: data, forward: matrix(most+1, n+2), logEvidence: make([]float64, most+1)}

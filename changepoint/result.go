@@ -48,7 +48,7 @@ type DataSummary struct {
 
 // CertificateReport is the verdict on the computation.
 type CertificateReport struct {
-	// Verdict is the verdict, Basis the kind of computation that it rests on.
+	// Verdict is the verdict, and Basis the kind of computation that gave the answer.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
 	// Error bounds the effect of quadrature on the probability of any number of changes.
@@ -67,7 +67,7 @@ type Count struct {
 
 // Given describes places and segments given a number of changes.
 type Given struct {
-	// Changes is the number of changes that is given.
+	// Changes is the number of changes.
 	Changes  int       `json:"changes"`
 	Places   []Place   `json:"places"`
 	Segments []Segment `json:"segments"`
@@ -156,8 +156,8 @@ func (post *Posterior) interval(i int) (from, to float64) {
 	return post.problem.times[i-1], post.problem.times[i]
 }
 
-// boundaryTime is the place of boundary i: a time, for rows the time of the first row of the new
-// segment.
+// boundaryTime returns the time of boundary i. In a series it is the time of the first row of the
+// new segment.
 func (post *Posterior) boundaryTime(i int) Number {
 	if post.moments != nil {
 		return Number(post.moments.times[i])

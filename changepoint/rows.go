@@ -25,15 +25,15 @@ func (s rows) logSegment(from, to int) float64 {
 }
 
 // logConstant returns minus the log of the sum, over all partitions into k+1 segments, of the
-// product of the segments' factors in the prior. The factors are 1, or with the prior Spaced the
-// lengths of the segments, whose products sum to C(n+k, 2k+1) for n rows.
+// product of the segments' factors in the prior. The factors are 1. With the prior Spaced they are
+// the lengths of the segments, and the sum of their products is C(n+k, 2k+1) for n rows.
 func (s rows) logConstant(k int) float64 {
 	if s.even {
 		return -logChoose(s.count+k, 2*k+1)
 	}
 	partitions := logChoose(s.count-(k+1)*(s.shortest-1)-1, k)
 	if math.IsInf(partitions, -1) {
-		return partitions // there is no partition, and so no evidence
+		return partitions // −Inf: no partition is allowed, so that the evidence is 0
 	}
 	return -partitions
 }

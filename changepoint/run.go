@@ -22,8 +22,8 @@ type RunConfig struct {
 	Status func(string)
 }
 
-// Limits on the number of draws, and on the number of operations that it takes to draw them.
-// fewestDraws suffices for the model check.
+// Limits on the number of draws, and on the number of operations for all draws. The model check
+// needs at least fewestDraws.
 const (
 	mostDraws      = 10_000
 	fewestDraws    = 1000
@@ -74,8 +74,8 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// edgeMass is the probability of the largest number of changes above which the verdict is doubtful.
-// Larger numbers, which the prior excludes, might then be as probable.
+// If the largest number of changes that the prior allows has a probability above edgeMass, the
+// verdict is doubtful, because larger numbers might be probable too.
 const edgeMass = 0.01
 
 func (post *Posterior) certificate() CertificateReport {

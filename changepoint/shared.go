@@ -23,14 +23,14 @@ const (
 	// ~ N(log noiseMedian, noiseSD²). Its central 95 percent reach from a fortieth to ten times the
 	// standard deviation of the series.
 	noiseMedian, noiseSD = 0.5, 1.5
-	// varianceShape and varianceScale set the prior of variances, which has the information of one
-	// observation whose squared deviation is a tenth of the series' variance.
+	// varianceShape and varianceScale set the prior of variances, which is worth one observation
+	// whose squared deviation is a tenth of the series' variance.
 	varianceShape, varianceScale = 0.5, 0.05
-	// levelWeight is κ. A level in a segment with its own variance has a prior standard deviation
-	// of ten times the segment's standard deviation.
+	// levelWeight is κ in the prior N(0, σ²/κ) of the level of a segment with variance σ², if each
+	// segment has a separate variance. The prior standard deviation of the level is 10σ.
 	levelWeight = 0.01
-	// slopeSD is the prior standard deviation of slopes, per length of the series. A line through
-	// the whole series has a slope of at most √12.
+	// slopeSD is the prior standard deviation of a slope, the change of the mean over the length of
+	// the series. A line through the whole series has a slope of at most √12.
 	slopeSD = 10
 )
 
@@ -75,7 +75,7 @@ type shared struct {
 	where    line.Options
 }
 
-// Constants of the quadrature. Its error is estimated, and lowers the verdict where it matters.
+// Constants of the quadrature over the shared parameter.
 const (
 	// tailNats is the depth below the maximum, in nats, at which a log density is negligible.
 	tailNats = 25
@@ -84,13 +84,14 @@ const (
 	quadratureError = 0.003
 	// mostNodes is the number of nodes at which a quadrature that does not converge stops.
 	mostNodes = 400
-	// scanDistance is the distance of the first nodes in the shared parameter. In a short range
-	// their distance is the range over scanPoints. The density may have two modes: one where nearly
-	// all variation is noise, and one where every few rows are a segment.
+	// scanDistance is the distance of neighbouring first nodes in units of the shared parameter. In
+	// a short range the distance is the length of the range divided by scanPoints. The density may
+	// have two modes: one where nearly all variation is noise, and one where every few rows are a
+	// segment.
 	scanDistance, scanPoints = 0.3, 12
 )
 
-// between returns the settings of a search for modes and an integral in a range.
+// between returns the settings of a search for modes, and of the integral around them, in a range.
 func between(from, to float64) line.Options {
 	return line.Options{
 		From: from, To: to, Step: math.Min(scanDistance, (to-from)/scanPoints), Low: math.Inf(-1), High: math.Inf(1),
@@ -101,8 +102,9 @@ func between(from, to float64) line.Options {
 // errNoNoise means that the rows within each segment do not differ.
 var errNoNoise = errors.New("the rows of each segment are equal up to rounding, so that there is no noise to speak of: want values with noise, or counts with --model rate")
 
-// integrate returns the nodes of the integral over a shared parameter, in ascending order. It fails
-// if the density is largest at the lower end of the range, to within the usual distance of nodes.
+// integrate returns the nodes of the integral over a shared parameter, in ascending order. It
+// returns an error if the density is largest at the lower end of the range, to within the distance
+// of nodes for a density of the usual width.
 func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
 	counts, top, topShared := p.logPriorCount(), math.Inf(-1), 0.0
@@ -168,9 +170,9 @@ func (p *Problem) noise(s *sums) shared {
 	return out
 }
 
-// leastNoise returns a lower bound of log σ at a mode, for levels and lines. Except at changes,
-// second differences of rows are noise alone, with standard deviation √6 σ. Where changes may leave
-// no second difference, the bound is six prior standard deviations below the prior median.
+// leastNoise returns a lower bound of log σ at a mode, for levels and lines. Second differences of
+// rows that no change affects are noise with standard deviation √6 σ. If MaxChanges changes may
+// affect all second differences, the bound is six prior standard deviations below the prior median.
 func (p *Problem) leastNoise() float64 {
 	var squares []float64
 	for i := 2; i < len(p.y); i++ {
@@ -186,7 +188,7 @@ func (p *Problem) leastNoise() float64 {
 }
 
 func (p *Problem) commonMean(s *sums) shared {
-	const farthest = 4 // in prior standard deviations
+	const farthest = 4 // largest distance of the mean from 0, in prior standard deviations
 	return shared{
 		where:    between(math.Max(slices.Min(p.y), -farthest), math.Min(slices.Max(p.y), farthest)),
 		logPrior: distuv.UnitNormal.LogProb,

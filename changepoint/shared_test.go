@@ -16,8 +16,8 @@ import (
 // TestTwoModesOfWhatSegmentsShare compares the posterior with sums over a fine grid of the whole
 // range of the shared parameter. In the first case, pairs of rows are either noise about one level,
 // or thirty segments. In the second case, either of two parts of a series may have the shared mean.
-// Once a mode was missed and the answer trusted: the probability of no change was 0.28, and was
-// reported as 0.
+// If the search misses one of the two modes, the probability of no change is reported as 0 instead
+// of 0.28.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 	testkit.Long(t)
 	pairs := func(jitter float64) func(i int, random *rand.Rand) float64 {
@@ -79,8 +79,8 @@ func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 }
 
 // TestFarRow checks that a row larger than the others by many powers of ten takes no digits from
-// their sums: the reversed series must give the same answer. With plain cumulated sums one such
-// series failed, and its reverse was trusted with probabilities made of rounding errors.
+// their sums: the reversed series must give the same answer. With plain cumulated sums,
+// probabilities would consist of rounding errors.
 func TestFarRow(t *testing.T) {
 	for _, kind := range []Kind{Mean, Slope} {
 		random := rand.New(rand.NewPCG(1, 5))

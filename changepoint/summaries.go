@@ -9,7 +9,7 @@ import (
 )
 
 // givenDraws is the number of draws of levels given the most probable number of changes. Means over
-// these draws have errors of a thirtieth of a posterior standard deviation.
+// 1,000 draws have errors of a thirtieth of a posterior standard deviation.
 const givenDraws = 1000
 
 func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
@@ -48,8 +48,8 @@ func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	return g
 }
 
-// moment returns the time of point t of n evenly spaced points, and the last boundary that is not
-// after this time.
+// moment returns the time of the t-th of n evenly spaced points, and the last boundary at or before
+// this time.
 func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	p := post.problem
 	if post.moments != nil {
