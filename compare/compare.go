@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Comparison holds the common fields of all comparisons; the applications embed it. A and B are the
-// two runs, in the order in which they were given.
+// Comparison compares two runs, A and B. It holds the fields that all comparisons have. The type of
+// the comparison of an application, such as variable selection, embeds it.
 type Comparison struct {
 	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
 	// schema.
@@ -23,7 +23,7 @@ type Comparison struct {
 	// Command is the command that made the comparison, and Version the version of the module.
 	Command string `json:"command"`
 	Version string `json:"version"`
-	// A and B describe the two runs.
+	// A and B describe the two runs, in the order in which they were given.
 	A Run `json:"a"`
 	B Run `json:"b"`
 	// Notes lists the settings that differ between the runs and change the posterior, and the parts
@@ -37,7 +37,8 @@ type Comparison struct {
 	TotalVariation *Interval `json:"total_variation,omitempty"`
 	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) in nats, and KLBA is the same with A and B
 	// exchanged. They are null in JSON if a run does not list every model, or if the sum is
-	// infinite because a model has probability 0 in the run of the denominator only.
+	// infinite because a model with probability 0 in the run of the denominator has a positive
+	// probability in the other run.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
 	// Models holds the models that either run lists, in decreasing order of the larger of their two
@@ -119,9 +120,9 @@ func Refuse(dir string) error {
 // application.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
-// Write writes a comparison to a directory. It writes whole, the value of the application that
-// embeds c, as JSON, the tables, by the names of their files, and a table of the models as CSV, and
-// a figure as SVG and PNG. It returns an error if the directory already holds a comparison.
+// Write writes a comparison to a directory. It writes whole, the value that embeds c, as JSON, and
+// a figure as SVG and PNG. It writes a table of the models and the given tables, whose keys are
+// names of files, as CSV. It returns an error if the directory already holds a comparison.
 func (c *Comparison) Write(dir string, whole any, tables map[string][][]string) error {
 	if err := Refuse(dir); err != nil {
 		return err

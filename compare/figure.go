@@ -11,7 +11,7 @@ import (
 const figureSide = 340
 
 // figureFloor is the smallest probability in the figure. Smaller or missing probabilities are drawn
-// there.
+// at this value.
 const figureFloor = 1e-6
 
 // figure returns a plot of the model probabilities in B against the probabilities in A, on
@@ -30,8 +30,7 @@ func (c *Comparison) figure() *picture.Picture {
 }
 
 // figurePoints returns a point for each model whose probability is at least figureFloor in either
-// run, and low, the value at which the axes begin. Coordinates are base 10 logarithms of
-// probabilities.
+// run, and the lower end of both axes. All are base 10 logarithms of probabilities.
 func figurePoints(models []Pair) (points []picture.Point, low float64) {
 	low = -1
 	for _, model := range models {

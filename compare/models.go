@@ -14,7 +14,7 @@ const completeTol = 1e-6
 
 // Model is a model in the list of a run, with its probability.
 type Model struct {
-	// Code is the code of the model, as text.
+	// Code identifies the model, as text.
 	Code string
 	// Probability is the probability of the model, and SE its standard error.
 	Probability, SE report.Number
@@ -83,9 +83,9 @@ func isComplete(models []Model) bool {
 	return sum > 1-completeTol
 }
 
-// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. In each run the models without a known probability
-// in both runs share the rest of the probability. They contribute to the sum at least the
-// difference of the two rests, and at most the sum of the two rests.
+// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. Models whose probability is not known in both runs
+// share, in each run, one minus the sum of the other probabilities. They contribute to Σ at least
+// the difference of these two remainders, and at most their sum.
 func (m matched) totalVariation() Interval {
 	var sum, massA, massB float64
 	for _, pair := range m.pairs {

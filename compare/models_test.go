@@ -51,7 +51,7 @@ func TestTotalVariationBounds(t *testing.T) {
 		topA, topB := rapid.IntRange(1, n).Draw(r, "top A"), rapid.IntRange(1, n).Draw(r, "top B")
 		m := matchModels(reports(a, 0.01, topA), reports(b, 0.01, topB))
 		bounds := m.totalVariation()
-		const slack = 2 * completeTol // unlisted probability below the tolerance counts as 0
+		const slack = 2 * completeTol // a list whose probabilities sum to 1 within completeTol counts as complete
 		assert.LessOrEqual(r, float64(bounds.Low), truth+slack)
 		assert.GreaterOrEqual(r, float64(bounds.High), truth-slack)
 		if topA == n && topB == n {

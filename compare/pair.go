@@ -11,8 +11,8 @@ import (
 // Pair holds the values of one number, nearly always a probability, in runs A and B. A missing
 // number is NaN, which is null in JSON.
 type Pair struct {
-	// Name is the name of a predictor, an edge or a term to which the number belongs. A pair for a
-	// model has a Code instead.
+	// Name is the name of the predictor, edge or term to which the number belongs. If the number
+	// belongs to a model, Code identifies the model instead.
 	Name string `json:"name,omitempty"`
 	Code string `json:"code,omitempty"`
 	// A and B are the values in the runs A and B, and SEA and SEB their standard errors.
