@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// lowest replaces the score of an absent member, below all scores of present members.
+// lowest replaces the attention score of an absent member of a set. It is below all scores of
+// present members.
 const lowest = -1e30
 
 // Attend applies one block of a transformer to queries [T, M, H], where T is the number of sets and
@@ -23,8 +24,8 @@ func (c Config) Attend(ctx *context.Context, queries, members, present *Node) *N
 	return Add(x, made.Perceptron(ctx.In("after"), c.Seed, normalised(x), c.Hidden))
 }
 
-// seen returns, for each query and head, the mean of the values of the present members, weighted by
-// the softmax of the products of the query with their keys.
+// seen returns the result of multi-head attention: for each query and head the mean of the values
+// of the present members, weighted by the softmax of the products of the query with their keys.
 func (c Config) seen(ctx *context.Context, queries, members, present *Node) *Node {
 	size := c.Hidden / c.Heads
 	split := func(name string, x *Node) *Node { // [T, M, heads, size]

@@ -1,7 +1,7 @@
 // Package encode provides networks that encode data sets of any size as vectors of a fixed width,
 // called contexts. The output does not depend on the order of rows, nor on the content of rows that
-// a mask marks as absent. Approximate posteriors that are amortized over data sets are conditioned
-// on contexts.
+// a mask marks as absent. A network that approximates the posteriors of many data sets takes a
+// context as input.
 //
 // # Encoders
 //
@@ -20,8 +20,8 @@
 // # Conventions
 //
 // Graph functions panic with an error value on inputs of a wrong shape. A set without rows has an
-// encoding too. Every encoding also depends on the number of rows, which means and attention alone
-// would lose.
+// encoding too. Every encoding also depends on the number of rows, which a mean or attention alone
+// would not show.
 //
 //	encoder, err := encode.New(encode.Config{Hidden: 64})
 //	...

@@ -82,7 +82,7 @@ func meanOf(x, present *Node) *Node {
 }
 
 // count returns log(1 + n) − 4 [T, 1], where n is the number of members of each set for which
-// present [T, N] is true, and 4 a typical value.
+// present [T, N] is true. Subtracting 4, a typical value of log(1 + n), centres the result.
 func count(present *Node, dtype dtypes.DType) *Node {
 	const typical = 4
 	return AddScalar(Log(AddScalar(ReduceAndKeep(ConvertDType(present, dtype), ReduceSum, -1), 1)), -typical)

@@ -22,8 +22,8 @@ func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node
 	return x
 }
 
-// normalised applies layer normalisation to the last axis of x, without scale and offset, which the
-// linear layer that follows has.
+// normalised applies layer normalisation to the last axis of x, without scale and offset, because a
+// linear layer follows.
 func normalised(x *Node) *Node {
 	centred := Sub(x, ReduceAndKeep(x, ReduceMean, -1))
 	variance := ReduceAndKeep(Square(centred), ReduceMean, -1)
