@@ -7,8 +7,8 @@ import (
 )
 
 // LeaveOneOut returns for each row the mean loss of the other rows: [B] -> [B]. Losses that are not
-// finite enter no mean. A row without any other finite row has baseline 0. Since the draws are
-// independent, a row is independent of its baseline. The baseline needs no earlier batches.
+// finite enter no mean. If no other row has a finite loss, the result is 0. Since rows are
+// independent draws, the loss of a row is independent of its baseline.
 func LeaveOneOut(loss *graph.Node) *graph.Node {
 	assertVector("gradest.LeaveOneOut", "loss", loss)
 	loss = graph.StopGradient(loss)
@@ -19,10 +19,11 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
 }
 
-// Decay is the weight of the past in a [RunningMean] from one step to the next, which averages over
-// about ten steps. The variance of this baseline is 1/19 of the variance of a batch's mean, so that
-// gradients vary no more than with [LeaveOneOut] (docs/benchmarks/model-distributions.md); a longer
-// memory would lag further behind the loss.
+// Decay is the factor by which each step multiplies the weights of earlier steps in [RunningMean],
+// which then averages over about ten steps. The variance of this baseline is 1/19 of the variance
+// of a batch's mean, so that gradients vary no more than with [LeaveOneOut]
+// (docs/benchmarks/model-distributions.md). With a larger Decay the baseline would follow changes
+// of the loss more slowly.
 const Decay = 0.9
 
 // RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1).
@@ -30,16 +31,15 @@ const Decay = 0.9
 //
 //	mean_t = ∑ Decay^(t−i) l_i / ∑ Decay^(t−i)
 //
-// and the baseline for batch t is mean_(t−1), which does not contain batch t: a mean with the batch
-// in it depends on the draws it is subtracted from and biases the gradient. It is a scalar in the
-// dtype of loss, 0 for the first batch. The mean of the finite losses [B] of the batch then enters
-// the average, which is a variable below the scope of ctx; a batch without a finite loss does not
-// change it. Call RunningMean once for each step.
+// and the baseline for batch t is mean_(t−1), a scalar in the dtype of loss, 0 for the first batch.
+// It does not contain batch t, since a baseline that depends on the draws of the batch would bias
+// the gradient. The mean of the finite losses [B] of the batch then enters the average, which is a
+// variable below the scope of ctx. A batch without a finite loss does not change the average. Call
+// RunningMean once for each step.
 func RunningMean(ctx *context.Context, loss *graph.Node) *graph.Node {
 	assertVector("gradest.RunningMean", "loss", loss)
 	// The moment ∑ (1−Decay) Decay^(t−i) l_i and the weight ∑ (1−Decay) Decay^(t−i) = 1 − Decay^t
-	// are both updated at each step. Their ratio is the corrected mean, and steps need not be
-	// counted.
+	// are both updated at each step. Their ratio is the corrected mean.
 	scope := ctx.In("running_mean").Checked(false)
 	moment := scope.VariableWithValue("moment", 0.0).SetTrainable(false)
 	weight := scope.VariableWithValue("weight", 0.0).SetTrainable(false)

@@ -4,8 +4,9 @@
 // Variational Transdimensional Inference" (2025). Numbers of equations refer to it.
 //
 // A draw of a model is discrete, so the expected loss cannot be differentiated through the draw.
-// Its gradient is estimated from scores instead: E[(loss − baseline) ∇ log q(m)]. If the baseline
-// of a draw is independent of the draw, it changes the variance of the estimate but not its mean.
+// Its gradient is estimated from scores instead, by the mean of (loss − baseline) ∇ log q(m) over
+// draws. If the baseline of a draw is independent of the draw, it changes the variance of the
+// estimate but not its mean.
 //
 // Notation:
 //
@@ -17,7 +18,7 @@
 //	Epsilon   ε, β_IG    bound on the change of entropy, in nats (eq. 57)        scalar
 //
 // All functions build graphs and keep no state, except RunningMean, which keeps its average in a
-// variable of a context. A step is an increment of ψ: the parameters after a step equal ψ +
+// variable of a context. A step is an increment of ψ, so that the parameters after it equal ψ +
 // scale·step.
 //
 //	loss := graph.StopGradient(graph.Add(logH, graph.Sub(logQ, logPrior)))

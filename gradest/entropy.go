@@ -13,8 +13,8 @@ import (
 func CategoricalEntropy(logits *graph.Node) *graph.Node {
 	x := graph.Sub(logits, graph.StopGradient(graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 	weights := graph.Exp(x)
-	// 0·log 0 = 0: an excluded outcome must not turn the sum into 0·(−Inf). Where is exact in the
-	// gradient too, since the branch that is not taken passes none back.
+	// An outcome of probability zero adds 0, not 0·(−Inf) = NaN. Its gradient is zero too, since
+	// Where passes no gradient to the branch that it does not take.
 	possible := graph.GreaterThan(x, graph.Infinity(x.Graph(), x.DType(), -1))
 	finite := graph.Where(possible, x, graph.ZerosLike(x))
 	total := graph.ReduceSum(weights, -1)

@@ -9,14 +9,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// DefaultHalvings is the number of halvings of an [InformationGain] that sets none: the smallest
-// step is then a millionth of the first.
+// DefaultHalvings is the value that replaces 0 in the field Halvings of [InformationGain]. The
+// smallest step is then a millionth of the first.
 const DefaultHalvings = 20
 
 // InformationGain bounds the change of the entropy of q(m) in one step (appendix D.2). Of the steps
 // ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
-// q by at most Epsilon nats, and no step if none satisfies the bound. Without such a bound q can
-// settle on the models whose parameters happen to be fitted first.
+// q by at most Epsilon nats, and no step if none satisfies the bound. Without such a bound q(m) can
+// concentrate on models only because their parameters are fitted first.
 type InformationGain struct {
 	Epsilon  float64 // ε of eq. 57 in nats, positive
 	Halvings int     // largest number K of halvings to try; 0 means DefaultHalvings
@@ -51,8 +51,7 @@ func powersOfHalf(n int) []float64 {
 	return powers
 }
 
-// maxBlock is the number of logits of candidate steps that Categorical computes at once: 8 MiB in
-// float64.
+// maxBlock is the number of logits that Categorical computes at once: 8 MiB in float64.
 const maxBlock = 1 << 20
 
 // Categorical returns the fraction of step to take, from exact entropies: logits and step [M] of
@@ -83,7 +82,8 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 // present q. It computes log q from the current graph values of the variables.
 //
 // Entropies are estimated by [ImportanceEntropy]. Each candidate costs one evaluation of logProb,
-// so keep Halvings small: 6 reaches 1/64 of the step. Graph values of variables are left unchanged.
+// so keep Halvings small: with 6 the smallest candidate is 1/64 of the step. Graph values of
+// variables are left unchanged.
 func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
 	c.mustBeValid()
 	if len(variables) != len(steps) {
@@ -136,16 +136,17 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen bounds the factor by which the mean weight may differ from its expectation 1. It
-// admits a q' of which a twentieth lies outside of the sample.
+// mostUnseen bounds the factor by which the mean of the weights q'/q over the sample may differ
+// from its expectation 1. It accepts a q' with a probability of up to a twentieth outside of the
+// sample.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
 // 56): logQ and logQNew [N] are log q and log q' of each drawn model -> scalar.
 //
 // The weights q'/q are formed from joint log probabilities and divided by their sum. The error of
-// the estimate is then proportional to the spread of log q' over models and not to its size. In eq.
-// 56 the weights are divided by N instead; if q' = q the two estimates agree.
+// the estimate is then proportional to the spread of log q' over models and not to the size of log
+// q'. In eq. 56 the weights are divided by N instead, which gives the same estimate if q' = q.
 //
 // The result is NaN if the mean weight, whose expectation is 1, is off by more than a factor 1.05:
 // q' then has mass on models outside of the sample.

@@ -13,14 +13,14 @@ import (
 //
 // of the gradient of the expected loss (eq. 18). loss is [B], logQ is [B] and carries the gradient,
 // baseline is [B] or a scalar; the result has the dtype of logQ. No gradient flows into loss or
-// baseline. The loss also depends on the parameters of q(θ|m), but that dependence has a separate,
-// pathwise gradient.
+// baseline. The loss also depends on the parameters of q(θ|m), whose gradient must be computed
+// separately.
 //
-// A row in which any of the three is not finite is left out of the value and of the gradient, and
-// nonFinite, an int32 scalar, counts such rows. When no row is left the value is NaN and the
-// gradient zero. A row is only left out cleanly if the gradient of its log q is finite too.
+// A row in which loss, baseline or logQ is not finite is left out of the value and of the gradient,
+// and nonFinite, an int32 scalar, counts such rows. If all rows are left out, the value is NaN and
+// the gradient zero. The gradient of log q must be finite even in rows that are left out.
 //
-// The gradient is unbiased if baseline_b is independent of the draw b, given the omitted rows.
+// The gradient is unbiased if, given which rows are left out, baseline_b is independent of draw b.
 func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *graph.Node) {
 	const where = "gradest.ScoreFunction"
 	assertVector(where, "loss", loss)

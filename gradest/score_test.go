@@ -108,8 +108,8 @@ func TestScoreFunctionIsUnbiased(t *testing.T) {
 	}
 }
 
-// TestBiasedBaselinesAreDetected checks that baselines which contain the draw they are subtracted
-// from fail the same comparison.
+// TestBiasedBaselinesAreDetected checks that the expected gradient is wrong if the baseline of a
+// draw contains the loss of this draw.
 func TestBiasedBaselinesAreDetected(t *testing.T) {
 	_, wantGradient := toyGradient()
 	for name, control := range map[string]baseline{
